@@ -1,0 +1,55 @@
+/** The rooms of docs/architecture.md: what each may import. A wrong import fails `npm run check`. */
+const room = (name) => `^src/${name}/`;
+const only = (from, allowed) => ({
+  name: `${from}-imports-only-${allowed.length === 0 ? 'itself' : allowed.join('-')}`,
+  severity: 'error',
+  from: { path: room(from) },
+  to: { path: '^src/', pathNot: [from, ...allowed].map(room) },
+});
+
+module.exports = {
+  forbidden: [
+    only('domain', []),
+    only('command', ['domain', 'shared']),
+    only('projections', ['domain', 'shared']),
+    only('query', ['domain', 'shared']),
+    only('migrations', []),
+    only('shared', []),
+    {
+      name: 'query-takes-only-types-and-schemas-of-the-domain',
+      comment: 'Reads never decide: the query side may use resource schemas, not deciders.',
+      severity: 'error',
+      from: { path: room('query') },
+      to: { path: '^src/domain/', pathNot: ['-resource\\.ts$'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'domain-is-pure',
+      comment: 'No I/O, clock or randomness: zod is the only package the domain may know.',
+      severity: 'error',
+      from: { path: room('domain') },
+      to: { dependencyTypes: ['npm', 'npm-dev', 'core'], pathNot: 'node_modules/zod/' },
+    },
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'src-never-imports-test', severity: 'error', from: { path: '^src/' }, to: { path: '^test/' } },
+    {
+      name: 'nothing-imports-the-composition-root',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(main|service|operator)' },
+      to: { path: '^src/(main|service|composition)\\.ts|^src/operator/' },
+    },
+    {
+      name: 'no-dev-dependencies-in-src',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'not-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+    parser: 'swc',
+  },
+};
