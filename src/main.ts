@@ -1,0 +1,60 @@
+import { createFirstAccount } from './operator/create-account.ts';
+import { firstRunText, laterRunText } from './operator/first-run.ts';
+import { startService, type Service } from './service.ts';
+import { ConfigError, readConfig, type Config } from './shared/config.ts';
+import { armFailpoints } from './shared/failpoints.ts';
+import { createLog, type Logger } from './shared/log.ts';
+
+/** A graceful stop that takes longer is cut. */
+const STOP_MS_MAX = 25_000;
+
+const main = async (): Promise<void> => {
+  const config = readConfig(process.env);
+  const log = createLog(config.LOG_LEVEL);
+  if (config.EXCHANGE_FAILPOINTS !== undefined) {
+    armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
+  }
+  const service = await startService(config, log);
+  stopOnSignal(service, log);
+  log.info({ baseUrl: service.baseUrl, roles: config.ROLES }, 'listening');
+  if (await service.prepared) await welcome(service, config);
+};
+
+/** On a developer's machine the first start opens an account; in production an operator does. */
+const welcome = async ({ backbone, baseUrl }: Service, config: Config): Promise<void> => {
+  if (config.NODE_ENV !== 'development') return;
+  const account = await createFirstAccount(backbone);
+  process.stdout.write(account === undefined ? laterRunText(baseUrl) : firstRunText(baseUrl, account));
+};
+
+const stopOnSignal = (service: Service, log: Logger): void => {
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    setTimeout(() => {
+      log.error('the graceful stop took too long');
+      process.exit(1);
+    }, STOP_MS_MAX).unref();
+    service.stop().then(
+      () => log.info('stopped'),
+      (error: unknown) => {
+        log.error({ err: error }, 'the graceful stop failed');
+        process.exitCode = 1;
+      },
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+};
+
+try {
+  await main();
+} catch (error) {
+  const isConfig = error instanceof ConfigError;
+  process.stderr.write(
+    `${isConfig ? error.message : String(error instanceof Error ? error.stack : error)}\n`,
+  );
+  process.exit(isConfig ? 2 : 1);
+}

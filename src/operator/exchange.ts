@@ -1,0 +1,126 @@
+import { parseArgs } from 'node:util';
+import { openBackbone, type Backbone } from '../composition.ts';
+import { ConfigError, readConfig, variables } from '../shared/config.ts';
+import { createLog } from '../shared/log.ts';
+import { createAccount } from './create-account.ts';
+import { parkedStreams, retryStream } from './parked.ts';
+
+/** The operator's command line. Works beside a running service and without one. */
+
+const usage = `Usage: npm run -s exchange -- COMMAND
+
+  accounts create --name NAME [--json]   Opens an account with a first API key, shown once.
+  parked list [--json]                   Lists streams that a read model leaves out, with the reason.
+  parked retry PROJECTION STREAM         Tries one again; exit status 1 when it is parked still.
+  config                                 Lists every setting of the service with its default.
+
+The settings of the service (DATABASE_URL, DATA_DIR, ...) apply here too.
+`;
+
+const options = {
+  name: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const;
+
+/** Wrong arguments: exit status 2, with the message and the usage on standard error. */
+class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+const run = async (argv: readonly string[]): Promise<void> => {
+  const { values, positionals } = parseArguments(argv);
+  if (values.help) return print(usage);
+  const [noun, verb, ...rest] = positionals;
+  switch (`${noun ?? ''} ${verb ?? ''}`.trim()) {
+    case 'accounts create':
+      return accountsCreate(values.name, values.json);
+    case 'parked list':
+      return withBackbone((backbone) => parkedList(backbone, values.json));
+    case 'parked retry':
+      return parkedRetry(rest);
+    case 'config':
+      return print(describeConfig());
+    default:
+      throw new UsageError(`unknown command: ${positionals.join(' ')}`);
+  }
+};
+
+/** Runs a command on the installation that the settings name, and lets go of it. */
+const withBackbone = async (work: (backbone: Backbone) => Promise<void>): Promise<void> => {
+  const backbone = await openBackbone(readConfig(process.env), 'exchange-operator', createLog('silent'));
+  try {
+    await backbone.migrate();
+    await work(backbone);
+  } finally {
+    await backbone.close();
+  }
+};
+
+const parseArguments = (argv: readonly string[]) => {
+  try {
+    return parseArgs({ args: [...argv], options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+};
+
+const accountsCreate = async (name: string | undefined, json: boolean): Promise<void> => {
+  if (name === undefined || name.trim() === '' || name.length > 200) {
+    throw new UsageError('accounts create needs --name, 1 to 200 characters');
+  }
+  await withBackbone(async (backbone) => {
+    const { customerId, apiKey } = await createAccount(backbone, name);
+    print(
+      json
+        ? JSON.stringify({ customerId, apiKey })
+        : `Account ${customerId} (${name}) is open.\nAPI key, shown only now: ${apiKey}`,
+    );
+  });
+};
+
+const parkedList = async (backbone: Backbone, json: boolean): Promise<void> => {
+  for await (const parked of parkedStreams(backbone)) {
+    const { projection, stream, revision, position, eventType, attempts, error } = parked;
+    print(
+      json
+        ? JSON.stringify(parked)
+        : `${projection} ${stream}@${revision} (${eventType} at ${position}, ${attempts} attempts): ${error}`,
+    );
+  }
+};
+
+const parkedRetry = async ([projection, stream]: readonly string[]): Promise<void> => {
+  if (projection === undefined || stream === undefined)
+    throw new UsageError('parked retry needs PROJECTION and STREAM');
+  await withBackbone(async (backbone) => {
+    const result = await retryStream(backbone, projection, stream);
+    if (result.outcome === 'applied') print(`applied ${result.events} events; ${stream} is projected again`);
+    else if (result.outcome === 'not-parked') print(`${stream} is not parked`);
+    else {
+      print(`still parked: ${result.stream.error}`);
+      process.exitCode = 1;
+    }
+  });
+};
+
+const describeConfig = (): string =>
+  Object.entries(variables)
+    .map(([name, schema]) => {
+      const byDefault = schema.safeParse(undefined).data ?? '';
+      const shown = byDefault === '' ? '' : ` Default: ${String(byDefault)}.`;
+      return `${name}\n    ${schema.description ?? ''}${shown}`;
+    })
+    .join('\n');
+
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(error instanceof UsageError ? `${message}\n\n${usage}` : `${message}\n`);
+  process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+}

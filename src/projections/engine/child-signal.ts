@@ -1,0 +1,20 @@
+/**
+ * Runs `work` with a controller that is aborted when `parent` is, when `work` says so, and when it has ended in
+ * whatever way: what was started with its signal never outlives the work. Leaves no listener behind on a parent
+ * that lives long.
+ */
+export const withChildSignal = async <T>(
+  parent: AbortSignal,
+  work: (child: AbortController) => Promise<T>,
+): Promise<T> => {
+  const child = new AbortController();
+  const end = (): void => child.abort();
+  parent.addEventListener('abort', end, { once: true });
+  if (parent.aborted) end();
+  try {
+    return await work(child);
+  } finally {
+    end();
+    parent.removeEventListener('abort', end);
+  }
+};

@@ -1,0 +1,98 @@
+import type { ClientBase, Pool } from 'pg';
+import {
+  comparePositions,
+  type EventBatch,
+  type RecordedEvent,
+} from '../../shared/event-store/event-store.ts';
+import { failpoint } from '../../shared/failpoints.ts';
+import { inTransaction } from '../../shared/postgres/pool.ts';
+import { applyIsolated, TRIES, type FailedEvent } from './apply-events.ts';
+import { moveCheckpoint, type Checkpoint } from './checkpoint.ts';
+import { errorText, isFaultOfEvent } from './failure.ts';
+import type { Projection } from './projection.ts';
+
+export interface CommittedBatch {
+  readonly checkpoint: Checkpoint;
+  /** Events that became rows: not those of parked streams. */
+  readonly applied: number;
+  readonly parked: readonly FailedEvent[];
+}
+
+/**
+ * One batch: rows, parked streams and checkpoint in one transaction. Only when it fails for the fault of an
+ * event is it done again, stream by stream; the usual case pays nothing for that.
+ * @throws CheckpointMovedError when somebody else was here; any other error that is not the fault of an event.
+ *   When the connection went in the middle, the outcome is unknown: read the checkpoint before going on.
+ */
+export const commitBatch = async (
+  pool: Pool,
+  projection: Projection,
+  checkpoint: Checkpoint,
+  batch: EventBatch,
+): Promise<CommittedBatch> => {
+  // A delivery that is repeated brings nothing new, and must not take the checkpoint back.
+  if (comparePositions(batch.position, checkpoint.position) <= 0) {
+    return { checkpoint, applied: 0, parked: [] };
+  }
+  const next = { ...checkpoint, position: batch.position };
+  const events = batch.events.filter(
+    ({ position, stream }) =>
+      comparePositions(position, checkpoint.position) > 0 && !checkpoint.parked.has(stream),
+  );
+  if (events.length === 0) {
+    // Written at once all the same: a read waits for its account's last event, of whatever category.
+    await moveCheckpoint(pool, projection.name, checkpoint, batch.position);
+    return { checkpoint: next, applied: 0, parked: [] };
+  }
+  try {
+    await inTransaction(pool, async (client) => {
+      await moveCheckpoint(client, projection.name, checkpoint, batch.position);
+      failpoint('projection-before-rows');
+      await projection.apply(client, events);
+      failpoint('projection-before-commit');
+    });
+    failpoint('projection-after-commit');
+    return { checkpoint: next, applied: events.length, parked: [] };
+  } catch (error) {
+    if (!isFaultOfEvent(error)) throw error;
+  }
+  const failed = await inTransaction(pool, async (client) => {
+    await moveCheckpoint(client, projection.name, checkpoint, batch.position);
+    const failures = await applyIsolated(client, projection, events);
+    await park(client, projection.name, failures);
+    return failures;
+  });
+  return {
+    checkpoint: { ...next, parked: new Set([...next.parked, ...failed.map(({ event }) => event.stream)]) },
+    applied: countApplied(events, failed),
+    parked: failed,
+  };
+};
+
+const countApplied = (events: readonly RecordedEvent[], failed: readonly FailedEvent[]): number => {
+  const firstBad = new Map(failed.map(({ event }) => [event.stream, event.revision]));
+  return events.filter(({ stream, revision }) => revision < (firstBad.get(stream) ?? Infinity)).length;
+};
+
+const park = async (
+  client: ClientBase,
+  projection: string,
+  failures: readonly FailedEvent[],
+): Promise<void> => {
+  if (failures.length === 0) return;
+  await client.query(
+    `insert into parked_streams
+       (projection, stream, customer_id, position, revision, event_type, error, attempts)
+     select $1, f.*, $8 from unnest($2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[]) f`,
+    [
+      projection,
+      failures.map(({ event }) => event.stream),
+      failures.map(({ event }) => event.metadata.customerId),
+      failures.map(({ event }) => event.position),
+      failures.map(({ event }) => event.revision),
+      failures.map(({ event }) => event.type),
+      failures.map(({ error }) => errorText(error)),
+      TRIES,
+    ],
+  );
+};

@@ -1,0 +1,36 @@
+import type { z } from 'zod';
+import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { UnprojectableEventError } from './projection.ts';
+
+/** Event types a read model knows, with the version of their schema. */
+export type EventSchemas = Readonly<
+  Record<string, { readonly schemaVersion: number; readonly data: z.ZodType }>
+>;
+
+export interface DecodedEvent {
+  readonly type: string;
+  readonly data: unknown;
+  readonly occurredAt: string;
+}
+
+/**
+ * A recorded event as the domain knows it.
+ * @throws UnprojectableEventError for a type or version this program does not know (a newer program wrote it,
+ *   faults.md k2) and for data that does not fit the schema
+ */
+export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): DecodedEvent => {
+  const known = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;
+  if (known === undefined) throw new UnprojectableEventError(event, 'unknown event type');
+  if (event.metadata.schemaVersion !== known.schemaVersion) {
+    throw new UnprojectableEventError(event, `unknown schema version ${event.metadata.schemaVersion}`);
+  }
+  const parsed = known.data.safeParse(event.data);
+  if (!parsed.success) {
+    const first = parsed.error.issues[0];
+    throw new UnprojectableEventError(
+      event,
+      `${first?.path.join('.') ?? ''}: ${first?.message ?? 'invalid data'}`,
+    );
+  }
+  return { type: event.type, data: parsed.data, occurredAt: event.metadata.occurredAt };
+};

@@ -1,0 +1,135 @@
+import type { Pool } from 'pg';
+import { backoffMs, sleep } from '../../shared/backoff.ts';
+import {
+  LogGapError,
+  START,
+  type EventBatch,
+  type EventStore,
+  type Position,
+} from '../../shared/event-store/event-store.ts';
+import type { Logger } from '../../shared/log.ts';
+import { withChildSignal } from './child-signal.ts';
+import { CheckpointMovedError, openCheckpoint, type Checkpoint } from './checkpoint.ts';
+import { commitBatch, type CommittedBatch } from './commit-batch.ts';
+import { errorText } from './failure.ts';
+import type { Projection } from './projection.ts';
+import { takeAhead } from './take-ahead.ts';
+
+export interface RunnerOptions {
+  readonly projection: Projection;
+  readonly store: Pick<EventStore, 'subscribeToAll'>;
+  /** Commits need not wait for the disk: rows and checkpoint are lost together, and made again. */
+  readonly pool: Pool;
+  readonly log: Logger;
+  /** Called after each commit, before the next batch. */
+  readonly onCommit: (batch: CommittedBatch) => void;
+  /** How soon to look again at a log that does not fit the checkpoint. Default 5 s. */
+  readonly recheckMs?: number;
+  /** Waits between tries; returns early when the signal fires. Default: by the wall clock. */
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export type RunnerState =
+  /** Not run by this process. */
+  | 'stopped'
+  | 'catching-up'
+  | 'live'
+  /** Three failures in a row and more; it goes on trying. */
+  | 'retrying'
+  /** The log does not reach the checkpoint, or has a hole: going on would skip events. */
+  | 'log-gap';
+
+export interface RunnerReport {
+  readonly state: RunnerState;
+  readonly position: Position;
+  readonly error?: string;
+}
+
+export interface ProjectionRunner {
+  readonly report: RunnerReport;
+  /**
+   * Applies events until `signal` is aborted, then ends after its current transaction. Never throws. To be
+   * called again only when the last call has ended.
+   */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const BATCH_SIZE_MAX = 1_000;
+const RETRY = { baseMs: 50, capMs: 2_000 };
+const RECHECK_MS = 5_000;
+const FAILURES_UNTIL_REPORTED = 3;
+
+/** Runs one read model. Everything it knows is in the database: it may be killed at any line. */
+export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner => {
+  const { projection, store, pool, onCommit, recheckMs = RECHECK_MS, pause = sleep } = options;
+  const log = options.log.child({ projection: projection.name });
+  let report: RunnerReport = { state: 'stopped', position: START };
+  let failures = 0;
+  /** Halved by a failure, doubled by a success: a batch too large for the statement timeout gets through. */
+  let batchSize = BATCH_SIZE_MAX;
+
+  const commit = async (checkpoint: Checkpoint, batch: EventBatch) => {
+    const committed = await commitBatch(pool, projection, checkpoint, batch);
+    failures = 0;
+    for (const { event, error } of committed.parked) {
+      const { position, stream, revision, type } = event;
+      log.error({ position, stream, revision, type, reason: errorText(error) }, 'stream parked');
+    }
+    report = { state: batch.caughtUp ? 'live' : 'catching-up', position: committed.checkpoint.position };
+    onCommit(committed);
+    return committed.checkpoint;
+  };
+
+  /** Returns to start again from the stored checkpoint, with larger batches or because `signal` says so. */
+  const follow = async ({ signal }: AbortController): Promise<void> => {
+    let checkpoint = await openCheckpoint(pool, projection.name);
+    report = { ...report, position: checkpoint.position };
+    const batches = store.subscribeToAll({
+      after: checkpoint.position,
+      filter: { categories: projection.categories },
+      batchSize,
+      signal,
+    });
+    for await (const batch of takeAhead(batches, ({ caughtUp }) => !caughtUp)) {
+      checkpoint = await commit(checkpoint, batch);
+      if (signal.aborted) return;
+      if (batchSize < BATCH_SIZE_MAX) {
+        batchSize = Math.min(BATCH_SIZE_MAX, batchSize * 2);
+        return;
+      }
+    }
+    if (!signal.aborted) throw new Error('the subscription ended');
+  };
+
+  const onFailure = async (error: unknown, signal: AbortSignal): Promise<void> => {
+    if (error instanceof LogGapError) {
+      report = { ...report, state: 'log-gap', error: errorText(error) };
+      log.error({ err: error, position: report.position }, 'the log does not fit the checkpoint: stopped');
+      return pause(recheckMs, signal);
+    }
+    failures += 1;
+    if (!(error instanceof CheckpointMovedError)) batchSize = Math.max(1, Math.floor(batchSize / 2));
+    if (failures >= FAILURES_UNTIL_REPORTED) {
+      report = { ...report, state: 'retrying', error: errorText(error) };
+    }
+    log.warn({ err: error, failures }, 'batch not applied, trying again');
+    return pause(backoffMs(failures, RETRY), signal);
+  };
+
+  return {
+    get report() {
+      return report;
+    },
+    run: async (signal) => {
+      report = { state: 'catching-up', position: report.position };
+      while (!signal.aborted) {
+        try {
+          await withChildSignal(signal, follow);
+        } catch (error) {
+          if (!signal.aborted) await onFailure(error, signal);
+        }
+      }
+      report = { state: 'stopped', position: report.position };
+    },
+  };
+};

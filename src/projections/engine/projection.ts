@@ -1,0 +1,32 @@
+import type { ClientBase } from 'pg';
+import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
+
+/**
+ * One read model: which events it is made of, and how a batch of them becomes rows. The engine
+ * (`projection-runner.ts`) does the rest: checkpoint, fence, leadership, retries, parking.
+ */
+export interface Projection {
+  /** Unique and stable: names the checkpoint and the leadership lock. */
+  readonly name: string;
+  /** Stream categories the read model is made of; everything else is passed over. */
+  readonly categories: readonly string[];
+  /**
+   * Applies events to the read model inside the engine's transaction, in order. Must be idempotent: an
+   * event whose revision a row already carries changes nothing. Set-based: one call may bring thousands of
+   * events of thousands of streams.
+   * @throws UnprojectableEventError for an event that can never be applied (unknown type or version, a gap in
+   *   its stream's revisions); any database error is passed on
+   */
+  apply(client: ClientBase, events: readonly RecordedEvent[]): Promise<void>;
+}
+
+/** This event cannot become a row, now or later: its stream is parked, everything else goes on. */
+export class UnprojectableEventError extends Error {
+  override readonly name = 'UnprojectableEventError';
+  readonly event: RecordedEvent;
+
+  constructor(event: RecordedEvent, reason: string) {
+    super(`${event.type} at ${event.position} (${event.stream}@${event.revision}): ${reason}`);
+    this.event = event;
+  }
+}

@@ -1,0 +1,38 @@
+import type { Pool } from 'pg';
+import { coalesce } from '../../shared/coalesce.ts';
+import {
+  freshnessColumns,
+  freshnessSql,
+  type Freshness,
+} from '../../shared/read-your-writes/account-mark.ts';
+
+export interface AdvertiserKey {
+  readonly customerId: number;
+  readonly id: number;
+}
+
+export interface DetailRow extends Freshness {
+  /** Null when there is none. */
+  readonly body: string | null;
+}
+
+/** Advertisers by id; those that are asked for together come in one round trip. */
+export const getAdvertisers = (
+  pool: Pick<Pool, 'query'>,
+  projection: string,
+): ((key: AdvertiserKey) => Promise<DetailRow>) =>
+  coalesce(
+    async (keys: readonly AdvertiserKey[]): Promise<readonly DetailRow[]> => {
+      const { rows } = await pool.query<DetailRow>({
+        name: 'get-advertisers',
+        text: `select ${freshnessColumns('f')},
+                 (select a.body from advertisers a where a.customer_id = asked.customer_id and a.id = asked.id) as body
+               from unnest($1::bigint[], $2::int[]) with ordinality as asked(customer_id, id, n),
+                 lateral ${freshnessSql('asked.customer_id', '$3')} f
+               order by n`,
+        values: [keys.map(({ customerId }) => customerId), keys.map(({ id }) => id), projection],
+      });
+      return rows;
+    },
+    { batchMax: 100, inFlightMax: 2 },
+  );

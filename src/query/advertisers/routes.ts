@@ -1,0 +1,134 @@
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { notFound, unavailable } from '../../shared/http/errors.ts';
+import { route, type Reply, type Route } from '../../shared/http/route.ts';
+import {
+  boundedText,
+  pageOf,
+  pagingParameters,
+  pathIntegerId,
+  queryBoolean,
+} from '../../shared/http/schemas.ts';
+import type { Freshness } from '../../shared/read-your-writes/account-mark.ts';
+import type { AnswerCache, MarkedAnswer } from '../../shared/read-your-writes/answer-cache.ts';
+import {
+  consistentRead,
+  readUntilFresh,
+  ReadModelBehindError,
+} from '../../shared/read-your-writes/consistent-read.ts';
+import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { getAdvertisers } from './get-advertisers.ts';
+import { listAdvertisersQuery, type ListPage, type ListQuery, type ListRow } from './list-advertisers.ts';
+
+export interface AdvertiserReads {
+  readonly pool: Pool;
+  readonly progress: ProjectionProgress;
+  readonly answers: AnswerCache;
+  /**
+   * The advertiser as its stream says, for the moment when the read model is too far behind the account's
+   * last write; undefined when there is none.
+   */
+  readonly foldAdvertiser: (
+    customerId: number,
+    advertiserId: number,
+  ) => Promise<AdvertiserResource | undefined>;
+}
+
+const path = '/api/v2/buyer/advertisers';
+const tag = 'Advertisers';
+const projection = 'advertisers';
+const params = z.object({ id: pathIntegerId('advertiser') });
+
+/** Endpoint 4 of the specification; the detail of decisions.md section 2. */
+export const advertiserReadRoutes = (reads: AdvertiserReads): readonly Route[] => [
+  listRoute(reads),
+  detailRoute(reads),
+];
+
+const listRoute = ({ pool, progress, answers }: AdvertiserReads): Route =>
+  route({
+    method: 'get',
+    path,
+    operationId: 'listAdvertisers',
+    summary: 'List advertisers, newest first',
+    tag,
+    access: 'account',
+    query: z.object({
+      status: z.enum(['ACTIVE', 'ARCHIVED', 'ALL']).optional().meta({ description: 'Default ACTIVE.' }),
+      name: boundedText(1, 200).optional().meta({ description: 'Part of the name; case does not count.' }),
+      sandbox: queryBoolean('Only sandbox advertisers, or only others.').optional(),
+      ...pagingParameters(200),
+    }),
+    responses: { 200: { description: 'One page', data: z.array(AdvertiserResource), paginated: true } },
+    handle: async ({ query, request }) => {
+      const { status = 'ACTIVE', name, sandbox } = query;
+      const { skip, take } = pageOf(query);
+      const { customerId, mark } = request.principal;
+      const key = JSON.stringify([
+        customerId,
+        'advertisers',
+        status,
+        sandbox ?? null,
+        name ?? null,
+        skip,
+        take,
+      ]);
+      const filters = { status, name, sandbox };
+      return answers.answer(key, mark, () =>
+        readList({ pool, progress }, listAdvertisersQuery(customerId, filters, { skip, take }), {
+          skip,
+          take,
+        }),
+      );
+    },
+  });
+
+const readList = async (
+  { pool, progress }: Pick<AdvertiserReads, 'pool' | 'progress'>,
+  query: ListQuery,
+  { skip, take }: ListPage,
+): Promise<MarkedAnswer<Reply>> => {
+  const row = await consistentRead<ListRow>({ pool, projection, query, progress }).catch(behind);
+  const pagination = { skip, take, total: row.total, hasMore: skip + row.returned < row.total };
+  const dataJson = `[${row.items}]`;
+  return { mark: keptMark(row), value: { status: 200, dataJson, pagination }, bytes: 2 * dataJson.length };
+};
+
+const detailRoute = ({ pool, progress, answers, foldAdvertiser }: AdvertiserReads): Route => {
+  const getAdvertiser = getAdvertisers(pool, projection);
+  return route({
+    method: 'get',
+    path: `${path}/{id}`,
+    operationId: 'getAdvertiser',
+    summary: 'One advertiser, archived ones too',
+    tag,
+    access: 'account',
+    params,
+    responses: { 200: { description: 'The advertiser', data: AdvertiserResource } },
+    handle: async ({ params: { id }, request }) => {
+      const { customerId, mark } = request.principal;
+      const body = await answers
+        .answer(JSON.stringify([customerId, 'advertiser', id]), mark, async () => {
+          const row = await readUntilFresh({ projection, progress }, () => getAdvertiser({ customerId, id }));
+          return { mark: keptMark(row), value: row.body, bytes: 2 * (row.body?.length ?? 0) };
+        })
+        .catch(async (error: unknown) => {
+          if (!(error instanceof ReadModelBehindError)) throw error;
+          const folded = await foldAdvertiser(customerId, id);
+          return folded === undefined ? null : JSON.stringify(folded);
+        });
+      if (body === null) throw notFound('advertiser');
+      return { status: 200, dataJson: body };
+    },
+  });
+};
+
+/** An answer that lacks the newest writes is right for whoever asked before them, and for nobody else. */
+const keptMark = ({ fresh, mark }: Freshness): string | undefined => (fresh ? mark : undefined);
+
+/** Never the old list: the caller has been told that its write is done. */
+const behind = (error: unknown): never => {
+  if (!(error instanceof ReadModelBehindError)) throw error;
+  throw unavailable('The list does not show your last write yet. Repeat the request after Retry-After.');
+};

@@ -1,0 +1,157 @@
+import {
+  WrongExpectedRevisionError,
+  type EventStore,
+  type ExpectedRevision,
+  type Position,
+} from '../event-store/event-store.ts';
+import { backoffMs, sleep } from '../backoff.ts';
+import { failpoint } from '../failpoints.ts';
+import type { CommandContext } from './command-context.ts';
+import {
+  toDomainEvent,
+  toNewEvents,
+  type SchemaVersions,
+  type StorableEvent,
+} from './recorded-domain-event.ts';
+import { createTurns, type TakeTurn } from './turns.ts';
+
+/** What the kernel needs of an aggregate; the domain's deciders have this shape. */
+export interface Aggregate<State, Command, Event extends StorableEvent, Refusal> {
+  readonly initialState: State;
+  readonly evolve: (state: State, event: Event) => State;
+  readonly decide: (
+    command: Command,
+    state: State,
+  ) => { readonly events: readonly Event[] } | { readonly refused: Refusal };
+}
+
+export interface AggregateType<State, Command, Event extends StorableEvent, Refusal> {
+  readonly decider: Aggregate<State, Command, Event, Refusal>;
+  readonly events: SchemaVersions;
+}
+
+export type Outcome<State, Refusal> =
+  | { readonly outcome: 'done'; readonly state: State; readonly position?: Position }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+/** Lost races against other writers of the same stream before a command gives up. */
+const ATTEMPTS_MAX = 32;
+const CONFLICT_BACKOFF = { baseMs: 2, capMs: 40 };
+
+/** Less than a request may take, so that who gives up knows that nothing was written. */
+const TURNS = { waitMsMax: 2_500, waitingMax: 1_000 };
+const turnsOf = new WeakMap<EventStore, TakeTurn>();
+
+/**
+ * The commands of one stream take turns within this process. Without that N writers of one stream make N appends
+ * on the same revision, each in a batch of its own, for one that is accepted: 50 at once took more than 3 s, and
+ * of 100 only 19 were done by then. Writers in other processes still meet as conflicts.
+ */
+const inTurn = <T>(store: EventStore, stream: string, work: () => Promise<T>): Promise<T> => {
+  const take = turnsOf.get(store) ?? createTurns(TURNS);
+  turnsOf.set(store, take);
+  return take(stream, work);
+};
+
+/** Every one of `ATTEMPTS_MAX` attempts lost a race for the stream. Definite: nothing was written. */
+export class TooManyConflictsError extends Error {
+  override readonly name = 'TooManyConflictsError';
+}
+
+export interface ExecuteOptions<Command> {
+  readonly stream: string;
+  readonly command: Command;
+  readonly context: CommandContext;
+  /** True when the stream cannot exist yet (a fresh id): spares reading it. */
+  readonly isNew?: boolean;
+  /** Waits out a lost race. Default: by the wall clock. */
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+/**
+ * Runs one command: load the stream, fold, decide, append at the revision the decision was made on.
+ *
+ * Safe to repeat with the same command id, on any node, at any time (faults.md I2): a command whose events
+ * are in the stream already answers with the state right after them, whatever has happened since. Losing a
+ * race means deciding again on the newer state.
+ *
+ * @throws AppendOutcomeUnknownError, EventStoreUnavailableError, TooManyConflictsError
+ */
+export const executeCommand = <State, Command, Event extends StorableEvent, Refusal>(
+  store: EventStore,
+  type: AggregateType<State, Command, Event, Refusal>,
+  options: ExecuteOptions<Command>,
+): Promise<Outcome<State, Refusal>> =>
+  options.isNew === true
+    ? decideAndAppend(store, type, options)
+    : inTurn(store, options.stream, () => decideAndAppend(store, type, options));
+
+const decideAndAppend = async <State, Command, Event extends StorableEvent, Refusal>(
+  store: EventStore,
+  type: AggregateType<State, Command, Event, Refusal>,
+  { stream, command, context, isNew = false, pause = sleep }: ExecuteOptions<Command>,
+): Promise<Outcome<State, Refusal>> => {
+  let assumeNew = isNew;
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const loaded = assumeNew
+      ? emptyStream<State>(type.decider.initialState)
+      : await load(store, type.decider, stream, context.commandId);
+    if (loaded.afterCommand !== undefined) return { outcome: 'done', ...loaded.afterCommand };
+    const decision = type.decider.decide(command, loaded.state);
+    if ('refused' in decision) return { outcome: 'refused', refusal: decision.refused };
+    if (decision.events.length === 0) return { outcome: 'done', state: loaded.state };
+    try {
+      const events = toNewEvents(decision.events, context, type.events);
+      failpoint('before-append');
+      const { position, repeated } = await store.append(stream, events, loaded.revision);
+      failpoint('after-append');
+      if (!repeated) {
+        return {
+          outcome: 'done',
+          state: decision.events.reduce(type.decider.evolve, loaded.state),
+          position,
+        };
+      }
+    } catch (error) {
+      if (!(error instanceof WrongExpectedRevisionError)) throw error;
+      await pause(backoffMs(attempt, CONFLICT_BACKOFF));
+    }
+    // Either somebody else was faster, or an earlier run of this very command was: its events are what counts,
+    // not the ones decided just now, whose times differ.
+    assumeNew = false;
+  }
+  throw new TooManyConflictsError(`${ATTEMPTS_MAX} attempts to write ${stream} met newer events`);
+};
+
+interface LoadedStream<State> {
+  readonly state: State;
+  readonly revision: ExpectedRevision;
+  /** Present when this command's events are in the stream: the state right after the last of them. */
+  readonly afterCommand?: { readonly state: State; readonly position: Position };
+}
+
+const emptyStream = <State>(state: State): LoadedStream<State> => ({ state, revision: 'no-stream' });
+
+const load = async <State, Command, Event extends StorableEvent, Refusal>(
+  store: EventStore,
+  decider: Aggregate<State, Command, Event, Refusal>,
+  stream: string,
+  commandId: string,
+): Promise<LoadedStream<State>> => {
+  let state = decider.initialState;
+  let revision: ExpectedRevision = 'no-stream';
+  let afterCommand: { state: State; position: Position } | undefined;
+  for await (const recorded of store.readStream(stream)) {
+    state = decider.evolve(state, toDomainEvent(recorded) as Event);
+    revision = recorded.revision;
+    if (recorded.metadata.causationId === commandId) afterCommand = { state, position: recorded.position };
+  }
+  return { state, revision, ...(afterCommand === undefined ? {} : { afterCommand }) };
+};
+
+/** Folds a stream to its current state; for answers that must not wait for a read model. */
+export const loadState = async <State, Command, Event extends StorableEvent, Refusal>(
+  store: EventStore,
+  decider: Aggregate<State, Command, Event, Refusal>,
+  stream: string,
+): Promise<State> => (await load(store, decider, stream, '')).state;

@@ -1,0 +1,45 @@
+import type { JsonObject, NewEvent, RecordedEvent } from '../event-store/event-store.ts';
+import { eventIdOf } from '../ids.ts';
+import type { CommandContext } from './command-context.ts';
+
+/** What the log needs of a domain event. Structural, so that the kernel stays free of the domain. */
+export interface StorableEvent {
+  readonly type: string;
+  readonly data: unknown;
+  readonly occurredAt: string;
+}
+
+/** Schema versions by event type; a type that is missing here cannot be stored. */
+export type SchemaVersions = Readonly<Record<string, { readonly schemaVersion: number }>>;
+
+/** Domain events as the log takes them: ids from the command, metadata from its context. */
+export const toNewEvents = (
+  events: readonly StorableEvent[],
+  context: CommandContext,
+  versions: SchemaVersions,
+): readonly NewEvent[] =>
+  events.map((event, ordinal) => {
+    const version = versions[event.type];
+    if (version === undefined) throw new Error(`no schema is registered for event type ${event.type}`);
+    return {
+      id: eventIdOf(context.commandId, ordinal),
+      type: event.type,
+      data: event.data as JsonObject,
+      metadata: {
+        customerId: context.customerId,
+        actor: context.actor,
+        requestId: context.requestId,
+        correlationId: context.requestId,
+        causationId: context.commandId,
+        occurredAt: event.occurredAt,
+        schemaVersion: version.schemaVersion,
+      },
+    };
+  });
+
+/** A recorded event as its decider knows it. */
+export const toDomainEvent = (recorded: RecordedEvent): StorableEvent => ({
+  type: recorded.type,
+  data: recorded.data,
+  occurredAt: recorded.metadata.occurredAt,
+});

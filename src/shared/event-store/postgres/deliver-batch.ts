@@ -1,0 +1,49 @@
+import { EventStoreUnavailableError, type AppendResult } from '../event-store.ts';
+import { BatchRefusedError } from './append-failure.ts';
+import type { AppendLane } from './append-lane.ts';
+import type { PendingAppend } from './append-queue.ts';
+
+/**
+ * Sends a batch and gives every caller its answer. Never rejects.
+ * @returns the answer with the highest position that was newly written, if any
+ */
+export const deliverBatch = async (
+  lane: AppendLane,
+  batch: readonly PendingAppend[],
+): Promise<AppendResult | undefined> => {
+  try {
+    return settleAll(batch, await lane.run(batch.map((append) => append.request)));
+  } catch (error) {
+    if (error instanceof BatchRefusedError) return await settleRefused(lane, batch, error);
+    for (const append of batch) append.settle(error as Error);
+    return undefined;
+  }
+};
+
+const settleAll = (
+  batch: readonly PendingAppend[],
+  answers: readonly (AppendResult | Error)[],
+): AppendResult | undefined => {
+  let last: AppendResult | undefined;
+  batch.forEach((append, index) => {
+    const answer = answers[index] as AppendResult | Error;
+    append.settle(answer);
+    if (!(answer instanceof Error) && !answer.repeated) last = answer;
+  });
+  return last;
+};
+
+/** One bad append must not fail its companions: each is tried alone, and only the bad one is refused. */
+const settleRefused = async (
+  lane: AppendLane,
+  batch: readonly PendingAppend[],
+  cause: BatchRefusedError,
+): Promise<AppendResult | undefined> => {
+  if (batch.length === 1) {
+    batch[0]?.settle(new EventStoreUnavailableError('the event log refused the append', { cause }));
+    return undefined;
+  }
+  let last: AppendResult | undefined;
+  for (const append of batch) last = (await deliverBatch(lane, [append])) ?? last;
+  return last;
+};

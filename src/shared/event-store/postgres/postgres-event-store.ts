@@ -1,0 +1,76 @@
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { connectionConfig, requestTimeouts, type PostgresTimeouts } from '../../postgres/pool.ts';
+import { encodeAppend } from '../append-request.ts';
+import { parsePosition, printPosition } from '../dense-position.ts';
+import type { EventStore } from '../event-store.ts';
+import { followLog, type LogSource } from '../follow-log.ts';
+import { createLogTail } from '../log-tail.ts';
+import { createAppendLane } from './append-lane.ts';
+import { createAppendPump } from './append-pump.ts';
+import { createLogListener } from './log-listener.ts';
+import { createLogReader } from './read-log.ts';
+
+export interface PostgresEventStoreOptions {
+  readonly connectionString: string;
+  /** For reads. Appends and `LISTEN` have connections of their own: `lanes` + 1, opened when first needed. */
+  readonly pool: Pool;
+  readonly log: Logger;
+  /**
+   * Connections for appends, default 2: while one's batch is being written, the other's is on its way. More
+   * bring nothing, because the log is written by one at a time.
+   */
+  readonly lanes?: number;
+  readonly timeouts?: PostgresTimeouts;
+}
+
+export interface PostgresEventStore extends EventStore {
+  /** Appends without an answer so far. */
+  readonly appendsPending: number;
+  /** False while wake-ups from other processes come by polling only (every 500 ms). */
+  readonly listening: boolean;
+}
+
+/** The event log in Postgres: dense positions in the order of commits, group commit (docs/records/0001-dense-log.md). */
+export const createPostgresEventStore = (options: PostgresEventStoreOptions): PostgresEventStore => {
+  const { pool, log, connectionString, lanes: laneCount = 2, timeouts = requestTimeouts } = options;
+  const configOf = (applicationName: string) =>
+    connectionConfig({ connectionString, applicationName, timeouts });
+  const closing = new AbortController();
+  const tail = createLogTail();
+  const reader = createLogReader(pool);
+  const listener = createLogListener(configOf('exchange-listen'), tail, log);
+  const lanes = Array.from({ length: laneCount }, () => createAppendLane(configOf('exchange-append'), log));
+  const pump = createAppendPump(lanes, ({ position }) => {
+    const last = parsePosition(position);
+    tail.advance(last);
+    listener.announce(last);
+  });
+  const source: LogSource = { ...reader, tail, log };
+
+  return {
+    get appendsPending() {
+      return pump.pending;
+    },
+    get listening() {
+      return listener.listening;
+    },
+    append: async (stream, events, expected) => pump.append(encodeAppend(stream, events, expected)),
+    readStream: (stream, range) => reader.readStream(stream, range),
+    readAll: async ({ after, limit }) => (await reader.readPage(parsePosition(after), limit)).events,
+    subscribeToAll: (subscription) => {
+      listener.listen();
+      return followLog(source, {
+        ...subscription,
+        signal: AbortSignal.any([subscription.signal, closing.signal]),
+      });
+    },
+    head: async () => printPosition(await reader.head()),
+    distance: (from, to) => parsePosition(to) - parsePosition(from),
+    close: async () => {
+      closing.abort();
+      await pump.close();
+      await listener.close();
+    },
+  };
+};

@@ -1,0 +1,40 @@
+import { TooManyConflictsError } from '../command/execute-command.ts';
+import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store/event-store.ts';
+import { isPostgresUnavailable } from '../postgres/unavailable.ts';
+import { ApiError, unavailable } from './errors.ts';
+
+/**
+ * The answer to whatever was thrown beneath a route: the only place where failures become statuses. What is
+ * not known here is a bug: 500, and its own message stays in the log, as the cause.
+ */
+export const apiErrorOf = (error: unknown): ApiError => {
+  if (error instanceof ApiError) return error;
+  if (error instanceof AppendOutcomeUnknownError) {
+    return unavailable(
+      'The change may or may not have been made. Repeat the request with the same Idempotency-Key: it is never made twice.',
+      1,
+      error,
+    );
+  }
+  if (error instanceof EventStoreUnavailableError || isPostgresUnavailable(error)) {
+    return unavailable(
+      'A store behind the service cannot be reached. Repeat the request after Retry-After.',
+      1,
+      error,
+    );
+  }
+  if (error instanceof TooManyConflictsError) {
+    return new ApiError({
+      code: 'CONFLICT',
+      message: 'Too many changes of this object at once. Read it again and repeat the change.',
+    });
+  }
+  return new ApiError(
+    {
+      code: 'INTERNAL_ERROR',
+      message: 'The service failed to answer. Report the X-Request-Id of this response.',
+    },
+    {},
+    error,
+  );
+};

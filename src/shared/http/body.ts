@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError } from './errors.ts';
+import { parseJsonBody } from './json-ingress.ts';
+
+/** Default limit of a JSON body (decisions.md 1.1, row 11). */
+const BODY_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Reads and parses the JSON body of a request; undefined for an empty one, whatever its content type says
+ * (decisions.md 1.1, row 7).
+ * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known, UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST, VALIDATION_ERROR
+ */
+export const readJsonBody = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  bytesMax = BODY_BYTES_MAX,
+): Promise<unknown> => {
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (announced > bytesMax) throw tooLarge(bytesMax);
+  if (announced === 0 && request.headers['transfer-encoding'] === undefined) return undefined;
+  // Only now: whoever asks before sending a body learns of a refusal instead of sending it for nothing.
+  if (request.headers.expect !== undefined) response.writeContinue();
+  const bytes = await readBytes(request, bytesMax);
+  if (bytes.length === 0) return undefined;
+  checkMediaType(request);
+  return parseJsonBody(bytes);
+};
+
+const readBytes = (request: IncomingMessage, bytesMax: number): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const settle = (finish: () => void): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
+      finish();
+    };
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length > bytesMax) settle(() => reject(tooLarge(bytesMax)));
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void =>
+      settle(() =>
+        resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
+      );
+    const aborted = (): ApiError =>
+      new ApiError({ code: 'BAD_REQUEST', message: 'The body ended before its announced length.' });
+    const onError = (): void => settle(() => reject(aborted()));
+    const onClose = (): void => settle(() => reject(aborted()));
+    request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
+  });
+
+const tooLarge = (bytesMax: number): ApiError =>
+  // The rest of the body is not read, so the connection cannot serve another request.
+  new ApiError(
+    { code: 'PAYLOAD_TOO_LARGE', message: `The body is larger than ${bytesMax} bytes. Send less at once.` },
+    { Connection: 'close' },
+  );
+
+const MEDIA_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?([^"\s;]+)"?\s*)?$/i;
+
+const checkMediaType = (request: IncomingMessage): void => {
+  const coding = request.headers['content-encoding'] ?? 'identity';
+  const match = MEDIA_TYPE.exec(request.headers['content-type'] ?? '');
+  const charset = match?.[1]?.toLowerCase() ?? 'utf-8';
+  if (match !== null && charset === 'utf-8' && coding.toLowerCase() === 'identity') return;
+  throw new ApiError({
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    message: 'Send the body as application/json in UTF-8, without a content encoding.',
+  });
+};

@@ -1,0 +1,60 @@
+import { STATUS_CODES, type Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { randomId } from '../ids.ts';
+import type { Logger } from '../log.ts';
+import { errorEnvelope } from './envelope.ts';
+import type { ErrorCode } from './errors.ts';
+
+type Refusal = readonly [status: number, code: ErrorCode, message: string];
+
+const refusals: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: [431, 'BAD_REQUEST', 'The headers are larger than 16 KiB. Send less.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'PAYLOAD_TOO_LARGE', 'The chunk extensions are too large. Send none.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'BAD_REQUEST', 'The request did not arrive in time. Send it again.'],
+};
+const notHttp: Refusal = [400, 'BAD_REQUEST', 'This is not an HTTP request. Correct it and send it again.'];
+const noTunnel: Refusal = [405, 'METHOD_NOT_ALLOWED', 'This server is no proxy: CONNECT is not possible.'];
+
+/** For how long a refused client may go on sending before it is cut: a reset would overtake the answer. */
+const LINGER_MS_MAX = 1_000;
+
+/** Node's own mark of the answer that is being written to a socket. */
+interface Answering {
+  readonly _httpMessage?: { readonly headersSent: boolean } | null;
+}
+
+/** What Node's parser refuses never reaches a route; it gets the envelope, an id and a log line all the same. */
+export const answerBrokenRequests = (server: Server, log: Logger): void => {
+  const answer = (socket: Duplex & Answering, [status, code, message]: Refusal): void => {
+    const requestId = randomId();
+    const body = errorEnvelope({ code, message });
+    socket.end(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nX-Request-Id: ${requestId}\r\n` +
+        `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+        `${status === 405 ? 'Allow: \r\n' : ''}Connection: close\r\n\r\n${body}`,
+    );
+    cutSoon(socket);
+    log.info({ requestId, route: 'broken', status }, 'request');
+  };
+
+  server.on('clientError', (error: Error & { code?: string }, socket: Duplex & Answering) => {
+    // Node reports again for what a refused client goes on sending.
+    if (socket.writableEnded) return;
+    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    // An answer that is on its way must not get a second one into its middle.
+    else if (socket._httpMessage?.headersSent === true) {
+      socket.end();
+      cutSoon(socket);
+    } else answer(socket, refusals[error.code ?? ''] ?? notHttp);
+  });
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => socket.destroy());
+    answer(socket, noTunnel);
+  });
+};
+
+const cutSoon = (socket: Duplex): void => {
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS_MAX);
+  socket.once('close', () => clearTimeout(timer));
+};

@@ -1,0 +1,37 @@
+import { unavailable, type ApiError } from './errors.ts';
+
+/**
+ * Longest time that a request may wait on the stores behind it, so that it is answered within 3 s when one of
+ * them stalls (faults.md h2, h3), however many waits add up beneath.
+ */
+const ANSWER_MS_MAX = 2_800;
+
+/** The time that one request has for its answer. */
+export interface Deadline {
+  /**
+   * Waits for `work`, but not past the deadline. What was begun goes on by itself.
+   * @throws ApiError SERVICE_UNAVAILABLE at the deadline: the outcome is unknown
+   */
+  wait<T>(work: Promise<T>): Promise<T>;
+}
+
+/** A new deadline; only time spent in `wait` counts, not the time a client takes to send its body. */
+export const createDeadline = (): Deadline => {
+  let leftMs = ANSWER_MS_MAX;
+  return {
+    wait: (work) =>
+      new Promise((resolve, reject) => {
+        const startedAt = performance.now();
+        const timer = setTimeout(() => reject(noAnswerInTime()), Math.max(0, leftMs));
+        work.then(resolve, reject).finally(() => {
+          clearTimeout(timer);
+          leftMs -= performance.now() - startedAt;
+        });
+      }),
+  };
+};
+
+const noAnswerInTime = (): ApiError =>
+  unavailable(
+    'No answer in time; the outcome is unknown. Repeat the request with the same Idempotency-Key: it is never done twice.',
+  );

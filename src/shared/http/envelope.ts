@@ -1,0 +1,22 @@
+import type { ErrorBody } from './errors.ts';
+import type { Pagination } from './route.ts';
+
+/**
+ * The response envelope (specification, Response envelope; decisions.md 1.1, row 1): exactly `data` and
+ * `error`, and `meta` only on offset-paged lists. `dataJson` is sent as it is.
+ */
+export const successEnvelope = (dataJson: string, pagination?: Pagination): string =>
+  pagination === undefined
+    ? `{"data":${dataJson},"error":null}`
+    : `{"data":${dataJson},"error":null,"meta":{"pagination":${JSON.stringify(pagination)}}}`;
+
+export const errorEnvelope = ({ code, message, field, details }: ErrorBody): string =>
+  JSON.stringify({
+    data: null,
+    error: {
+      code,
+      message,
+      ...(field === undefined ? {} : { field }),
+      ...(details === undefined ? {} : { details }),
+    },
+  });

@@ -1,0 +1,59 @@
+/** Every error code of the API and its status (decisions.md 1.3). The only place where the two meet. */
+export const statusOfCode = {
+  BAD_REQUEST: 400,
+  VALIDATION_ERROR: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONFLICT: 409,
+  IDEMPOTENCY_CONFLICT: 409,
+  IDEMPOTENCY_IN_FLIGHT: 409,
+  CONFIRMATION_EXPIRED: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  NOT_IMPLEMENTED: 501,
+  SERVICE_UNAVAILABLE: 503,
+} as const;
+
+export type ErrorCode = keyof typeof statusOfCode;
+
+/** `error` of the response envelope (specification, Response envelope). */
+export interface ErrorBody {
+  readonly code: ErrorCode;
+  /** Tells the caller what to do. Never the message of an unexpected error. */
+  readonly message: string;
+  /** Dotted path of the input at fault. */
+  readonly field?: string;
+  readonly details?: unknown;
+}
+
+/** An answer that is a refusal. Thrown anywhere beneath a route; the kernel writes the envelope. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly body: ErrorBody;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(body: ErrorBody, headers: Readonly<Record<string, string>> = {}, cause?: unknown) {
+    super(body.message, { cause });
+    this.body = body;
+    this.headers = headers;
+  }
+
+  get status(): number {
+    return statusOfCode[this.body.code];
+  }
+}
+
+/** The same for an absent object and for another account's (decisions.md 1.1, row 12). */
+export const notFound = (what: string): ApiError =>
+  new ApiError({
+    code: 'NOT_FOUND',
+    message: `No such ${what}. Check the id; it must belong to your account.`,
+  });
+
+/** The store did not answer or cannot be reached: the outcome may be unknown, repeating is safe. */
+export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unknown): ApiError =>
+  new ApiError({ code: 'SERVICE_UNAVAILABLE', message }, { 'Retry-After': String(retryAfterSeconds) }, cause);

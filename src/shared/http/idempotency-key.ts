@@ -1,0 +1,22 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from './errors.ts';
+import { headerValues } from './headers.ts';
+
+/** Specification, Other bounds. */
+export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_.:-]{16,255}$/;
+
+/**
+ * The idempotency key of a write, if it carries one.
+ * @throws ApiError VALIDATION_ERROR when it is not of the form, or given twice
+ */
+export const idempotencyKeyOf = (request: IncomingMessage): string | undefined => {
+  const given = headerValues(request, 'idempotency-key');
+  const [key] = given;
+  if (key === undefined) return undefined;
+  if (given.length === 1 && IDEMPOTENCY_KEY.test(key)) return key;
+  throw new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: 'Send one Idempotency-Key of 16 to 255 letters, digits, "_", ".", ":" or "-".',
+    field: 'Idempotency-Key',
+  });
+};

@@ -1,0 +1,191 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { statusOfCode } from './errors.ts';
+import { IDEMPOTENCY_KEY } from './idempotency-key.ts';
+import type { Route, SuccessResponse } from './route.ts';
+
+type Json = Record<string, unknown>;
+
+/**
+ * JSON Schema (draft 2020-12, as OpenAPI 3.1 has it) of a zod schema. Members with an id become components;
+ * text that stands for a number shows as the number.
+ */
+const jsonSchema = (schema: z.ZodType, io: 'input' | 'output', components: Json): Json => {
+  const {
+    $defs,
+    $schema: _,
+    id,
+    ...root
+  } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema: json }) => {
+      if (json.type === 'integer' || json.type === 'boolean') {
+        delete json.pattern;
+        delete json.enum;
+      }
+    },
+  }) as Json & { $defs?: Record<string, Json> };
+  const rename = (value: Json): Json =>
+    JSON.parse(JSON.stringify(value).replaceAll('#/$defs/', '#/components/schemas/')) as Json;
+  for (const [name, definition] of Object.entries($defs ?? {})) {
+    const { id: _id, ...rest } = definition;
+    addComponent(components, name, rename(rest));
+  }
+  if (typeof id !== 'string') return rename(root);
+  addComponent(components, id, rename(root));
+  return { $ref: `#/components/schemas/${id}` };
+};
+
+/** @throws Error when two different schemas share an id: the later one would silently stand for both */
+const addComponent = (components: Json, name: string, schema: Json): void => {
+  const known = components[name];
+  if (known !== undefined && !isDeepStrictEqual(known, schema))
+    throw new Error(`two schemas of the id ${name}`);
+  components[name] = schema;
+};
+
+/** The names of a query or path schema's parameters. */
+export const parameterNames = (schema: z.ZodType | undefined): readonly string[] =>
+  schema === undefined
+    ? []
+    : Object.keys((jsonSchema(schema, 'input', {})['properties'] as Json | undefined) ?? {});
+
+const parametersOf = (schema: z.ZodType | undefined, where: 'path' | 'query', components: Json): Json[] => {
+  if (schema === undefined) return [];
+  const object = jsonSchema(schema, 'input', components);
+  const required = new Set((object['required'] as string[] | undefined) ?? []);
+  return Object.entries((object['properties'] as Record<string, Json> | undefined) ?? {}).map(
+    ([name, { description, ...member }]) => ({
+      name,
+      in: where,
+      required: where === 'path' || required.has(name),
+      ...(description === undefined ? {} : { description }),
+      schema: member,
+    }),
+  );
+};
+
+const pagination: Json = {
+  type: 'object',
+  required: ['pagination'],
+  properties: { pagination: { $ref: '#/components/schemas/Pagination' } },
+};
+
+const successOf = (
+  { description, data, mediaType, paginated, enveloped }: SuccessResponse,
+  components: Json,
+): Json => {
+  if (mediaType !== undefined) {
+    return { description, content: { [mediaType]: { schema: { type: 'string' } } } };
+  }
+  if (data === undefined) return { description };
+  const content = jsonSchema(data, 'output', components);
+  const schema =
+    enveloped === false
+      ? content
+      : {
+          type: 'object',
+          required: ['data', 'error', ...(paginated === true ? ['meta'] : [])],
+          properties: {
+            data: content,
+            error: { type: 'null' },
+            ...(paginated === true ? { meta: pagination } : {}),
+          },
+        };
+  return { description, content: { 'application/json': { schema } } };
+};
+
+const idempotencyKey: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Repeats of a request with the same key have one effect and one answer, for 24 hours.',
+  schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
+};
+
+const requestBodyOf = (body: z.ZodType, components: Json): Json => ({
+  // An absent body counts as an empty object.
+  required: !body.safeParse({}).success,
+  content: { 'application/json': { schema: jsonSchema(body, 'input', components) } },
+});
+
+const operationOf = (route: Route, components: Json): Json => ({
+  operationId: route.operationId,
+  summary: route.summary,
+  tags: [route.tag],
+  security: route.access === 'account' ? [{ bearer: [] }] : [],
+  parameters: [
+    ...parametersOf(route.params, 'path', components),
+    ...parametersOf(route.query, 'query', components),
+    ...(route.method === 'get' ? [] : [idempotencyKey]),
+  ],
+  ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, components) }),
+  responses: {
+    ...Object.fromEntries(
+      Object.entries(route.responses).map(([status, response]) => [status, successOf(response, components)]),
+    ),
+    default: { $ref: '#/components/responses/Refused' },
+  },
+});
+
+const errorEnvelope: Json = {
+  type: 'object',
+  required: ['data', 'error'],
+  properties: {
+    data: { type: 'null' },
+    error: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: {
+        code: { type: 'string', enum: Object.keys(statusOfCode) },
+        message: { type: 'string' },
+        field: { type: 'string', description: 'Dotted path of the input at fault.' },
+        details: {},
+      },
+    },
+  },
+};
+
+/** The OpenAPI 3.1 document of the routes. */
+export const openApiDocument = (
+  routes: readonly Route[],
+  { version, baseUrl }: { version: string; baseUrl: string },
+): Json => {
+  const components: Json = {
+    ErrorEnvelope: errorEnvelope,
+    Pagination: {
+      type: 'object',
+      required: ['skip', 'take', 'total', 'hasMore'],
+      properties: {
+        skip: { type: 'integer' },
+        take: { type: 'integer' },
+        total: { type: 'integer' },
+        hasMore: { type: 'boolean' },
+      },
+    },
+  };
+  const paths: Record<string, Json> = {};
+  const operationIds = new Set<string>();
+  for (const route of routes) {
+    if (operationIds.has(route.operationId)) throw new Error(`two operations of the id ${route.operationId}`);
+    operationIds.add(route.operationId);
+    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, components) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Buyer Exchange', version, description: 'The buyer side of an advertising exchange.' },
+    servers: [{ url: baseUrl }],
+    paths,
+    components: {
+      schemas: components,
+      responses: {
+        Refused: {
+          description: 'Refused or failed; nothing was changed unless the code is SERVICE_UNAVAILABLE.',
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } },
+        },
+      },
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
+    },
+  };
+};

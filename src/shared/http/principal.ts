@@ -1,0 +1,26 @@
+/** Who a request comes from, once its credential is verified. */
+export interface Principal {
+  /** The account; 0 for the anonymous principal. */
+  readonly customerId: number;
+  /** For event metadata and logs: `api-key:<key id>`. Never a secret. */
+  readonly actor: string;
+  /**
+   * The account's mark (`read-your-writes/account-mark.ts`), read with the credential: it says which ready
+   * answers are still right. Absent: none is used.
+   */
+  readonly mark?: string;
+}
+
+export const anonymous: Principal = { customerId: 0, actor: 'anonymous' };
+
+/** What became of a request's credential. */
+export type Verification =
+  | { readonly outcome: 'verified'; readonly principal: Principal }
+  /** Unknown, revoked or malformed: they look the same from outside. */
+  | { readonly outcome: 'rejected' };
+
+/**
+ * Verifies the credential of `Authorization: Bearer <credential>`.
+ * @throws when the credential store cannot be asked: the kernel answers 503, never "allow" and never 401
+ */
+export type VerifyCredential = (credential: string) => Promise<Verification>;

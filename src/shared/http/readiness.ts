@@ -1,0 +1,54 @@
+/** One part of what a process serves. */
+export interface ReadinessPart {
+  readonly name: string;
+  /** Whether the part works now; `detail` is shown to operators and holds nothing secret. */
+  check(): Promise<PartStatus>;
+}
+
+export interface PartStatus {
+  readonly ready: boolean;
+  readonly detail?: unknown;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly parts: Readonly<Record<string, PartStatus>>;
+}
+
+export type CheckReadiness = () => Promise<Readiness>;
+
+/**
+ * Asks all parts at once; a part that does not answer within `partMsMax`, or throws, is not ready. Anyone may
+ * ask and nobody is counted, so callers who come while a check runs share it.
+ */
+export const createReadiness = (parts: readonly ReadinessPart[], partMsMax: number): CheckReadiness => {
+  let running: Promise<Readiness> | undefined;
+  return () =>
+    (running ??= check(parts, partMsMax).finally(() => {
+      running = undefined;
+    }));
+};
+
+const check = async (parts: readonly ReadinessPart[], partMsMax: number): Promise<Readiness> => {
+  const statuses = await Promise.all(
+    parts.map(async (part) => [part.name, await statusOf(part, partMsMax)] as const),
+  );
+  return { ready: statuses.every(([, { ready }]) => ready), parts: Object.fromEntries(statuses) };
+};
+
+const statusOf = async (part: ReadinessPart, partMsMax: number): Promise<PartStatus> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<PartStatus>((resolve) => {
+    timer = setTimeout(
+      () => resolve({ ready: false, detail: `no answer within ${partMsMax} ms` }),
+      partMsMax,
+    );
+  });
+  try {
+    return await Promise.race([part.check(), late]);
+  } catch {
+    return { ready: false, detail: 'cannot be reached' };
+  } finally {
+    clearTimeout(timer);
+  }
+};

@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorEnvelope } from './envelope.ts';
+import type { ApiError } from './errors.ts';
+import { makeLast } from './last-answer.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Sends text, JSON unless said otherwise, as the whole answer. */
+export const sendText = (
+  response: ServerResponse,
+  status: number,
+  text: string,
+  headers?: Headers,
+  contentType = JSON_TYPE,
+): void => {
+  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+  response.setHeader('Content-Type', contentType);
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.statusCode = status;
+  finish(response, text);
+};
+
+/** Sends an answer without a body (204). */
+export const sendEmpty = (response: ServerResponse, status: number, headers?: Headers): void => {
+  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+  response.statusCode = status;
+  finish(response, '');
+};
+
+/** Sends a refusal in the envelope; once an answer has begun there is no place for one, and it is cut. */
+export const sendError = (response: ServerResponse, error: ApiError): void => {
+  if (response.headersSent) response.destroy();
+  else sendText(response, error.status, errorEnvelope(error.body), error.headers);
+};
+
+/** An unread body of up to this many bytes is read and thrown away, so that the connection stays of use. */
+const UNREAD_BYTES_MAX = 64 * 1024;
+const LINGER_BYTES_MAX = 16 * 1024 * 1024;
+const LINGER_MS_MAX = 2_000;
+
+/**
+ * Ends an answer whose request may still be arriving. Closing a socket with unread bytes in it resets the
+ * connection, and the reset overtakes the answer (RFC 9112, 9.6): a client in the middle of a body that is
+ * too large would see "connection reset" and not the 413. So the answer goes out whole, and what still comes
+ * is thrown away for a moment before the connection closes.
+ */
+const finish = (response: ServerResponse, text: string): void => {
+  const request = response.req;
+  if (response.getHeader('Connection') === 'close') makeLast(response);
+  if (request.complete || unreadBytes(request) <= UNREAD_BYTES_MAX) {
+    response.end(text);
+    return;
+  }
+  makeLast(response);
+  if (text === '') response.flushHeaders();
+  else response.write(text);
+  discardRest(request, () => response.end());
+};
+
+const unreadBytes = ({ headers }: IncomingMessage): number =>
+  headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
+
+/** Reads on for at most 16 MiB and 2 s; then whoever still sends is cut off. */
+const discardRest = (request: IncomingMessage, done: () => void): void => {
+  let bytesLeft = LINGER_BYTES_MAX;
+  const onData = (chunk: Buffer): void => {
+    bytesLeft -= chunk.length;
+    if (bytesLeft < 0) request.pause();
+  };
+  const settle = (): void => {
+    clearTimeout(timer);
+    request.off('data', onData).off('end', settle).off('close', settle);
+    done();
+  };
+  const timer = setTimeout(settle, LINGER_MS_MAX);
+  request.on('data', onData).once('end', settle).once('close', settle).resume();
+};

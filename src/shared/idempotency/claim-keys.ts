@@ -1,0 +1,116 @@
+import type { Pool } from 'pg';
+import { commandIdOfKey } from '../ids.ts';
+import type { Claim, ClaimRequest } from './claim.ts';
+import { REPLAY_HOURS } from './replay-window.ts';
+
+/**
+ * How long a claim is taken to be alive. Longer than any request may run (3 s); too short a lease is
+ * harmless: running a command twice at once has the effect of once (faults.md I2).
+ */
+const LEASE_SECONDS = 5;
+
+interface ClaimedRow {
+  readonly scope: string;
+  readonly key: string;
+  readonly reserved: string;
+  readonly day: string;
+}
+
+interface KeptRow {
+  readonly scope: string;
+  readonly key: string;
+  readonly fingerprint: Buffer;
+  readonly status: number | null;
+  readonly body: string | null;
+}
+
+const nameOf = ({ scope, key }: { readonly scope: string; readonly key: string }): string =>
+  `${scope} ${key}`;
+
+/**
+ * Claims many keys in one round trip. A key that is asked for twice in the batch is claimed by the first and
+ * judged for the others by the first's row, in another round trip.
+ */
+export const claimAll = async (pool: Pool, requests: readonly ClaimRequest[]): Promise<readonly Claim[]> => {
+  const claims = new Map<ClaimRequest, Claim>();
+  let waiting = requests;
+  while (waiting.length > 0) {
+    const round = [...new Map(waiting.toReversed().map((request) => [nameOf(request), request])).values()];
+    const claimed = await insertClaims(pool, round);
+    for (const request of round) {
+      const row = claimed.get(nameOf(request));
+      if (row !== undefined) claims.set(request, claimedBy(row));
+    }
+    // All that wait, not only this round's: a key that many ask for at once costs no round trip for each of them.
+    const lost = waiting.filter((request) => !claims.has(request));
+    for (const [request, claim] of await judge(pool, lost)) claims.set(request, claim);
+    waiting = waiting.filter((request) => !claims.has(request));
+  }
+  return requests.map((request) => claims.get(request) ?? { outcome: 'in-flight' });
+};
+
+const claimedBy = ({ scope, key, day, reserved }: ClaimedRow): Claim => ({
+  outcome: 'claimed',
+  commandId: commandIdOfKey(scope, key, day),
+  reserved: JSON.parse(reserved) as Record<string, number>,
+});
+
+/**
+ * The first insert wins. An existing row is taken over when its claimant's lease has run out (it crashed, or
+ * its outcome is unknown), keeping what it had reserved; and replaced when its answer is no longer honored.
+ */
+const insertClaims = async (
+  pool: Pool,
+  requests: readonly ClaimRequest[],
+): Promise<Map<string, ClaimedRow>> => {
+  const { rows } = await pool.query<ClaimedRow>({
+    name: 'idempotency-claim',
+    text: `
+      insert into idempotency_keys as k (scope, key, fingerprint, reserved, lease_until)
+      select scope, key, fingerprint, reserved, clock_timestamp() + interval '${LEASE_SECONDS} seconds'
+      from unnest($1::text[], $2::text[], $3::bytea[], $4::text[]) as asked(scope, key, fingerprint, reserved)
+      order by scope, key
+      on conflict (scope, key) do update set
+        lease_until = excluded.lease_until,
+        fingerprint = excluded.fingerprint,
+        reserved = case when k.completed_at is null then k.reserved else excluded.reserved end,
+        claimed_at = case when k.completed_at is null then k.claimed_at else clock_timestamp() end,
+        completed_at = null, status = null, body = null
+      where (k.completed_at is null and k.lease_until <= clock_timestamp() and k.fingerprint = excluded.fingerprint)
+         or k.completed_at <= clock_timestamp() - interval '${REPLAY_HOURS} hours'
+      returning scope, key, reserved, to_char(claimed_at at time zone 'utc', 'YYYYMMDD') as day`,
+    values: [
+      requests.map(({ scope }) => scope),
+      requests.map(({ key }) => key),
+      requests.map(({ fingerprint }) => fingerprint),
+      requests.map(({ reserved }) => JSON.stringify(reserved)),
+    ],
+  });
+  return new Map(rows.map((row) => [nameOf(row), row]));
+};
+
+/** What the keys that could not be claimed stand at. A row gone in between leaves its request unjudged. */
+const judge = async (
+  pool: Pool,
+  requests: readonly ClaimRequest[],
+): Promise<readonly (readonly [ClaimRequest, Claim])[]> => {
+  if (requests.length === 0) return [];
+  const { rows } = await pool.query<KeptRow>({
+    name: 'idempotency-kept',
+    text: `select k.scope, k.key, k.fingerprint, k.status, k.body
+           from unnest($1::text[], $2::text[]) as asked(scope, key)
+           join idempotency_keys k on k.scope = asked.scope and k.key = asked.key`,
+    values: [requests.map(({ scope }) => scope), requests.map(({ key }) => key)],
+  });
+  const kept = new Map(rows.map((row) => [nameOf(row), row]));
+  return requests.flatMap((request) => {
+    const row = kept.get(nameOf(request));
+    return row === undefined ? [] : [[request, judged(request, row)] as const];
+  });
+};
+
+const judged = (request: ClaimRequest, { fingerprint, status, body }: KeptRow): Claim => {
+  if (!fingerprint.equals(request.fingerprint)) return { outcome: 'mismatch' };
+  if (status === null) return { outcome: 'in-flight' };
+  return { outcome: 'done', answer: { status, body: body ?? '' } };
+};

@@ -1,0 +1,28 @@
+export interface ClaimRequest {
+  /** Whose key it is: the account, or the upload. */
+  readonly scope: string;
+  readonly key: string;
+  readonly fingerprint: Buffer;
+  /** Values allocated for this request, by name; what an earlier claim kept wins. */
+  readonly reserved: Readonly<Record<string, number>>;
+}
+
+export interface StoredAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** What became of a claim. */
+export type Claim =
+  /** The command is this request's to run, with these reserved values. */
+  | {
+      readonly outcome: 'claimed';
+      readonly commandId: string;
+      readonly reserved: Readonly<Record<string, number>>;
+    }
+  /** Another request with this key is running it. */
+  | { readonly outcome: 'in-flight' }
+  /** The key belongs to another request. */
+  | { readonly outcome: 'mismatch' }
+  /** It has run: this was the answer. */
+  | { readonly outcome: 'done'; readonly answer: StoredAnswer };

@@ -1,0 +1,74 @@
+import type { Pool } from 'pg';
+import type { StoredAnswer } from './claim.ts';
+import { REPLAY_HOURS } from './replay-window.ts';
+
+export interface Completion {
+  readonly scope: string;
+  readonly key: string;
+  readonly answer: StoredAnswer;
+}
+
+/** Longest answer that is stored, in characters; a longer one is derived again from the log (faults.md a15). */
+const BODY_LENGTH_MAX = 256 * 1024;
+
+/**
+ * Keeps the answers of commands that are done. The first to complete a key wins: a late second executor of
+ * the same command has the same answer and changes nothing (faults.md a4).
+ */
+export const completeAll = async (
+  pool: Pool,
+  completions: readonly Completion[],
+): Promise<readonly void[]> => {
+  const storable = completions.filter(({ answer }) => answer.body.length <= BODY_LENGTH_MAX);
+  await pool.query({
+    name: 'idempotency-complete',
+    text: `update idempotency_keys k set status = done.status, body = done.body, completed_at = clock_timestamp()
+           from unnest($1::text[], $2::text[], $3::smallint[], $4::text[]) as done(scope, key, status, body)
+           where k.scope = done.scope and k.key = done.key and k.completed_at is null`,
+    values: [
+      storable.map(({ scope }) => scope),
+      storable.map(({ key }) => key),
+      storable.map(({ answer }) => answer.status),
+      storable.map(({ answer }) => answer.body),
+    ],
+  });
+  for (const { scope, key, answer } of completions) {
+    if (answer.body.length > BODY_LENGTH_MAX) await lapseKey(pool, scope, key);
+  }
+  return completions.map(() => undefined);
+};
+
+export const releaseKey = async (pool: Pool, scope: string, key: string): Promise<void> => {
+  await pool.query({
+    name: 'idempotency-release',
+    text: 'delete from idempotency_keys where scope = $1 and key = $2 and completed_at is null',
+    values: [scope, key],
+  });
+};
+
+export const lapseKey = async (pool: Pool, scope: string, key: string): Promise<void> => {
+  await pool.query({
+    name: 'idempotency-lapse',
+    text: `update idempotency_keys set lease_until = clock_timestamp()
+           where scope = $1 and key = $2 and completed_at is null`,
+    values: [scope, key],
+  });
+};
+
+/**
+ * Deletes keys whose time is over. An abandoned claim goes after the same time, counted from the last try: were
+ * it counted from the first, a retry shortly before 24 h would lose its row while it runs, its answer would not
+ * be kept, and a repeat of that would be a new command with a second effect.
+ */
+export const purgeKeys = async (pool: Pool, limit: number): Promise<number> => {
+  const { rowCount } = await pool.query({
+    name: 'idempotency-purge',
+    text: `delete from idempotency_keys where (scope, key) in (
+             select scope, key from idempotency_keys
+             where claimed_at <= clock_timestamp() - interval '${REPLAY_HOURS} hours'
+               and coalesce(completed_at, lease_until) <= clock_timestamp() - interval '${REPLAY_HOURS} hours'
+             order by claimed_at limit $1 for update skip locked)`,
+    values: [limit],
+  });
+  return rowCount ?? 0;
+};

@@ -1,0 +1,82 @@
+import { failpoint } from '../failpoints.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Logger } from '../log.ts';
+import type { ClaimRequest, StoredAnswer } from './claim.ts';
+import type { IdempotencyStore } from './idempotency-store.ts';
+
+/** The one command that a key stands for. */
+export interface KeyedCommand {
+  readonly commandId: string;
+  readonly reserved: Readonly<Record<string, number>>;
+}
+
+export interface OnceAnswer extends StoredAnswer {
+  /** True when this is the answer of an earlier request. */
+  readonly replayed: boolean;
+}
+
+export type ExecuteOnce = (
+  request: ClaimRequest,
+  run: (command: KeyedCommand) => Promise<StoredAnswer>,
+) => Promise<OnceAnswer>;
+
+/**
+ * Runs a keyed command at most once in effect (decisions.md 1.2; faults.md table (a)).
+ *
+ * The claim is only about answers and about who goes first. That a repeated command has one effect follows
+ * from its command id: so every step after the claim may fail, be lost or run twice, on any node.
+ *
+ * Done: the answer is kept. Refused (4xx): nothing happened, the key is free again. Unknown (anything
+ * else): the claim stays, its lease ends, and the retry with the same key finds out.
+ *
+ * @throws ApiError IDEMPOTENCY_CONFLICT, IDEMPOTENCY_IN_FLIGHT; whatever `run` throws
+ */
+export const createExecuteOnce =
+  (store: IdempotencyStore, log: Logger): ExecuteOnce =>
+  async (request, run) => {
+    const claim = await store.claim(request);
+    if (claim.outcome === 'mismatch') throw keyOfAnotherRequest();
+    if (claim.outcome === 'in-flight') throw stillRunning();
+    if (claim.outcome === 'done') return { ...claim.answer, replayed: true };
+    failpoint('after-claim');
+    const { scope, key } = request;
+    try {
+      const answer = await run(claim);
+      // Best effort: the effect is in the log, and a retry derives the same answer from it.
+      failpoint('before-complete');
+      await bestEffort(log, () => store.complete(scope, key, answer));
+      failpoint('after-complete');
+      return { ...answer, replayed: false };
+    } catch (error) {
+      const refused = error instanceof ApiError && error.status < 500;
+      failpoint('before-release');
+      await bestEffort(log, () => (refused ? store.release(scope, key) : store.lapse(scope, key)));
+      throw error;
+    }
+  };
+
+const bestEffort = async (log: Logger, step: () => Promise<void>): Promise<void> => {
+  try {
+    await step();
+  } catch (error) {
+    log.warn({ err: error }, 'an idempotency key could not be settled; its lease will end');
+  }
+};
+
+const keyOfAnotherRequest = (): ApiError =>
+  new ApiError({
+    code: 'IDEMPOTENCY_CONFLICT',
+    message: 'This Idempotency-Key was used for another request. Send a new key for a new request.',
+    field: 'Idempotency-Key',
+  });
+
+const stillRunning = (): ApiError =>
+  new ApiError(
+    {
+      code: 'IDEMPOTENCY_IN_FLIGHT',
+      message:
+        'The first request with this Idempotency-Key is still running. Repeat this one after Retry-After.',
+      field: 'Idempotency-Key',
+    },
+    { 'Retry-After': '1' },
+  );

@@ -1,0 +1,40 @@
+import type { Pool } from 'pg';
+import { coalesce } from '../coalesce.ts';
+import type { Claim, ClaimRequest, StoredAnswer } from './claim.ts';
+import { claimAll } from './claim-keys.ts';
+import { completeAll, lapseKey, purgeKeys, releaseKey, type Completion } from './complete-keys.ts';
+
+export interface IdempotencyStore {
+  /** Claims a key for a command: the first one wins, across all nodes. */
+  claim(request: ClaimRequest): Promise<Claim>;
+  /** Keeps the answer of a completed command; changes nothing when one is kept already. */
+  complete(scope: string, key: string, answer: StoredAnswer): Promise<void>;
+  /** Refused: nothing happened, the key is free again. */
+  release(scope: string, key: string): Promise<void>;
+  /** Outcome unknown: the key stays claimed, but whoever comes next may find out at once. */
+  lapse(scope: string, key: string): Promise<void>;
+  /**
+   * Deletes keys that are no longer honored, at most `limit` of them.
+   * @returns how many
+   */
+  purge(limit: number): Promise<number>;
+}
+
+/**
+ * Claims and answers in Postgres. Requests that arrive together share a round trip and a commit.
+ *
+ * When the events are in the same database, `pool` may commit without waiting for the disk: the database's
+ * log keeps the order of commits, so events that survived a crash have their claim before them, and a lost
+ * answer is derived again from the events.
+ */
+export const createIdempotencyStore = (pool: Pool): IdempotencyStore => {
+  const batches = { batchMax: 200, inFlightMax: 2 };
+  const complete = coalesce((answers: readonly Completion[]) => completeAll(pool, answers), batches);
+  return {
+    claim: coalesce((requests: readonly ClaimRequest[]) => claimAll(pool, requests), batches),
+    complete: (scope, key, answer) => complete({ scope, key, answer }),
+    release: (scope, key) => releaseKey(pool, scope, key),
+    lapse: (scope, key) => lapseKey(pool, scope, key),
+    purge: (limit) => purgeKeys(pool, limit),
+  };
+};

@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto';
+import { v4, v5 } from 'uuid';
+
+/** Command ids are namespaced by what they are derived from, so that no two derivations can meet. */
+const IDEMPOTENCY_NAMESPACE = '6f7b0f38-2f5e-5d9b-9a51-0f6a0a4f7c11';
+
+/** A fresh random UUID: request ids, and command ids of writes that carry no idempotency key. */
+export const randomId = (): string => v4();
+
+/**
+ * The command id of a keyed write (faults.md I2): the same account and key give the same command for as long
+ * as the key is honored.
+ * @param scope whose key it is, e.g. the account's id
+ * @param day UTC date of the first claim, `YYYYMMDD`: a key is free again after 24 h, and then it names another
+ *   command
+ */
+export const commandIdOfKey = (scope: string, idempotencyKey: string, day: string): string =>
+  v5(`${scope}:${idempotencyKey}:${day}`, IDEMPOTENCY_NAMESPACE);
+
+/** The id of the `ordinal`-th event of a command (faults.md I2): repeating a command repeats its event ids. */
+export const eventIdOf = (commandId: string, ordinal: number): string => v5(String(ordinal), commandId);
+
+/** The id of a thing that a command creates, e.g. a frequency cap: stable when the command is repeated. */
+export const derivedId = (commandId: string, name: string): string => v5(name, commandId);
+
+/** `bytes` of randomness as base64url, for secrets. */
+export const randomSecret = (bytes: number): string => randomBytes(bytes).toString('base64url');

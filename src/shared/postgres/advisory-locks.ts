@@ -1,0 +1,15 @@
+/**
+ * Every advisory lock that has one fixed key, in one place: two uses of one key would wait for each other.
+ * 7216002 is the log's own, taken inside the SQL function `append_to_log` (migration 0001).
+ */
+export const advisoryLocks = {
+  /** Held while migrating. */
+  migration: 7_216_001,
+  /** Held while looking whether an installation is empty, and opening its first account. */
+  firstAccount: 7_216_003,
+  /**
+   * Held by the process that runs a read model. The first of two keys; the second is made of the read model's
+   * name. (A pair never meets a single key, whatever the numbers.)
+   */
+  projections: 7_216_004,
+} as const;

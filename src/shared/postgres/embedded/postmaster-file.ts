@@ -1,0 +1,70 @@
+import { readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemClock } from '../../clock.ts';
+import { randomSecret } from '../../ids.ts';
+import { existsProcess, isPostmasterOf } from './processes.ts';
+
+/** What a running Postgres says of itself in `postmaster.pid`. */
+export interface Postmaster {
+  readonly pid: number;
+  readonly port: number;
+  readonly status: 'starting' | 'ready' | 'stopping';
+}
+
+const fileOf = (dataDirectory: string): string => join(dataDirectory, 'postmaster.pid');
+
+/** Older than this, a file without content is not one that is just being written. */
+const TORN_AFTER_MS = 2_000;
+
+/** Lines: pid, data directory, start time, port, socket directory, address, shared memory, status. */
+const parse = (content: string): Postmaster | undefined => {
+  const lines = content.split('\n').map((line) => line.trim());
+  const pid = Number(lines[0]);
+  const port = Number(lines[3]);
+  if (!(pid > 0) || !(port > 0)) return undefined;
+  const status = lines[7] ?? '';
+  return { pid, port, status: status === 'ready' || status === 'stopping' ? status : 'starting' };
+};
+
+const read = (dataDirectory: string): Promise<string | undefined> =>
+  readFile(fileOf(dataDirectory), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+
+/** The live postmaster of this data directory. */
+export const findPostmaster = async (dataDirectory: string): Promise<Postmaster | undefined> => {
+  const found = parse((await read(dataDirectory)) ?? '');
+  return found !== undefined && (await isPostmasterOf(found.pid, dataDirectory)) ? found : undefined;
+};
+
+/** The port of the last postmaster, if it did not get to remove its file. */
+export const lastPort = async (dataDirectory: string): Promise<number | undefined> =>
+  parse((await read(dataDirectory)) ?? '')?.port;
+
+/**
+ * Takes away a file that would stop Postgres from starting although its postmaster is gone: the process of
+ * that number is now another program or a zombie, or the file was torn by a crash. Every other stale file
+ * Postgres replaces itself. Backends that outlived the postmaster still stop the new one: Postgres finds
+ * their shared memory by the data directory's inode.
+ */
+export const discardStaleFile = async (dataDirectory: string): Promise<void> => {
+  const content = await read(dataDirectory);
+  if (content === undefined) return;
+  const found = parse(content);
+  const isStale =
+    found === undefined
+      ? await isOld(fileOf(dataDirectory))
+      : existsProcess(found.pid) && !(await isPostmasterOf(found.pid, dataDirectory));
+  if (!isStale) return;
+  const aside = `${fileOf(dataDirectory)}.${randomSecret(6)}`;
+  await rename(fileOf(dataDirectory), aside);
+  // Another process may have discarded the same file and started Postgres since we read it: put that back.
+  if ((await readFile(aside, 'utf8')) === content) await rm(aside, { force: true });
+  else await rename(aside, fileOf(dataDirectory));
+};
+
+const isOld = async (path: string): Promise<boolean> => {
+  const stats = await stat(path).catch(() => undefined);
+  return stats !== undefined && systemClock.now() - stats.mtimeMs > TORN_AFTER_MS;
+};

@@ -1,0 +1,43 @@
+import { link, open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomSecret } from '../../ids.ts';
+
+/** The passwords of the two roles. Kept in a file that only its owner can read, beside the cluster. */
+export interface Secrets {
+  /** Of `postgres`, the superuser. */
+  readonly adminPassword: string;
+  /** Of `exchange`, which owns the service's database and nothing else. */
+  readonly runtimePassword: string;
+}
+
+const fileName = 'postgres-secrets.json';
+
+/** @throws Error when there is a cluster but no file: the passwords are lost then */
+export const readSecrets = async (dataDir: string): Promise<Secrets> => {
+  try {
+    return JSON.parse(await readFile(join(dataDir, fileName), 'utf8')) as Secrets;
+  } catch (error) {
+    throw new Error(`the embedded Postgres cannot be used without ${join(dataDir, fileName)}`, {
+      cause: error,
+    });
+  }
+};
+
+/** Draws them once: of several processes that start on an empty directory, all use the first one's. */
+export const createSecrets = async (dataDir: string): Promise<Secrets> => {
+  const draft = join(dataDir, `.${fileName}-${process.pid}-${randomSecret(6)}`);
+  const secrets: Secrets = { adminPassword: randomSecret(24), runtimePassword: randomSecret(24) };
+  const file = await open(draft, 'wx', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(secrets)}\n`);
+    await file.sync();
+    // Unlike a rename, a link never replaces what is there.
+    await link(draft, join(dataDir, fileName)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await file.close();
+    await rm(draft, { force: true });
+  }
+  return readSecrets(dataDir);
+};

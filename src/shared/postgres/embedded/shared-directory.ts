@@ -1,0 +1,39 @@
+import { chmod, lstat, mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isUsable, type UnixUser } from './unprivileged-user.ts';
+
+/**
+ * A directory for what must be reachable by the user that runs Postgres when our own is not (a checkout below
+ * root's home): `/var/lib/buyer-exchange`, which no cleaner of temporary files visits, else one in the
+ * temporary directory.
+ * @throws Error when neither can be had
+ */
+export const sharedDirectory = async (user: UnixUser | undefined): Promise<string> => {
+  const us = process.getuid?.() ?? 0;
+  const candidates = ['/var/lib/buyer-exchange', join(tmpdir(), `buyer-exchange-${us}`)];
+  for (const candidate of candidates) {
+    if (await isCreated(candidate, user)) return candidate;
+  }
+  throw new Error(`none of ${candidates.join(', ')} can be made a directory of ours that Postgres can reach`);
+};
+
+const isCreated = async (path: string, user: UnixUser | undefined): Promise<boolean> => {
+  try {
+    await mkdir(path, { mode: 0o755 });
+    await chmod(path, 0o755);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
+  }
+  return (await isTrusted(path)) && (await isUsable(path, user));
+};
+
+/**
+ * Nobody but root or we can have put anything there: in a temporary directory anyone may have been first to
+ * create a directory of that name.
+ */
+const isTrusted = async (path: string): Promise<boolean> => {
+  const { mode, uid } = await lstat(path);
+  const isDirectory = (mode & 0o170_000) === 0o040_000;
+  return isDirectory && uid === process.getuid?.() && (mode & 0o022) === 0;
+};

@@ -1,0 +1,71 @@
+import type { Knex } from 'knex';
+import { Client } from 'pg';
+import { advisoryLocks } from './advisory-locks.ts';
+
+export interface Migration {
+  /** Unique, in order, never renamed: `0001-event-log`. */
+  readonly name: string;
+  up(knex: Knex): Promise<void>;
+}
+
+const CONNECT_MS_MAX = 5_000;
+/** Longest wait for another node's migration; then the caller starts again. */
+const WAIT_MS_MAX = 60_000;
+
+/**
+ * Brings the database's schema up to date. Safe when several nodes start at once and when one was killed in
+ * the middle: an advisory lock, released by Postgres with its connection, is the only lock that counts.
+ * @returns the names of the migrations that were run
+ */
+export const migrate = async (
+  connectionString: string,
+  migrations: readonly Migration[],
+): Promise<readonly string[]> => {
+  const guard = new Client({
+    connectionString,
+    application_name: 'exchange-migrate',
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    query_timeout: WAIT_MS_MAX,
+  });
+  guard.on('error', () => undefined);
+  await guard.connect();
+  try {
+    await guard.query('select pg_advisory_lock($1)', [advisoryLocks.migration]);
+    if (await isUpToDate(guard, migrations)) return [];
+    return await runPending(connectionString, migrations);
+  } finally {
+    await guard.end();
+  }
+};
+
+const isUpToDate = async (client: Client, migrations: readonly Migration[]): Promise<boolean> => {
+  const table = await client.query<{ present: boolean }>(
+    `select to_regclass('knex_migrations') is not null as present`,
+  );
+  if (table.rows[0]?.present !== true) return false;
+  const done = await client.query<{ name: string }>('select name from knex_migrations');
+  const names = new Set(done.rows.map((row) => row.name));
+  return migrations.every((migration) => names.has(migration.name));
+};
+
+/** knex is loaded only here: an up-to-date start does not pay for it. */
+const runPending = async (
+  connectionString: string,
+  migrations: readonly Migration[],
+): Promise<readonly string[]> => {
+  const { default: createKnex } = await import('knex');
+  const knex = createKnex({ client: 'pg', connection: connectionString, pool: { min: 0, max: 2 } });
+  const migrationSource: Knex.MigrationSource<Migration> = {
+    getMigrations: async () => [...migrations],
+    getMigrationName: (migration) => migration.name,
+    getMigration: async (migration) => ({ up: (k) => migration.up(k), down: async () => undefined }),
+  };
+  try {
+    // knex's own lock is a row, and a killed migrator leaves it behind. Ours is held, so nobody else migrates.
+    await knex.migrate.forceFreeMigrationsLock({ migrationSource });
+    const [, names] = (await knex.migrate.latest({ migrationSource })) as [number, string[]];
+    return names;
+  } finally {
+    await knex.destroy();
+  }
+};

@@ -1,0 +1,50 @@
+import type { Pool } from 'pg';
+import { backoffMs, sleep } from '../backoff.ts';
+import { ConfigError, type Config } from '../config.ts';
+import type { Logger } from '../log.ts';
+
+interface Database {
+  readonly pool: Pool;
+  migrate(): Promise<void>;
+}
+
+const RETRY = { baseMs: 100, capMs: 2_000 };
+
+/**
+ * Brings the database up to date, however long it takes for it to be there (faults.md h1): a service that
+ * starts before its database waits for it instead of ending.
+ * @returns false when `signal` ended the wait before it was done
+ * @throws ConfigError when the database is there but must not be used like this
+ */
+export const prepareDatabase = async (
+  database: Database,
+  config: Config,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    try {
+      await refuseSuperuser(database, config);
+      await database.migrate();
+      return true;
+    } catch (error) {
+      if (error instanceof ConfigError) throw error;
+      log.warn({ err: error, attempt }, 'the database cannot be prepared yet; trying again');
+      await sleep(backoffMs(attempt, RETRY), signal);
+    }
+  }
+  return false;
+};
+
+/** Row-level security does not bind a superuser (faults.md F20). */
+const refuseSuperuser = async ({ pool }: Database, config: Config): Promise<void> => {
+  if (config.NODE_ENV !== 'production') return;
+  const { rows } = await pool.query<{ superuser: boolean }>(
+    `select rolsuper as superuser from pg_roles where rolname = current_user`,
+  );
+  if (rows[0]?.superuser === true) {
+    throw new ConfigError(
+      'Wrong configuration.\n  DATABASE_URL: its role is a superuser; production needs an ordinary role',
+    );
+  }
+};

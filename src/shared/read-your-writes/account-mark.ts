@@ -1,0 +1,41 @@
+/**
+ * SQL of an account's mark: where its events end, and the epochs of all read models. As long as it stays the
+ * same, nothing in any read model that follows from the account's own events has changed, once a read model has
+ * reached that end: rows are a function of (events, epoch). So an answer that was made when its read model was
+ * fresh stays right while the mark, judged in the same snapshot, is the same.
+ *
+ * A mark read after a write was answered differs from every mark before: the append itself writes the position.
+ * @param customer the account's id, e.g. `$1` or a column
+ */
+export const accountMarkSql = (customer: string): string => `(${writtenSql(customer)} || ${epochsSql})`;
+
+const writtenSql = (customer: string): string =>
+  `coalesce((select position from account_positions where customer_id = ${customer}), '-') collate "C"`;
+
+const epochsSql = `coalesce((select string_agg(' ' || name || '=' || epoch, '' order by name)
+  from projection_checkpoints), '')`;
+
+/**
+ * How a read model stands to an account's writes, in the snapshot of the rows that come with it: a table
+ * expression of one row for a `from` list, e.g. `from ${freshnessSql('$1', '$2')} as f`, whose columns
+ * `freshnessColumns` selects.
+ * @param projection parameter of the read model's name, e.g. `$2`
+ */
+export const freshnessSql = (customer: string, projection: string): string =>
+  `(select ${writtenSql(customer)} as written, ${epochsSql} as epochs,
+      coalesce((select position from projection_checkpoints where name = ${projection}), '-') collate "C" as reached)`;
+
+export const freshnessColumns = (alias: string): string =>
+  `${alias}.written, ${alias}.reached, ${alias}.written <= ${alias}.reached as fresh,
+   ${alias}.written || ${alias}.epochs as mark`;
+
+/** The columns of `freshnessColumns`. */
+export interface Freshness {
+  /** The account's last position. */
+  readonly written: string;
+  /** The read model's. */
+  readonly reached: string;
+  /** The rows hold everything that the account has written up to their snapshot. */
+  readonly fresh: boolean;
+  readonly mark: string;
+}
