@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** PUT /api/v2/buyer/advertisers/{id} (specification, endpoint 3; decisions.md E3). */
+
+let service: RunningService;
+let account: TestAccount;
+/** A new one for every test, with something in every member. */
+let acme: AdvertiserResource;
+beforeAll(async () => {
+  service = await startRunningService();
+  account = await service.openAccount();
+});
+beforeEach(async () => {
+  const { body } = await account.api.post<AdvertiserResource>('/advertisers', {
+    name: 'Acme',
+    description: 'First',
+    brand: 'acme.com',
+    primaryCurrency: 'EUR',
+    brandCountries: ['DE'],
+    preferredTimezone: 'Europe/Berlin',
+    channels: ['ctv'],
+    controls: { exclusions: ['a'], brandSafety: 'strict' },
+    utmConfig: [{ paramKey: 'k', paramValue: 'v' }],
+    frequencyCaps: [
+      { max_impressions: 1, window: { interval: 1 } },
+      { max_impressions: 2, window: { interval: 2, unit: 'hours' } },
+    ],
+    labels: { team: ['x'] },
+  });
+  acme = body.data;
+});
+afterAll(() => service.stop());
+
+const update = (members: unknown): Promise<ApiAnswer<AdvertiserResource>> =>
+  account.api.put(`/advertisers/${acme.id}`, members);
+const read = async (): Promise<AdvertiserResource> =>
+  (await account.api.get<AdvertiserResource>(`/advertisers/${acme.id}`)).body.data;
+const history = async (): Promise<readonly string[]> =>
+  (await service.eventsOf(`advertiser-${account.customerId}-${acme.id}`)).map(({ type }) => type);
+/** Appends an event that no route of this version leads to. */
+const append = (type: string): Promise<unknown> =>
+  service.store.append(
+    `advertiser-${account.customerId}-${acme.id}`,
+    [
+      {
+        id: randomId(),
+        type,
+        data: {},
+        metadata: {
+          customerId: account.customerId,
+          actor: 'test',
+          requestId: 'test',
+          correlationId: 'test',
+          causationId: 'test',
+          occurredAt: new Date().toISOString(),
+          schemaVersion: 1,
+        },
+      },
+    ],
+    'any',
+  );
+
+describe('an update', () => {
+  it.each([
+    [{ name: 'New' }],
+    [{ description: '' }],
+    [{ primaryCurrency: 'GBP' }],
+    [{ brandCountries: [] }],
+    [{ brandCountries: ['US', 'DE'] }],
+    [{ preferredTimezone: 'Asia/Tokyo' }],
+    [{ channels: [] }],
+    [{ optimizationApplyMode: 'AUTO' }],
+    [{ controls: { exclusions: ['b'] } }],
+    [{ utmConfig: [] }],
+    [{ labels: {} }],
+    [{ labels: { other: ['y'] } }],
+  ])('changes what it names and keeps the rest: %j', async (changes) => {
+    const { status, body } = await update(changes);
+    expect(status).toBe(200);
+    expect(body.data).toEqual({ ...acme, ...changes, updatedAt: expect.any(String) });
+    expect(await read()).toEqual(body.data);
+    expect(await history()).toEqual(['AdvertiserCreated', 'AdvertiserUpdated']);
+  });
+
+  it('of the brand changes its domain and link together', async () => {
+    const { body } = await update({ brand: 'https://www.other.example' });
+    expect(body.data).toMatchObject({
+      brandDomain: 'other.example',
+      linkedBrand: { domain: 'other.example', name: 'other.example' },
+    });
+  });
+
+  it('of a part of autonomy keeps the other part', async () => {
+    await update({ autonomy: { rebriefing: 'auto' } });
+    const { body } = await update({ autonomy: { inventorySelection: 'auto' } });
+    expect(body.data.autonomy).toEqual({ inventorySelection: 'auto', rebriefing: 'auto' });
+  });
+
+  it('with null clears description and preferredTimezone: they are absent', async () => {
+    const { description: _, preferredTimezone: __, ...rest } = acme;
+    const { body } = await update({ description: null, preferredTimezone: null });
+    expect(body.data).toEqual({ ...rest, updatedAt: expect.any(String) });
+    expect(await read()).toEqual(body.data);
+  });
+
+  it.each(
+    'name primaryCurrency brand brandDomain brandCountries channels optimizationApplyMode autonomy controls utmConfig frequencyCaps labels'.split(
+      ' ',
+    ),
+  )('with null for %s is refused', async (member) => {
+    expect(refusalOf(await update({ [member]: null }))).toEqual(invalid(member));
+  });
+
+  it.each([
+    [{ name: '' }, 'name'],
+    [{ name: '😀'.repeat(201) }, 'name'],
+    [{ description: 'a'.repeat(2_001) }, 'description'],
+    [{ primaryCurrency: 'usd' }, 'primaryCurrency'],
+    [{ brandCountries: ['USA'] }, 'brandCountries.0'],
+    [{ preferredTimezone: 'Nowhere/City' }, 'preferredTimezone'],
+    [{ channels: ['ctv', 'tv'] }, 'channels.1'],
+    [{ optimizationApplyMode: 'SOMETIMES' }, 'optimizationApplyMode'],
+    [{ frequencyCaps: [{ max_impressions: 1, window: { interval: 0 } }] }, 'frequencyCaps.0.window.interval'],
+  ])('of wrong form is refused: %#', async (changes, field) => {
+    expect(refusalOf(await update({ name: 'Other', ...changes }))).toEqual(invalid(field));
+    expect(await read()).toEqual(acme);
+  });
+
+  it.each([
+    ['no body', undefined],
+    ['an empty object', {}],
+    ['only unknown members', { includeBrand: true }],
+    ['what is already so', { name: 'Acme', channels: ['ctv', 'ctv'], brand: 'www.acme.com' }],
+    [
+      'the caps there are',
+      {
+        frequencyCaps: [
+          { max_impressions: 1, window: { interval: 1, unit: 'minutes' } },
+          { max_impressions: 2, window: { interval: 2, unit: 'hours' } },
+        ],
+      },
+    ],
+  ])('with %s is 200 and records nothing', async (_what, changes) => {
+    const answer = await update(changes);
+    expect([answer.status, answer.body.data]).toEqual([200, acme]);
+    expect(await history()).toEqual(['AdvertiserCreated']);
+  });
+
+  it('with the whole resource as it was read is 200 and records nothing', async () => {
+    const answer = await update(acme);
+    expect([answer.status, answer.body.data]).toEqual([200, acme]);
+    expect(await history()).toEqual(['AdvertiserCreated']);
+  });
+});
+
+describe('frequencyCaps', () => {
+  it('replace the set; one that stays keeps its id and age', async () => {
+    const [first] = acme.frequencyCaps;
+    const { body } = await update({
+      frequencyCaps: [
+        { max_impressions: 5, window: { interval: 5 } },
+        { max_impressions: 1, window: { interval: 1 } },
+      ],
+    });
+    const [added, kept] = body.data.frequencyCaps;
+    expect(kept).toEqual(first);
+    expect(added).toMatchObject({ max_impressions: 5, window: { interval: 5, unit: 'minutes' } });
+    expect(acme.frequencyCaps.map(({ id }) => id)).not.toContain(added?.id);
+    expect(await read()).toEqual(body.data);
+  });
+
+  it('[] clears them', async () => {
+    expect((await update({ frequencyCaps: [] })).body.data.frequencyCaps).toEqual([]);
+    expect((await read()).frequencyCaps).toEqual([]);
+  });
+
+  it('a cap of another unit is another cap', async () => {
+    const { body } = await update({
+      frequencyCaps: [{ max_impressions: 1, window: { interval: 1, unit: 'days' } }],
+    });
+    expect(body.data.frequencyCaps[0]?.id).not.toBe(acme.frequencyCaps[0]?.id);
+  });
+
+  it('ids of a caller’s own choice are ignored', async () => {
+    const { body } = await update({
+      frequencyCaps: [{ id: 'mine', max_impressions: 1, window: { interval: 1 } }],
+    });
+    expect(body.data.frequencyCaps.map(({ id }) => id)).toEqual([acme.frequencyCaps[0]?.id]);
+  });
+});
+
+describe('what does not change', () => {
+  it.each([
+    ['id', 1_999_999_999],
+    ['customerId', 1_999_999_999],
+    ['status', 'ARCHIVED'],
+    ['sandbox', true],
+  ])('%s: another value is refused', async (member, value) => {
+    expect(refusalOf(await update({ name: 'Other', [member]: value }))).toEqual(invalid(member));
+    expect(await read()).toEqual(acme);
+  });
+
+  it('members that follow from others are ignored', async () => {
+    const { body } = await update({
+      linkedBrand: { domain: 'evil.example', name: 'Evil' },
+      currencyLocked: true,
+      createdAt: '2000-01-01T00:00:00.000Z',
+      updatedAt: '2000-01-01T00:00:00.000Z',
+    });
+    expect(body.data).toEqual(acme);
+  });
+
+  it('the currency, once locked: 409; its current value is fine', async () => {
+    await append('AdvertiserCurrencyLocked');
+    expect((await read()).currencyLocked).toBe(true);
+    expect(refusalOf(await update({ name: 'Other', primaryCurrency: 'USD' }))).toEqual([
+      409,
+      'CONFLICT',
+      'primaryCurrency',
+    ]);
+    expect(await read()).toMatchObject({ name: 'Acme', primaryCurrency: 'EUR' });
+    expect((await update({ name: 'Other', primaryCurrency: 'EUR' })).body.data.name).toBe('Other');
+  });
+
+  it('an archived advertiser: 409', async () => {
+    await account.api.delete(`/advertisers/${acme.id}`);
+    expect(refusalOf(await update({ name: 'Other' }))).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await update({}))).toEqual([409, 'CONFLICT', undefined]);
+    expect((await read()).name).toBe('Acme');
+  });
+});
+
+describe('updates at the same time', () => {
+  it('of different members all count', async () => {
+    const labels = Array.from({ length: 10 }, (_, n) => ({ labels: { [`d${n}`]: ['v'] } }));
+    const others = [
+      { name: 'New' },
+      { description: 'New' },
+      { primaryCurrency: 'GBP' },
+      { brandCountries: ['FR'] },
+      { preferredTimezone: 'Asia/Tokyo' },
+      { channels: ['radio'] },
+      { optimizationApplyMode: 'AUTO' },
+      { controls: { exclusions: ['z'] } },
+      { utmConfig: [{ paramKey: 'n', paramValue: 'n' }] },
+      { brand: 'new.example' },
+    ];
+    const answers = await Promise.all([...others, ...labels].map(update));
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+    const { brand, ...members } = Object.assign({}, ...others) as Record<string, unknown>;
+    const after = await read();
+    expect(after).toMatchObject({ ...members, brandDomain: brand });
+    expect(labels.map((label) => label.labels)).toContainEqual(after.labels);
+    expect(await history()).toHaveLength(21);
+  });
+
+  it('100 writers of one member: all are done, and every answer shows its own value', async () => {
+    const names = Array.from({ length: 100 }, (_, n) => `Name ${n}`);
+    const answers = await Promise.all(names.map((name) => update({ name })));
+    expect(answers.map(({ body }) => body.data?.name)).toEqual(names);
+    expect(await history()).toHaveLength(101);
+  });
+});

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
+import { createIdempotencyStore } from '../../src/shared/idempotency/idempotency-store.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { refusalOf, type ApiAnswer } from '../support/api-client.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** How long a key is honored: 24 hours from completion (decisions.md 1.2). Time is moved in the table. */
+
+let service: RunningService;
+let account: TestAccount;
+/** A new one for every test. */
+let key: string;
+beforeAll(async () => {
+  service = await startRunningService();
+  account = await service.openAccount();
+});
+beforeEach(() => {
+  key = randomId();
+});
+afterAll(() => service.stop());
+
+const body = { name: 'Acme' };
+const create = (): Promise<ApiAnswer<AdvertiserResource>> =>
+  account.api.post('/advertisers', body, { 'Idempotency-Key': key });
+const isReplay = ({ headers }: ApiAnswer<unknown>): boolean => headers.get('idempotent-replayed') === 'true';
+
+/** The key as a request left it that claimed it at some time and died, having reserved an advertiser id. */
+const claimedBefore = async (
+  ago: string,
+  leaseAgo: string,
+  fingerprintBody: unknown = body,
+): Promise<number> => {
+  const { rows } = await service.pool.query<{ id: string }>(`select nextval('advertiser_ids') as id`);
+  const advertiserId = Number(rows[0]?.id);
+  const fingerprint = fingerprintOf({
+    method: 'post',
+    path: '/api/v2/buyer/advertisers',
+    pathValues: {},
+    body: fingerprintBody,
+  });
+  await service.pool.query(
+    `insert into idempotency_keys (scope, key, fingerprint, reserved, lease_until, claimed_at)
+     values ($1, $2, $3, $4, now() - $5::interval, now() - $6::interval)`,
+    [account.customerId, key, fingerprint, JSON.stringify({ advertiserId }), leaseAgo, ago],
+  );
+  return advertiserId;
+};
+const completedBefore = (ago: string): Promise<unknown> =>
+  service.pool.query(`update idempotency_keys set completed_at = now() - $1::interval where key = $2`, [
+    ago,
+    key,
+  ]);
+const isKept = async (): Promise<boolean> =>
+  (await service.pool.query('select from idempotency_keys where key = $1', [key])).rowCount === 1;
+
+describe('a completed request', () => {
+  it('is replayed until 24 hours are over; then the key is free for a new one', async () => {
+    await claimedBefore('24 hours 10 seconds', '24 hours');
+    const first = await create();
+    await completedBefore('23 hours 59 minutes 50 seconds');
+    const within = await create();
+    expect([within.text, isReplay(within)]).toEqual([first.text, true]);
+    await completedBefore('24 hours');
+    const behind = await create();
+    expect([behind.status, isReplay(behind)]).toEqual([201, false]);
+    expect(behind.body.data.id).not.toBe(first.body.data.id);
+    expect(isReplay(await create())).toBe(true);
+  });
+
+  it('of another kind no longer stands in the way after 24 hours', async () => {
+    await claimedBefore('25 hours', '25 hours', { name: 'Another' });
+    await completedBefore('23 hours 59 minutes 50 seconds');
+    expect(refusalOf(await create())).toEqual([409, 'IDEMPOTENCY_CONFLICT', 'Idempotency-Key']);
+    await completedBefore('24 hours');
+    expect((await create()).status).toBe(201);
+  });
+});
+
+describe('a request that is running', () => {
+  it('lets the same one wait, and refuses another', async () => {
+    await claimedBefore('1 second', '-1 minute');
+    const answer = await create();
+    expect(refusalOf(answer)).toEqual([409, 'IDEMPOTENCY_IN_FLIGHT', 'Idempotency-Key']);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    const other = await account.api.post('/advertisers', { name: 'B' }, { 'Idempotency-Key': key });
+    expect(refusalOf(other)).toEqual([409, 'IDEMPOTENCY_CONFLICT', 'Idempotency-Key']);
+  });
+
+  it('that died is taken over, with what it had reserved', async () => {
+    const reservedId = await claimedBefore('10 seconds', '5 seconds');
+    const answer = await create();
+    expect([answer.status, isReplay(answer), answer.body.data.id]).toEqual([201, false, reservedId]);
+    expect(isReplay(await create())).toBe(true);
+  });
+
+  it('that died is not taken over by another request', async () => {
+    await claimedBefore('10 seconds', '5 seconds', { name: 'Another' });
+    expect(refusalOf(await create())).toEqual([409, 'IDEMPOTENCY_CONFLICT', 'Idempotency-Key']);
+  });
+
+  it('that died just before midnight and comes again after it is one request', async () => {
+    // Whatever the time is now, these are two days.
+    const reservedId = await claimedBefore('23 hours 59 minutes', '23 hours');
+    const first = await create();
+    expect(first.body.data.id).toBe(reservedId);
+    // Its answer was lost too.
+    await service.pool.query(
+      `update idempotency_keys set completed_at = null, status = null, body = null,
+         lease_until = now() - interval '1 second' where key = $1`,
+      [key],
+    );
+    const second = await create();
+    expect([second.status, isReplay(second), second.text]).toEqual([201, false, first.text]);
+    expect(await service.eventsOf(`advertiser-${account.customerId}-${reservedId}`)).toHaveLength(1);
+  });
+});
+
+describe('the purge', () => {
+  it.each([
+    ['keeps', 'a running request', '1 hour', undefined],
+    ['keeps', 'one completed less than 24 hours ago', '30 hours', '23 hours 59 minutes'],
+    ['deletes', 'one completed 24 hours ago', '24 hours 1 second', '24 hours'],
+    ['deletes', 'one that died 24 hours ago', '24 hours', undefined],
+  ])('%s %s', async (verb, _what, claimedAgo, completedAgo) => {
+    await claimedBefore(claimedAgo, claimedAgo);
+    if (completedAgo !== undefined) await completedBefore(completedAgo);
+    await createIdempotencyStore(service.pool).purge(1_000);
+    expect(await isKept()).toBe(verb === 'keeps');
+  });
+
+  it('takes no more at once than it is told to', async () => {
+    for (let n = 0; n < 3; n++) {
+      key = randomId();
+      await claimedBefore('25 hours', '25 hours');
+    }
+    const store = createIdempotencyStore(service.pool);
+    expect([await store.purge(2), await store.purge(2), await store.purge(2)]).toEqual([2, 1, 0]);
+  });
+});

@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
+import { rawExchange } from '../support/raw-http.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** Idempotency keys on every write (specification, Other bounds; decisions.md 1.2). */
+
+let service: RunningService;
+let account: TestAccount;
+/** A new one for every test. */
+let key: string;
+beforeAll(async () => {
+  service = await startRunningService();
+});
+beforeEach(async () => {
+  account = await service.openAccount();
+  key = randomId();
+});
+afterAll(() => service.stop());
+
+const withKey = (value = key): Readonly<Record<string, string>> => ({ 'Idempotency-Key': value });
+const create = (
+  body: unknown = { name: 'Acme' },
+  headers = withKey(),
+): Promise<ApiAnswer<AdvertiserResource>> => account.api.post('/advertisers', body, headers);
+const advertiser = async (): Promise<AdvertiserResource> =>
+  (await create({ name: 'Acme' }, withKey(randomId()))).body.data;
+const eventTypes = async (): Promise<readonly string[]> =>
+  (await service.eventsOfAccount(account)).map(({ type }) => type).filter((type) => type.startsWith('Adv'));
+const isReplay = ({ headers }: ApiAnswer<unknown>): boolean => headers.get('idempotent-replayed') === 'true';
+const comparable = ({ status, text, headers }: ApiAnswer<unknown>) => ({
+  status,
+  text,
+  type: headers.get('content-type'),
+});
+const reused = [409, 'IDEMPOTENCY_CONFLICT', 'Idempotency-Key'];
+
+/** The second is a replay of the first, byte for byte. */
+const expectReplay = (first: ApiAnswer<unknown>, second: ApiAnswer<unknown>): void => {
+  expect([isReplay(first), isReplay(second)]).toEqual([false, true]);
+  expect(comparable(second)).toEqual(comparable(first));
+  expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+};
+
+describe('a repeated request', () => {
+  it('to create: the same 201, one advertiser', async () => {
+    const first = await create({
+      name: 'Acme 😀',
+      frequencyCaps: [{ max_impressions: 1, window: { interval: 1 } }],
+    });
+    expect(first.status).toBe(201);
+    for (let n = 0; n < 3; n++) {
+      expectReplay(
+        first,
+        await create({ name: 'Acme 😀', frequencyCaps: [{ max_impressions: 1, window: { interval: 1 } }] }),
+      );
+    }
+    expect(await eventTypes()).toEqual(['AdvertiserCreated']);
+    expect((await account.api.get('/advertisers')).body.data).toEqual([first.body.data]);
+  });
+
+  it('to update: the same 200, one event', async () => {
+    const { id } = await advertiser();
+    const update = () => account.api.put(`/advertisers/${id}`, { name: 'New' }, withKey());
+    const first = await update();
+    expect(first.status).toBe(200);
+    expectReplay(first, await update());
+    expect(await eventTypes()).toEqual(['AdvertiserCreated', 'AdvertiserUpdated']);
+  });
+
+  it('to archive: the same 204, which undoes nothing that came after', async () => {
+    const { id } = await advertiser();
+    const archive = () => account.api.delete(`/advertisers/${id}`, withKey());
+    const first = await archive();
+    expect(first.status).toBe(204);
+    await account.api.post(`/advertisers/${id}/restore`);
+    expectReplay(first, await archive());
+    expect((await account.api.get<AdvertiserResource>(`/advertisers/${id}`)).body.data.status).toBe('ACTIVE');
+  });
+
+  it('to restore: the same 200, although there is nothing to restore any more', async () => {
+    const { id } = await advertiser();
+    await account.api.delete(`/advertisers/${id}`);
+    const restore = () => account.api.post(`/advertisers/${id}/restore`, undefined, withKey());
+    const first = await restore();
+    expect(first.status).toBe(200);
+    expectReplay(first, await restore());
+  });
+
+  it('is answered as the first time, whatever happened to the advertiser since', async () => {
+    const first = await create();
+    await account.api.put(`/advertisers/${first.body.data.id}`, { name: 'Changed since' });
+    await account.api.delete(`/advertisers/${first.body.data.id}`);
+    expectReplay(first, await create());
+  });
+
+  it('that changed nothing is replayed too', async () => {
+    const { id } = await advertiser();
+    const update = () => account.api.put(`/advertisers/${id}`, {}, withKey());
+    expectReplay(await update(), await update());
+  });
+
+  it('without a key is another request', async () => {
+    const ids = [await create(undefined, {}), await create(undefined, {})].map(({ body }) => body.data.id);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it('with the same members in another order, or other white space, is the same', async () => {
+    const first = await create('{"name":"Acme","labels":{"b":[],"a":["1"]},"sandbox":false}');
+    expectReplay(
+      first,
+      await create(' {"sandbox" : false, "labels":{"a":["\\u0031"], "b":[]},\n"name":"Acme"}'),
+    );
+  });
+
+  it('whose answer is too long to be kept has one effect and the same answer', async () => {
+    const values = Array.from({ length: 100 }, (_, n) => String(n).padEnd(200, 'x'));
+    const labels = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`dimension ${n}`, values]));
+    const first = await create({ name: 'Acme', labels });
+    await account.api.put(`/advertisers/${first.body.data.id}`, { name: 'Changed since', labels: {} });
+    const second = await create({ name: 'Acme', labels });
+    expect([second.status, second.text === first.text]).toEqual([201, true]);
+    expect(await eventTypes()).toEqual(['AdvertiserCreated', 'AdvertiserUpdated']);
+    expect(refusalOf(await create({ name: 'Other', labels }))).toEqual(reused);
+  });
+
+  it('reads ignore keys', async () => {
+    const read = () => account.api.get('/advertisers', withKey());
+    expect([isReplay(await read()), isReplay(await read())]).toEqual([false, false]);
+    expect((await account.api.get('/advertisers', withKey('x'))).status).toBe(200);
+  });
+});
+
+describe('a key', () => {
+  it.each(['a'.repeat(16), 'a'.repeat(255), 'A-Z_a.z:0-9------'])('may be %.20s', async (good) => {
+    const first = await create(undefined, withKey(good));
+    expect(first.status).toBe(201);
+    expectReplay(first, await create(undefined, withKey(good)));
+  });
+
+  it.each([
+    'a'.repeat(15),
+    'a'.repeat(256),
+    '',
+    ...' !"#$%&\'()*+,/;<=>?@[\\]^`{|}~é'.split('').map((character) => `aaaaaaaa${character}aaaaaaaa`),
+  ])('may not be %.20j', async (bad) => {
+    expect(refusalOf(await create(undefined, withKey(bad)))).toEqual(invalid('Idempotency-Key'));
+    expect(await eventTypes()).toEqual([]);
+  });
+
+  it('may not be given twice', async () => {
+    const { first } = await rawExchange(
+      service.port,
+      `DELETE /api/v2/buyer/advertisers/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${account.apiKey}\r\n` +
+        `Idempotency-Key: ${key}\r\nIdempotency-Key: ${key}\r\n\r\n`,
+    );
+    expect([first.status, JSON.parse(first.body)]).toMatchObject([
+      400,
+      { error: { field: 'Idempotency-Key' } },
+    ]);
+  });
+
+  it('of another account is another key', async () => {
+    const first = await create();
+    account = await service.openAccount();
+    const second = await create();
+    expect([second.status, isReplay(second)]).toEqual([201, false]);
+    expect(second.body.data.id).not.toBe(first.body.data.id);
+  });
+
+  it('is of upper and lower case', async () => {
+    const first = await create(undefined, withKey('case-sensitive-key'));
+    const second = await create(undefined, withKey('CASE-sensitive-key'));
+    expect(second.body.data.id).not.toBe(first.body.data.id);
+  });
+});
+
+describe('a key that stands for another request', () => {
+  it.each([
+    ['another value', { name: 'Other', channels: ['ctv'] }],
+    ['another order in a list', { name: 'Acme', channels: ['display', 'ctv'] }],
+    ['a member less', { name: 'Acme' }],
+    ['a member more that says the default', { name: 'Acme', channels: ['ctv'], sandbox: false }],
+    ['an unknown member more', { name: 'Acme', channels: ['ctv'], includeBrand: true }],
+  ])('is refused: %s', async (_what, body) => {
+    const first = await create({ name: 'Acme', channels: ['ctv'] });
+    expect(refusalOf(await create(body))).toEqual(reused);
+    expect(await eventTypes()).toEqual(['AdvertiserCreated']);
+    expectReplay(first, await create({ name: 'Acme', channels: ['ctv'] }));
+  });
+
+  it('is refused: null is not the same as absent', async () => {
+    const { id } = await advertiser();
+    await account.api.put(`/advertisers/${id}`, { description: null }, withKey());
+    expect(refusalOf(await account.api.put(`/advertisers/${id}`, {}, withKey()))).toEqual(reused);
+  });
+
+  it('is refused: another advertiser, method or route', async () => {
+    const [one, other] = [await advertiser(), await advertiser()];
+    await account.api.put(`/advertisers/${one.id}`, { name: 'New' }, withKey());
+    for (const answer of [
+      await account.api.put(`/advertisers/${other.id}`, { name: 'New' }, withKey()),
+      await account.api.delete(`/advertisers/${one.id}`, withKey()),
+      await account.api.post(`/advertisers/${one.id}/restore`, { name: 'New' }, withKey()),
+      await create({ name: 'New' }),
+    ]) {
+      expect(refusalOf(answer)).toEqual(reused);
+    }
+  });
+});
+
+describe('a refused request leaves its key free', () => {
+  it('400', async () => {
+    expect((await create({ name: '' })).status).toBe(400);
+    expect((await create('{')).status).toBe(400);
+    expect((await create()).status).toBe(201);
+  });
+
+  it('401', async () => {
+    const stranger = { ...withKey(), Authorization: 'Bearer unknown' };
+    expect((await account.api.post('/advertisers', { name: 'Acme' }, stranger)).status).toBe(401);
+    expect(isReplay(await create())).toBe(false);
+  });
+
+  it('404, and another request may use it', async () => {
+    expect((await account.api.delete('/advertisers/2147483647', withKey())).status).toBe(404);
+    expect((await create()).status).toBe(201);
+  });
+
+  it('409', async () => {
+    const { id } = await advertiser();
+    const update = () => account.api.put(`/advertisers/${id}`, { name: 'New' }, withKey());
+    await account.api.delete(`/advertisers/${id}`);
+    expect(refusalOf(await update())).toEqual([409, 'CONFLICT', undefined]);
+    await account.api.post(`/advertisers/${id}/restore`);
+    const second = await update();
+    expect([second.status, isReplay(second)]).toEqual([200, false]);
+  });
+});
+
+describe('50 of the same at the same time', () => {
+  it.each(['create', 'update', 'archive'])('have one effect: %s', async (kind) => {
+    const { id } = await advertiser();
+    const send = {
+      create: () => create(),
+      update: () => account.api.put(`/advertisers/${id}`, { name: 'New' }, withKey()),
+      archive: () => account.api.delete(`/advertisers/${id}`, withKey()),
+    }[kind] as () => Promise<ApiAnswer<unknown>>;
+    const answers = await Promise.all(Array.from({ length: 50 }, send));
+    const done = answers.filter(({ status }) => status < 300);
+    const waiting = answers.filter(({ status }) => status >= 300);
+    expect(done.filter((answer) => !isReplay(answer))).toHaveLength(1);
+    expect(new Set(done.map((answer) => JSON.stringify(comparable(answer)))).size).toBe(1);
+    for (const answer of waiting) {
+      expect(refusalOf(answer)).toEqual([409, 'IDEMPOTENCY_IN_FLIGHT', 'Idempotency-Key']);
+      expect(answer.headers.get('retry-after')).toBe('1');
+    }
+    expect(await eventTypes()).toHaveLength(2);
+    const after = await send();
+    expect([comparable(after), isReplay(after)]).toEqual([comparable(done[0] as ApiAnswer<unknown>), true]);
+  });
+});
+
+describe('a revoked API key', () => {
+  it('gets 401, no replay', async () => {
+    expect((await create()).status).toBe(201);
+    await service.pool.query('update api_keys set revoked_at = now() where customer_id = $1', [
+      account.customerId,
+    ]);
+    const answer = await create();
+    expect(refusalOf(answer)).toEqual([401, 'UNAUTHORIZED', undefined]);
+    expect(isReplay(answer)).toBe(false);
+  });
+});

@@ -1,0 +1,206 @@
+import { Writable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { pino } from 'pino';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { refusalOf } from '../support/api-client.ts';
+import { checkOpenApi } from '../support/check-openapi.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** What whoever runs the service sees of it: health, metrics, the API's description, logs, its end. */
+
+const lines: Record<string, unknown>[] = [];
+const log = pino(
+  new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      lines.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
+      done();
+    },
+  }),
+);
+
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  service = await startRunningService({}, log);
+  account = await service.openAccount();
+});
+afterAll(() => service.stop());
+
+const get = (path: string): Promise<Response> => fetch(service.baseUrl + path);
+const lineOf = async (requestId: string): Promise<Record<string, unknown> | undefined> => {
+  for (let tries = 0; tries < 100; tries++) {
+    const line = lines.find((one) => one['requestId'] === requestId && one['msg'] === 'request');
+    if (line !== undefined) return line;
+    await sleep(10);
+  }
+  return undefined;
+};
+
+describe('health and readiness', () => {
+  it('/health: alive, with its parts', async () => {
+    const answer = await get('/health');
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({
+      status: 'ok',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      services: { database: 'ok', eventStore: 'ok', projections: 'ok' },
+    });
+  });
+
+  it('/ready: soon after the start, and says what it looked at', async () => {
+    let answer = await get('/ready');
+    for (let tries = 0; answer.status !== 200 && tries < 100; tries++) {
+      await sleep(50);
+      answer = await get('/ready');
+    }
+    expect(await answer.json()).toMatchObject({
+      status: 'ready',
+      parts: {
+        database: { ready: true },
+        eventStore: { ready: true },
+        projections: { ready: true },
+      },
+    });
+  });
+
+  it('/metrics: requests by route pattern, never by path', async () => {
+    await account.api.get('/advertisers/2147483647');
+    const answer = await get('/metrics');
+    const text = await answer.text();
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringMatching(/^text\/plain/),
+    ]);
+    expect(text).toMatch(
+      /^http_request_duration_seconds_count\{route="\/api\/v2\/buyer\/advertisers\/\{id\}",method="GET",status="404"\} \d+$/m,
+    );
+    expect(text).not.toContain('2147483647');
+  });
+});
+
+describe('/openapi.json', () => {
+  interface Document {
+    readonly servers: unknown;
+    readonly paths: Record<string, Record<string, { operationId: string; security: unknown }>>;
+  }
+
+  it('describes every route, and nothing else', async () => {
+    const document = (await (await get('/openapi.json')).json()) as Document;
+    expect(checkOpenApi(document)).toEqual([]);
+    expect(document.servers).toEqual([{ url: service.baseUrl }]);
+    const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
+    );
+    expect(operations.sort()).toEqual([
+      'delete /api/v2/buyer/advertisers/{id} deleteAdvertiser',
+      'get /api/v2/buyer/advertisers listAdvertisers',
+      'get /api/v2/buyer/advertisers/{id} getAdvertiser',
+      'get /health getHealth',
+      'get /metrics getMetrics',
+      'get /openapi.json getOpenApi',
+      'get /ready getReady',
+      'post /api/v2/buyer/advertisers createAdvertiser',
+      'post /api/v2/buyer/advertisers/{id}/restore restoreAdvertiser',
+      'put /api/v2/buyer/advertisers/{id} updateAdvertiser',
+    ]);
+  });
+
+  it('asks for a credential where one is needed', async () => {
+    const { paths } = (await (await get('/openapi.json')).json()) as Document;
+    for (const [path, item] of Object.entries(paths)) {
+      for (const { security } of Object.values(item)) {
+        expect([path, security]).toEqual([path, path.startsWith('/api/') ? [{ bearer: [] }] : []]);
+      }
+    }
+  });
+});
+
+describe('the log', () => {
+  it('has a line for every request: who, what, how long; and the same request id is on its event', async () => {
+    const { body } = await account.api.post<AdvertiserResource>(
+      '/advertisers?x=secret-in-the-query',
+      { name: 'secret-in-the-body' },
+      { 'X-Request-Id': 'log-1', 'Idempotency-Key': 'secret-key-of-a-client' },
+    );
+    expect(await lineOf('log-1')).toEqual({
+      level: 30,
+      time: expect.anything(),
+      pid: expect.any(Number),
+      hostname: expect.any(String),
+      requestId: 'log-1',
+      account: account.customerId,
+      method: 'POST',
+      route: '/api/v2/buyer/advertisers',
+      status: 201,
+      durationMs: expect.any(Number),
+      msg: 'request',
+    });
+    const [event] = await service.eventsOf(`advertiser-${account.customerId}-${body.data.id}`);
+    expect(event?.metadata.requestId).toBe('log-1');
+  });
+
+  it('holds nothing secret, refused requests included', async () => {
+    const [, keyId = ''] = account.apiKey.split('_');
+    await account.api.get('/advertisers', {
+      'X-Request-Id': 'log-2',
+      Authorization: `Bearer ${account.apiKey}x`,
+    });
+    await account.api.get('/secret-in-the-path', { 'X-Request-Id': 'log-3', Cookie: 'secret=1' });
+    expect(await lineOf('log-2')).toMatchObject({ account: 0, status: 401 });
+    expect(await lineOf('log-3')).toMatchObject({ account: 0, status: 404, route: 'unknown' });
+    const text = JSON.stringify(lines);
+    expect(text).not.toMatch(/secret/);
+    expect(text).not.toContain(account.apiKey.slice(`bx_${keyId}_`.length));
+  });
+
+  it('alone tells what went wrong inside: the client gets the request id', async () => {
+    await service.pool.query('alter sequence advertiser_ids rename to advertiser_ids_away');
+    const answer = await account.api.post('/advertisers', { name: 'Acme' }, { 'X-Request-Id': 'log-4' });
+    await service.pool.query('alter sequence advertiser_ids_away rename to advertiser_ids');
+    expect(refusalOf(answer)).toEqual([500, 'INTERNAL_ERROR', undefined]);
+    expect(answer.text).not.toMatch(/advertiser_ids|relation|\bat \//);
+    expect(answer.headers.get('x-request-id')).toBe('log-4');
+    expect(lines).toContainEqual(
+      expect.objectContaining({ requestId: 'log-4', msg: 'request failed', err: expect.anything() }),
+    );
+    expect((await account.api.post('/advertisers', { name: 'Acme' })).status).toBe(201);
+  });
+});
+
+describe('the end', () => {
+  it('with 50 clients that write on and on: nobody is reset, and the log holds what was answered', async () => {
+    const ending = await startRunningService();
+    const { api } = await ending.openAccount();
+    const created: number[] = [];
+    const failures: unknown[] = [];
+    const client = async (): Promise<void> => {
+      for (let answer; answer?.headers.get('connection') !== 'close';) {
+        answer = await api.post<AdvertiserResource>('/advertisers', { name: 'Acme' });
+        if (answer.status === 201) created.push(answer.body.data.id);
+        else failures.push(answer.text);
+      }
+    };
+    const clients = Promise.all(
+      Array.from({ length: 50 }, () =>
+        client().catch((error: unknown) => failures.push(String((error as Error).cause))),
+      ),
+    );
+    while (created.length < 100) await sleep(10);
+    await Promise.all([clients, ending.end()]);
+    expect(failures).toEqual([]);
+    expect(await advertisersInLog(ending.databaseUrl)).toEqual(created.toSorted((a, b) => a - b));
+    await ending.stop();
+  });
+});
+
+const advertisersInLog = async (connectionString: string): Promise<readonly number[]> => {
+  const client = new Client({ connectionString });
+  await client.connect();
+  const { rows } = await client.query<{ id: number }>(
+    `select (data::jsonb->>'advertiserId')::int as id from events where type = 'AdvertiserCreated' order by 1`,
+  );
+  await client.end();
+  return rows.map(({ id }) => id);
+};

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { Pool } from 'pg';
+import type { NewEvent } from '../../src/shared/event-store/event-store.ts';
+import { createPostgresEventStore } from '../../src/shared/event-store/postgres/postgres-event-store.ts';
+import { createPool } from '../../src/shared/postgres/pool.ts';
+
+/** Appends one event to a stream that does not exist yet. */
+export interface Appender {
+  append(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** An event of the size of `AdvertiserCreated`: some 150 bytes of data, 300 of metadata. */
+const sampleEvent = (): NewEvent => ({
+  id: randomUUID(),
+  type: 'SampleRecorded',
+  data: { name: 'x'.repeat(120), budget: 1_000 },
+  metadata: {
+    customerId: 1,
+    actor: 'api-key:1',
+    requestId: randomUUID(),
+    correlationId: randomUUID(),
+    causationId: randomUUID(),
+    occurredAt: '2026-01-01T00:00:00.000Z',
+    schemaVersion: 1,
+  },
+});
+
+/** The service's own port. */
+export const ourAppender = (url: string): Appender => {
+  const log = pino({ level: 'silent' });
+  const pool = createPool({ connectionString: url, applicationName: 'bench', max: 2 }, log);
+  const store = createPostgresEventStore({ connectionString: url, pool, log });
+  return {
+    append: () => store.append(`bench-${randomUUID()}`, [sampleEvent()], 'no-stream'),
+    close: async () => {
+      await store.close();
+      await pool.end();
+    },
+  };
+};
+
+const bareTables = `
+  create table if not exists bare_streams (stream text collate "C" primary key, revision bigint not null);
+  create table if not exists bare_events (
+    position bigserial primary key, stream text collate "C" not null, revision bigint not null, id uuid not null,
+    type text not null, data text not null, metadata text not null,
+    recorded_at timestamptz not null default clock_timestamp(), unique (stream, revision))`;
+
+const insertEvent = {
+  name: 'bare_event',
+  text: 'insert into bare_events (stream, revision, id, type, data, metadata) values ($1, $2, $3, $4, $5, $6)',
+};
+
+const rowOf = (stream: string): unknown[] => {
+  const { id, type, data, metadata } = sampleEvent();
+  return [stream, 0, id, type, JSON.stringify(data), JSON.stringify(metadata)];
+};
+
+/** The same row by one prepared insert, each an own transaction: no order that a reader could rely on. */
+export const bareAppender = async (url: string, connections: number): Promise<Appender> => {
+  const pool = new Pool({ connectionString: url, max: connections });
+  await pool.query(bareTables);
+  return {
+    append: () => pool.query({ ...insertEvent, values: rowOf(`bench-${randomUUID()}`) }),
+    close: () => pool.end(),
+  };
+};
+
+/**
+ * What event stores on Postgres usually do, every statement prepared: a transaction for each append, the
+ * stream's row checked against the expected revision, then the event.
+ */
+export const transactionAppender = async (url: string, connections: number): Promise<Appender> => {
+  const pool = new Pool({ connectionString: url, max: connections });
+  await pool.query(bareTables);
+  return {
+    append: async () => {
+      const stream = `bench-${randomUUID()}`;
+      const client = await pool.connect();
+      try {
+        await client.query('begin');
+        const { rowCount } = await client.query({
+          name: 'bare_stream',
+          text: `insert into bare_streams as s (stream, revision) values ($1, $2)
+                 on conflict (stream) do update set revision = $2 where s.revision = $3`,
+          values: [stream, 0, -1],
+        });
+        if (rowCount !== 1) throw new Error('the stream is not at the expected revision');
+        await client.query({ ...insertEvent, values: rowOf(stream) });
+        await client.query('commit');
+      } finally {
+        client.release();
+      }
+    },
+    close: () => pool.end(),
+  };
+};
+
+interface EmmettModule {
+  getPostgreSQLEventStore(url: string): {
+    appendToStream(stream: string, events: readonly unknown[], options: unknown): Promise<unknown>;
+    close(): Promise<void>;
+  };
+}
+
+/**
+ * The peer that the goals name. It states no licence, so it is no dependency of this package: measured only
+ * where somebody has installed it.
+ * @returns undefined when it is not there
+ */
+export const emmettAppender = async (url: string): Promise<Appender | undefined> => {
+  const name = '@event-driven-io/emmett-postgresql';
+  const found = (await import(name).catch(() => undefined)) as EmmettModule | undefined;
+  if (found === undefined) return undefined;
+  const store = found.getPostgreSQLEventStore(url);
+  return {
+    append: () => {
+      const { type, data, metadata } = sampleEvent();
+      return store.appendToStream(`bench-${randomUUID()}`, [{ type, data, metadata }], {
+        expectedStreamVersion: 'STREAM_DOES_NOT_EXIST',
+      });
+    },
+    close: () => store.close(),
+  };
+};
+
+/** Runs `callers` loops for `seconds`; gives calls per second. */
+export const appendRate = async (appender: Appender, callers: number, seconds: number): Promise<number> => {
+  const startMs = performance.now();
+  const endMs = startMs + seconds * 1_000;
+  let calls = 0;
+  const loop = async (): Promise<void> => {
+    while (performance.now() < endMs) {
+      await appender.append();
+      calls += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, loop));
+  return calls / ((performance.now() - startMs) / 1_000);
+};

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { createLog } from '../../src/shared/log.ts';
+import { startEmbeddedPostgres } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
+
+export interface BenchPostgres {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** A temporary folder that the user who runs Postgres can pass through. */
+export const temporaryDataDir = async (): Promise<{ path: string; remove(): Promise<void> }> => {
+  const folder = await mkdtemp(join(tmpdir(), 'exchange-bench-'));
+  await chmod(folder, 0o711);
+  return { path: join(folder, 'data'), remove: () => rm(folder, { recursive: true, force: true }) };
+};
+
+/** The Postgres of `DATABASE_URL`, or an embedded one with its data in a temporary folder. */
+export const openPostgres = async (): Promise<BenchPostgres> => {
+  const given = process.env['DATABASE_URL'];
+  if (given !== undefined && given !== '') return { url: given, stop: async () => undefined };
+  const dataDir = await temporaryDataDir();
+  const embedded = await startEmbeddedPostgres({ dataDir: dataDir.path, log: createLog('warn') });
+  return {
+    url: embedded.adminUrl,
+    stop: async () => {
+      await embedded.stop();
+      await dataDir.remove();
+    },
+  };
+};
+
+/** Runs statements one by one on a connection of its own, without the service's limits of time. */
+export const runSql = async (url: string, ...statements: readonly string[]): Promise<unknown[]> => {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    let rows: unknown[] = [];
+    for (const statement of statements) ({ rows } = await client.query<Record<string, unknown>>(statement));
+    return rows;
+  } finally {
+    await client.end();
+  }
+};
+
+/** An empty database beside the given one. */
+export const createBenchDatabase = async (
+  serverUrl: string,
+): Promise<{ url: string; drop(): Promise<void> }> => {
+  const name = `bench_${randomBytes(6).toString('hex')}`;
+  await runSql(serverUrl, `create database ${name}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: async () => {
+      await runSql(serverUrl, `drop database if exists ${name} with (force)`);
+    },
+  };
+};

@@ -1,0 +1,49 @@
+import { createAdvertiser } from '../../src/command/advertisers/advertiser-commands.ts';
+import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
+import { advertiserDecider } from '../../src/domain/advertisers/advertiser.ts';
+import { toNewEvents } from '../../src/shared/command/recorded-domain-event.ts';
+import { runSql } from './bench-database.ts';
+
+const STEP = 100_000;
+const TEMPLATE_ID = 987_654_321;
+
+/** The event that creating such an advertiser leads to, as the service would record it. */
+const templateEvent = (customerId: number): { data: string; metadata: string; type: string } => {
+  const commandId = '00000000-0000-4000-8000-000000000000';
+  const now = '2026-01-01T00:00:00.000Z';
+  const body = { name: 'Advertiser #', description: 'Sports shoes', brandCountries: ['US', 'DE'] };
+  const command = createAdvertiser(body, { advertiserId: TEMPLATE_ID, customerId }, { commandId, now });
+  const decision = advertiserDecider.decide(command, advertiserDecider.initialState);
+  if (!('events' in decision)) throw new Error('the template was refused');
+  const context = { commandId, customerId, actor: 'bench', requestId: commandId };
+  const [event] = toNewEvents(decision.events, context, advertiserEvents);
+  if (event === undefined) throw new Error('the template led to no event');
+  return { type: event.type, data: JSON.stringify(event.data), metadata: JSON.stringify(event.metadata) };
+};
+
+/**
+ * Writes the events of `count` new advertisers of one account straight into the log, each 37 ms after the last,
+ * as if they had come through the port: a million take seconds. Nobody else may be writing.
+ */
+export const fillLog = async (url: string, customerId: number, count: number): Promise<void> => {
+  const { type, data, metadata } = templateEvent(customerId);
+  const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+  const numbered = (text: string): string =>
+    `replace(replace(replace(${quoted(text)}, '${TEMPLATE_ID}', id::text), '#', id::text),
+       '2026-01-01T00:00:00.000Z',
+       to_char(timestamp '2025-01-01' + id * interval '37 milliseconds', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
+  for (let done = 0; done < count; done += STEP) {
+    const step = Math.min(STEP, count - done);
+    await runSql(
+      url,
+      `insert into events (position, stream, revision, id, type, data, metadata)
+       select head + n, 'advertiser-${customerId}-' || id, 0, gen_random_uuid(), '${type}', ${numbered(data)},
+         ${numbered(metadata)}
+       from (select n, head, nextval('advertiser_ids') as id
+             from generate_series(1, ${step}) n, (select coalesce(max(position), 0) as head from events) h) new`,
+      `insert into account_positions (customer_id, position)
+       select ${customerId}, lpad(max(position)::text, 16, '0') from events
+       on conflict (customer_id) do update set position = excluded.position`,
+    );
+  }
+};

@@ -1,0 +1,89 @@
+import { connect, type Socket } from 'node:net';
+
+export interface LoadOptions {
+  readonly port: number;
+  /** Connections kept alive, one request in flight on each. */
+  readonly connections: number;
+  readonly seconds: number;
+  /** The raw request; called for each one, so that bodies can differ. */
+  readonly request: () => string;
+}
+
+export interface LoadResult {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Answers that were not 2xx: a benchmark with any is void. */
+  readonly failed: number;
+}
+
+/** A raw HTTP/1.1 request with a JSON body or none. */
+export const rawRequest = (
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body = '',
+): string => {
+  const lines = Object.entries({ Host: 'localhost', ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  const length = body === '' && method === 'GET' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}${length}\r\n${body}`;
+};
+
+/**
+ * Drives a server over loopback with raw sockets: a full HTTP client costs more than the servers measured
+ * here, and would measure itself.
+ */
+export const httpLoad = async ({ port, connections, seconds, request }: LoadOptions): Promise<LoadResult> => {
+  const latencies: number[] = [];
+  let failed = 0;
+  const end = performance.now() + seconds * 1000;
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = await open(port);
+      while (performance.now() < end) {
+        const sent = performance.now();
+        const status = await exchange(socket, request());
+        latencies.push(performance.now() - sent);
+        if (status < 200 || status > 299) failed++;
+      }
+      socket.destroy();
+    }),
+  );
+  const elapsedSeconds = (performance.now() - started) / 1000;
+  latencies.sort((a, b) => a - b);
+  const at = (quantile: number): number => latencies[Math.floor(latencies.length * quantile)] ?? 0;
+  return { perSecond: latencies.length / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99), failed };
+};
+
+const open = (port: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(socket));
+    socket.once('error', reject);
+  });
+
+/** Sends one request and waits for its whole answer. Understands just what the servers here send. */
+const exchange = (socket: Socket, request: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    let head = '';
+    let missing = -1;
+    const onData = (chunk: Buffer): void => {
+      if (missing < 0) {
+        head += chunk.toString('latin1');
+        const end = head.indexOf('\r\n\r\n');
+        if (end < 0) return;
+        const length = /content-length: (\d+)/i.exec(head.slice(0, end));
+        missing = Number(length?.[1] ?? 0) - (head.length - end - 4);
+      } else {
+        missing -= chunk.length;
+      }
+      if (missing > 0) return;
+      socket.off('data', onData).off('close', onClose);
+      resolve(Number(head.slice(9, 12)));
+    };
+    const onClose = (): void => reject(new Error('the server closed the connection'));
+    socket.on('data', onData).once('close', onClose);
+    socket.write(request);
+  });

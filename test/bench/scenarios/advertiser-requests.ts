@@ -1,0 +1,50 @@
+import { httpLoad, rawRequest } from '../http-load.ts';
+
+export const advertisersPath = '/api/v2/buyer/advertisers';
+
+const body = (n: number): string =>
+  JSON.stringify({
+    name: `Advertiser ${n}`,
+    primaryCurrency: 'USD',
+    description: 'Sports shoes for every day',
+    brandCountries: ['US', 'DE'],
+    channels: ['ctv', 'display'],
+  });
+
+export const authorized = ({ apiKey }: { readonly apiKey: string }): Record<string, string> => ({
+  Authorization: `Bearer ${apiKey}`,
+});
+
+/** Requests that create advertisers, each another one. */
+export const createRequests = (
+  path: string,
+  headers: () => Readonly<Record<string, string>>,
+): (() => string) => {
+  let n = 0;
+  return () => rawRequest('POST', path, { 'Content-Type': 'application/json', ...headers() }, body(n++));
+};
+
+/** Requests per second. @throws when any answer is not 2xx: the figure would mean nothing */
+export const rate = async (
+  port: number,
+  connections: number,
+  seconds: number,
+  request: () => string,
+): Promise<number> => {
+  const { perSecond, failed } = await httpLoad({ port, connections, seconds, request });
+  if (failed > 0) throw new Error(`${failed} answers were not 2xx`);
+  return perSecond;
+};
+
+/** Ids of an account's newest advertisers; waits for the read model, like every read. */
+export const newestIds = async (
+  port: number,
+  account: { readonly apiKey: string },
+  take: number,
+): Promise<readonly number[]> => {
+  const url = `http://127.0.0.1:${port}${advertisersPath}?take=${take}`;
+  const answer = await fetch(url, { headers: authorized(account) });
+  const { data } = (await answer.json()) as { data: { id: number }[] | null };
+  if (data === null) throw new Error(`${url}: ${answer.status}`);
+  return data.map(({ id }) => id);
+};

@@ -1,0 +1,20 @@
+import { appends } from './append.ts';
+import { growth } from './growth.ts';
+import { createAdvertisers, keyedWrites, kernelOverhead, readAdvertisers } from './http.ts';
+import { idleMemory } from './memory.ts';
+import { liveProjection } from './projection.ts';
+import type { Scenario } from './scenario.ts';
+import { startUp } from './start.ts';
+
+/** By name, in the order in which they run. `start` comes first: it wants a quiet machine. */
+export const scenarios: Readonly<Record<string, Scenario>> = {
+  start: startUp,
+  memory: idleMemory,
+  create: createAdvertisers,
+  read: readAdvertisers,
+  key: keyedWrites,
+  kernel: kernelOverhead,
+  append: appends,
+  projection: liveProjection,
+  growth,
+};

@@ -1,0 +1,75 @@
+import {
+  appendRate,
+  bareAppender,
+  emmettAppender,
+  ourAppender,
+  transactionAppender,
+  type Appender,
+} from '../append-peers.ts';
+import { alternate, lineOf, type Line } from '../measure.ts';
+import type { Bench, Scenario } from './scenario.ts';
+
+const WRITERS = 32;
+
+/**
+ * What emmett-postgresql reaches of `transactionAppender`'s rate at 32 writers, from the project's comparison of
+ * peers (3,710 of 6,160 a second): goals that name it are turned into goals against the stand-in by it.
+ */
+const EMMETT_OF_TRANSACTIONS = 0.6;
+
+/** Appends of single events to distinct streams through the port, by this process. */
+export const appends: Scenario = async (bench) => {
+  const { url } = await bench.createDatabase();
+  const ours = ourAppender(url);
+  const bare = await bareAppender(url, 1);
+  const emmett = await emmettAppender(url);
+  const peer = emmett ?? (await transactionAppender(url, WRITERS));
+  try {
+    const peers = { appender: peer, isEmmett: emmett !== undefined };
+    return [
+      await aloneLine(bench, ours, bare),
+      await crowdLine(bench, ours, peers, WRITERS, 7),
+      await crowdLine(bench, ours, peers, 256, 10),
+    ];
+  } finally {
+    await Promise.all([ours, bare, peer].map((appender) => appender.close()));
+  }
+};
+
+const aloneLine = async (bench: Bench, ours: Appender, bare: Appender): Promise<Line> => {
+  const result = await alternate(
+    bench.rounds,
+    () => appendRate(ours, 1, bench.seconds),
+    () => appendRate(bare, 1, bench.seconds),
+  );
+  return lineOf({
+    name: 'append, 1 caller',
+    unit: '/s',
+    ...result,
+    baselineName: 'one prepared INSERT',
+    goal: 1,
+  });
+};
+
+const crowdLine = async (
+  bench: Bench,
+  ours: Appender,
+  { appender, isEmmett }: { readonly appender: Appender; readonly isEmmett: boolean },
+  callers: number,
+  goalOfEmmett: number,
+): Promise<Line> => {
+  const result = await alternate(
+    bench.rounds,
+    () => appendRate(ours, callers, bench.seconds),
+    () => appendRate(appender, WRITERS, bench.seconds),
+  );
+  const name = isEmmett ? 'emmett-postgresql' : 'transaction per append';
+  return lineOf({
+    name: `append, ${callers} callers`,
+    unit: '/s',
+    ...result,
+    baselineName: `${name}, ${WRITERS} writers`,
+    goal: isEmmett ? goalOfEmmett : goalOfEmmett * EMMETT_OF_TRANSACTIONS,
+    ...(isEmmett ? {} : { note: `stands in for ${goalOfEmmett}x emmett-postgresql, which is not installed` }),
+  });
+};

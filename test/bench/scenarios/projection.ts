@@ -1,0 +1,96 @@
+import { pino } from 'pino';
+import { Pool } from 'pg';
+import { advertisersProjection } from '../../../src/projections/advertisers.ts';
+import { createProjectionRunner } from '../../../src/projections/engine/projection-runner.ts';
+import { createPostgresEventStore } from '../../../src/shared/event-store/postgres/postgres-event-store.ts';
+import { createPool } from '../../../src/shared/postgres/pool.ts';
+import { runSql } from '../bench-database.ts';
+import { fillLog } from '../fill-log.ts';
+import { alternate, lineOf } from '../measure.ts';
+import type { Scenario } from './scenario.ts';
+
+const BATCH = 1_000;
+
+/** The advertisers projection from the start of a log to its end, against upserting the same rows from memory. */
+export const liveProjection: Scenario = async (bench) => {
+  const { url } = await bench.createDatabase();
+  const count = bench.quick ? 20_000 : 100_000;
+  await fillLog(url, 1, count);
+  await runSql(url, 'vacuum analyze events');
+  const log = pino({ level: 'silent' });
+  const pool = createPool(
+    { connectionString: url, applicationName: 'bench', max: 4, asyncCommit: true },
+    log,
+  );
+  const store = createPostgresEventStore({ connectionString: url, pool, log });
+  const empty = (): Promise<unknown> =>
+    runSql(url, 'truncate advertisers, advertiser_counts, projection_checkpoints');
+  const project = async (): Promise<number> => {
+    await empty();
+    const ending = new AbortController();
+    const runner = createProjectionRunner({
+      projection: advertisersProjection,
+      store,
+      pool,
+      log,
+      onCommit: () => {
+        if (runner.report.state === 'live') ending.abort();
+      },
+    });
+    const startMs = performance.now();
+    await runner.run(ending.signal);
+    return (count * 1000) / (performance.now() - startMs);
+  };
+  try {
+    await project();
+    const rows = await readRows(url);
+    if (rows.length !== count) throw new Error(`${rows.length} rows of ${count} events`);
+    const peer = new Pool({ connectionString: url, max: 1, options: '-c synchronous_commit=off' });
+    const result = await alternate(bench.rounds, project, async () => {
+      await runSql(url, 'truncate advertisers');
+      return upsertRate(peer, rows);
+    });
+    await peer.end();
+    return [
+      lineOf({
+        name: `live projection, ${count.toLocaleString('en')} events`,
+        unit: '/s',
+        ...result,
+        baselineName: `unnest upsert by ${BATCH.toLocaleString('en')}`,
+        goal: 1,
+        note: 'the baseline has its rows in memory: no log to read, nothing to fold',
+      }),
+    ];
+  } finally {
+    await store.close();
+    await pool.end();
+  }
+};
+
+type Row = readonly [number, number, number, string, boolean, string, string, string];
+
+const readRows = async (url: string): Promise<readonly Row[]> =>
+  (
+    (await runSql(
+      url,
+      `select customer_id::int, id, revision::int, status, sandbox, name, created_at::text, body
+       from advertisers order by id`,
+    )) as Record<string, unknown>[]
+  ).map((row) => Object.values(row) as unknown as Row);
+
+const upsertRate = async (pool: Pool, rows: readonly Row[]): Promise<number> => {
+  const startMs = performance.now();
+  for (let from = 0; from < rows.length; from += BATCH) {
+    const batch = rows.slice(from, from + BATCH);
+    await pool.query({
+      name: 'upsert',
+      text: `insert into advertisers (customer_id, id, revision, status, sandbox, name, created_at, body)
+        select * from unnest($1::bigint[], $2::int[], $3::bigint[], $4::text[], $5::boolean[], $6::text[],
+                             $7::timestamptz[], $8::text[])
+        on conflict (customer_id, id) do update set revision = excluded.revision, status = excluded.status,
+          name = excluded.name, body = excluded.body`,
+      values: [0, 1, 2, 3, 4, 5, 6, 7].map((column) => batch.map((row) => row[column])),
+    });
+  }
+  return (rows.length * 1000) / (performance.now() - startMs);
+};

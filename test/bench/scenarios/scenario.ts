@@ -1,0 +1,31 @@
+import type { Line } from '../measure.ts';
+
+export interface Database {
+  readonly url: string;
+}
+
+/** The real service on a database of its own, with an account, and its peers beside it on another. */
+export interface Stage {
+  readonly databaseUrl: string;
+  readonly service: { readonly port: number; readonly pid: number };
+  readonly bare: { readonly port: number };
+  readonly customerId: number;
+  readonly apiKey: string;
+}
+
+/** What every scenario gets. Whatever it opens is given to `atEnd`, which runs in reverse order. */
+export interface Bench {
+  readonly quick: boolean;
+  readonly rounds: number;
+  /** Of one measurement. */
+  readonly seconds: number;
+  /** Advertisers in the large account of the growth scenario. */
+  readonly growTo: number;
+  /** A migrated database, dropped at the end. */
+  createDatabase(): Promise<Database>;
+  /** The same for all scenarios; made when the first one asks. */
+  stage(): Promise<Stage>;
+  atEnd(close: () => Promise<void>): void;
+}
+
+export type Scenario = (bench: Bench) => Promise<readonly Line[]>;

@@ -1,0 +1,99 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** The compiled program, beside this compiled file. */
+const dist = join(import.meta.dirname, '..', '..');
+const run = promisify(execFile);
+
+export interface ServiceProcess {
+  readonly port: number;
+  readonly pid: number;
+  /** Milliseconds from the start of the process until `/ready` said yes. */
+  readonly readyMs: number;
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+export type Environment = Readonly<Record<string, string>>;
+export type Start = (environment: Environment) => Promise<ServiceProcess>;
+
+/** A TCP port that was free a moment ago. */
+export const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+/** Starts the real service as a process of its own and waits until it is ready. */
+export const startService: Start = (environment) =>
+  startProcess(process.execPath, [join(dist, 'src', 'main.js')], environment);
+
+/** The same by `npm start`, as a person does; a process group of its own, since npm starts others. */
+export const npmStart: Start = (environment) => startProcess('npm', ['start', '--silent'], environment);
+
+const startProcess = async (
+  program: string,
+  args: readonly string[],
+  environment: Environment,
+): Promise<ServiceProcess> => {
+  const port = await freePort();
+  const started = performance.now();
+  const child = spawn(program, args, {
+    cwd: join(dist, '..'),
+    env: { ...process.env, LOG_LEVEL: 'warn', ...environment, PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+    detached: true,
+  });
+  await untilReady(port, child);
+  return {
+    port,
+    pid: child.pid ?? 0,
+    readyMs: performance.now() - started,
+    stop: () => end(child, 'SIGTERM'),
+    kill: () => end(child, 'SIGKILL'),
+  };
+};
+
+const READY_MS_MAX = 60_000;
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null;
+
+const untilReady = async (port: number, child: ChildProcess): Promise<void> => {
+  const deadline = performance.now() + READY_MS_MAX;
+  while (!hasEnded(child) && performance.now() < deadline) {
+    const ready = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
+    if (ready?.status === 200) return;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
+  }
+  const { exitCode, signalCode } = child;
+  await end(child, 'SIGKILL');
+  throw new Error(`the service was not ready: status ${exitCode}, signal ${signalCode}`);
+};
+
+const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
+  if (hasEnded(child)) return;
+  const exited = once(child, 'exit');
+  if (child.pid !== undefined) process.kill(-child.pid, signal);
+  await exited;
+};
+
+/** An account with a key, made as an operator makes one. */
+export const createAccount = async (
+  environment: Environment,
+): Promise<{ customerId: number; apiKey: string }> => {
+  const { stdout } = await run(
+    process.execPath,
+    [join(dist, 'src', 'operator', 'exchange.js'), 'accounts', 'create', '--name', 'Benchmark', '--json'],
+    { env: { ...process.env, ...environment } },
+  );
+  return JSON.parse(stdout) as { customerId: number; apiKey: string };
+};

@@ -1,0 +1,7 @@
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { eventStoreContract } from './event-store.contract.ts';
+
+eventStoreContract('memory', async () => {
+  const store = createMemoryEventStore();
+  return { store, dispose: () => store.close() };
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import { START, type EventStore, type RecordedEvent } from '../../src/shared/event-store/event-store.ts';
+import type { MakeStore } from './make-store.ts';
+import { newStream, sampleEvents, takeUntil } from './sample-events.ts';
+import { useStore } from './use-store.ts';
+
+const WRITERS = 12;
+const EVENTS = 18_000;
+
+/** Appends of 1 to 3 events in turn to ten streams of each writer. @returns the ids in the order of appending */
+const write = async (store: EventStore, events: number): Promise<Map<string, string[]>> => {
+  const streams = Array.from({ length: 10 }, () => newStream('load'));
+  const written = new Map(streams.map((stream) => [stream, [] as string[]]));
+  for (let count = 0, turn = 0; count < events; turn += 1) {
+    const stream = streams[turn % streams.length] as string;
+    const known = written.get(stream) as string[];
+    const batch = sampleEvents(Math.min(1 + (turn % 3), events - count));
+    await store.append(stream, batch, known.length === 0 ? 'no-stream' : known.length - 1);
+    known.push(...batch.map((event) => event.id));
+    count += batch.length;
+  }
+  return written;
+};
+
+/** Every position one further than the last, every stream's revisions in order, and exactly what was written. */
+export const assertOrder = (
+  seen: readonly RecordedEvent[],
+  written: ReadonlyMap<string, readonly string[]>,
+): void => {
+  const streams = new Map<string, string[]>();
+  seen.forEach((event, index) => {
+    if (Number(event.position) !== index + 1)
+      throw new Error(`${event.position} came as number ${index + 1}`);
+    const ids = streams.get(event.stream) ?? [];
+    if (event.revision !== ids.length)
+      throw new Error(`${event.stream}@${event.revision} came as ${ids.length}`);
+    ids.push(event.id);
+    streams.set(event.stream, ids);
+  });
+  expect(streams).toEqual(written);
+};
+
+export const orderUnderLoadContract = (name: string, makeStore: MakeStore): void => {
+  describe(`${name}: order under load`, () => {
+    const store = useStore(makeStore);
+
+    it(`${WRITERS} writers, ${EVENTS} events, a reader tailing them`, async () => {
+      const ended = new AbortController();
+      const startMs = performance.now();
+      let batches = 0;
+      const tail = takeUntil(store().subscribeToAll({ after: START, signal: ended.signal }), (events) => {
+        batches += 1;
+        return events.length >= EVENTS;
+      });
+      const writers = Array.from({ length: WRITERS }, () => write(store(), EVENTS / WRITERS));
+      const written = new Map((await Promise.all(writers)).flatMap((streams) => [...streams]));
+      const writtenMs = performance.now() - startMs;
+      const seen = await tail;
+      const tailedMs = performance.now() - startMs;
+      ended.abort();
+      assertOrder(seen, written);
+      console.info(
+        `${name}: ${EVENTS} events by ${WRITERS} writers in ${Math.round(writtenMs)} ms ` +
+          `(${Math.round(EVENTS / (writtenMs / 1_000))} events/s), tailed in ${batches} batches, ` +
+          `last seen ${Math.round(tailedMs - writtenMs)} ms after the last append; 0 skipped, 0 doubled`,
+      );
+    }, 60_000);
+  });
+};

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  AppendOutcomeUnknownError,
+  EventStoreUnavailableError,
+} from '../../src/shared/event-store/event-store.ts';
+import { makePostgresStore, openPostgresStore } from './make-postgres-store.ts';
+import { newStream, readIds, sampleEvents } from './sample-events.ts';
+
+/** Between store and Postgres: can stop passing on answers, cut everything, refuse. */
+const startProxy = async (target: URL) => {
+  const sockets = new Set<Socket>();
+  let stalled = false;
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port || 5432), target.hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+    }
+    client.on('data', (chunk) => upstream.write(chunk));
+    upstream.on('data', (chunk) => {
+      if (!stalled) client.write(chunk);
+    });
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(target);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    stall: (on: boolean) => {
+      stalled = on;
+    },
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+    },
+    stop: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};
+
+const timed = async (work: Promise<unknown>): Promise<{ error: unknown; ms: number }> => {
+  const startMs = performance.now();
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return { error, ms: performance.now() - startMs };
+};
+
+describe('Postgres away, stalled, cut', () => {
+  let made: Awaited<ReturnType<typeof makePostgresStore>>;
+  beforeAll(async () => {
+    made = await makePostgresStore();
+  });
+  afterAll(() => made.dispose());
+
+  it('is unavailable soon when nobody listens', async () => {
+    const proxy = await startProxy(new URL(made.database.url));
+    await proxy.stop();
+    const { store, close } = openPostgresStore(proxy.url);
+    for (let n = 0; n < 3; n += 1) {
+      const { error, ms } = await timed(store.append(newStream(), sampleEvents(1), 'any'));
+      expect(error).toBeInstanceOf(EventStoreUnavailableError);
+      expect(ms).toBeLessThan(2_300);
+    }
+    await expect(store.head()).rejects.toBeInstanceOf(EventStoreUnavailableError);
+    await close();
+  });
+
+  it('is unavailable within about 2 s when connecting hangs, and close does not hang', async () => {
+    const proxy = await startProxy(new URL(made.database.url));
+    proxy.stall(true);
+    const { store, close } = openPostgresStore(proxy.url);
+    const attempts = [1, 2, 3].map(() => timed(store.append(newStream(), sampleEvents(1), 'any')));
+    for (const { error, ms } of await Promise.all(attempts)) {
+      expect(error).toBeInstanceOf(EventStoreUnavailableError);
+      expect(ms).toBeLessThan(2_500);
+    }
+    const closing = await timed(close());
+    expect(closing.ms).toBeLessThan(3_500);
+    await proxy.stop();
+  });
+
+  it('has an unknown outcome when the answer is lost; the repeat tells that it was written', async () => {
+    const proxy = await startProxy(new URL(made.database.url));
+    const { store, close } = openPostgresStore(proxy.url);
+    const stream = newStream();
+    const events = sampleEvents(2);
+    await store.append(newStream(), sampleEvents(1), 'any');
+
+    proxy.stall(true);
+    const lost = timed(store.append(stream, events, 'no-stream'));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await readIds(made.store, stream)).toHaveLength(2);
+    proxy.cut();
+    proxy.stall(false);
+    expect((await lost).error).toBeInstanceOf(AppendOutcomeUnknownError);
+    expect(await store.append(stream, events, 'no-stream')).toMatchObject({ revision: 1, repeated: true });
+
+    proxy.stall(true);
+    const { error, ms } = await timed(store.append(stream, sampleEvents(1), 1));
+    expect(error).toBeInstanceOf(AppendOutcomeUnknownError);
+    expect(ms).toBeLessThan(3_000);
+    proxy.stall(false);
+    expect(await store.append(newStream(), sampleEvents(1), 'any')).toMatchObject({ revision: 0 });
+    await close();
+    await proxy.stop();
+  });
+
+  it('is a definite refusal when Postgres gives up waiting for the lock: nothing was written', async () => {
+    const blocker = await made.pool.connect();
+    await blocker.query('begin');
+    await blocker.query('select pg_advisory_xact_lock(7216002)');
+    const stream = newStream();
+    const events = sampleEvents(1);
+    const { error, ms } = await timed(made.store.append(stream, events, 'no-stream'));
+    expect(error).toBeInstanceOf(EventStoreUnavailableError);
+    expect(ms).toBeLessThan(3_000);
+    await blocker.query('rollback');
+    blocker.release();
+    expect(await made.store.append(stream, events, 'no-stream')).toMatchObject({
+      revision: 0,
+      repeated: false,
+    });
+  });
+});

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  EventStoreUnavailableError,
+  LogGapError,
+  START,
+  type EventBatch,
+} from '../../src/shared/event-store/event-store.ts';
+import { makePostgresStore } from './make-postgres-store.ts';
+import { newStream, readIds, sampleEvent, sampleEvents, takeUntil, toArray } from './sample-events.ts';
+
+type Made = Awaited<ReturnType<typeof makePostgresStore>>;
+
+describe('the log in Postgres', () => {
+  let made: Made;
+  beforeAll(async () => {
+    made = await makePostgresStore();
+  });
+  afterAll(() => made.dispose());
+
+  it('never scans the table, not even with plans that were made while it was empty', async () => {
+    const client = await made.pool.connect();
+    try {
+      // Enough calls for Postgres to settle on its generic plans, all of them on an empty table.
+      for (let n = 0; n < 12; n += 1) {
+        await client.query(`select * from read_log(0, 100, 1000000, null)`);
+        await client.query(`select * from read_log(0, 100, 1000000, '{a}')`);
+        await client.query(`select * from read_stream('none', 0, false, 100, 1000000)`);
+        await client.query(`select * from read_stream('none', 9, true, 100, 1000000)`);
+      }
+      await Promise.all(
+        [...Array(40).keys()].map(() => made.store.append(newStream(), sampleEvents(500), 'no-stream')),
+      );
+      const stream = newStream();
+      await made.store.append(stream, sampleEvents(3), 'no-stream');
+      await client.query('begin');
+      await client.query(`select * from read_log(15000, 100, 1000000, '{sample}')`);
+      await client.query(`select * from read_stream($1, 0, false, 100, 1000000)`, [stream]);
+      await client.query(`select * from read_stream($1, 9, true, 100, 1000000)`, [stream]);
+      await client.query('select coalesce(max(position), 0) from events');
+      const { rows } = await client.query(
+        `select seq_scan::int, seq_tup_read::int, idx_tup_fetch::int
+         from pg_stat_xact_user_tables where relname = 'events'`,
+      );
+      await client.query('rollback');
+      console.info('hot reads at 20,003 events', rows[0]);
+      expect(rows[0]).toMatchObject({ seq_scan: 0, seq_tup_read: 0 });
+      expect(rows[0].idx_tup_fetch).toBeLessThanOrEqual(107);
+    } finally {
+      client.release(true);
+    }
+  });
+
+  it('appends by index probes only, whatever the planner would prefer for an empty table', async () => {
+    const scans = async () => {
+      const { rows } = await made.pool.query(
+        `select pg_stat_get_numscans('events'::regclass)::int as scans, pg_stat_get_tuples_returned('events'::regclass)::int as tuples`,
+      );
+      return rows[0] as { scans: number; tuples: number };
+    };
+    const before = await scans();
+    const streams = [...Array(50).keys()].map(() => newStream());
+    await Promise.all(streams.map((stream) => made.store.append(stream, sampleEvents(1), 'no-stream')));
+    await Promise.all(streams.map((stream) => made.store.append(stream, sampleEvents(1), 'any')));
+    // The statistics of a session are published at most once a second.
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    await made.store.append(newStream(), sampleEvents(1), 'any');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const after = await scans();
+    expect({ scans: after.scans - before.scans, tuples: after.tuples - before.tuples }).toEqual({
+      scans: 0,
+      tuples: 0,
+    });
+  });
+
+  it('knows the last position of every account, and never moves it back', async () => {
+    const metadata = (customerId: number) => ({ ...sampleEvent().metadata, customerId });
+    const append = (customerId: number) =>
+      made.store.append(newStream(), [sampleEvent({ metadata: metadata(customerId) })], 'no-stream');
+    const results = await Promise.all([101, 102, 101, 103, 101].map(append));
+    const alone = await append(102);
+    const { rows } = await made.pool.query<{ customer_id: string; position: string }>(
+      'select customer_id, position from account_positions where customer_id between 101 and 103 order by 1',
+    );
+    expect(rows).toEqual([
+      {
+        customer_id: '101',
+        position: String(Math.max(...[0, 2, 4].map((n) => Number(results[n]?.position)))).padStart(16, '0'),
+      },
+      { customer_id: '102', position: alone.position },
+      { customer_id: '103', position: results[3]?.position },
+    ]);
+  });
+
+  it('refuses only the append that Postgres refuses, not its companions in the batch', async () => {
+    await made.pool.query(`alter table events add constraint no_poison check (type <> 'Poison')`);
+    const stream = newStream();
+    const good = [...Array(30).keys()].map(() =>
+      made.store.append(newStream(), sampleEvents(1), 'no-stream'),
+    );
+    const bad = made.store.append(stream, [sampleEvent(), sampleEvent({ type: 'Poison' })], 'no-stream');
+    const more = [...Array(30).keys()].map(() =>
+      made.store.append(newStream(), sampleEvents(1), 'no-stream'),
+    );
+    await expect(bad).rejects.toBeInstanceOf(EventStoreUnavailableError);
+    expect(await Promise.all([...good, ...more])).toHaveLength(60);
+    expect(await readIds(made.store, stream)).toEqual([]);
+    await made.pool.query('alter table events drop constraint no_poison');
+  });
+
+  it('bounds a page by its bytes, whatever the number of events asked for', async () => {
+    const after = await made.store.head();
+    const stream = newStream('large');
+    const text = 'x'.repeat(1_000_000);
+    for (let n = 0; n < 4; n += 1) {
+      await made.store.append(
+        stream,
+        [...Array(10).keys()].map(() => sampleEvent({ data: { text } })),
+        'any',
+      );
+    }
+    const seen: EventBatch[] = [];
+    const ended = new AbortController();
+    const options = { after, signal: ended.signal };
+    const events = await takeUntil(made.store.subscribeToAll(options), (_, batch) => {
+      seen.push(batch);
+      return batch.caughtUp;
+    });
+    ended.abort();
+    expect(events).toHaveLength(40);
+    expect(Math.max(...seen.map((batch) => batch.events.length))).toBeLessThanOrEqual(18);
+    expect(await readIds(made.store, stream)).toEqual(events.map((event) => event.id));
+    expect(await toArray(made.store.readStream(stream, { direction: 'backward' }))).toEqual(
+      events.toReversed(),
+    );
+  });
+});
+
+describe('a log that is not what it must be', () => {
+  let made: Made;
+  beforeAll(async () => {
+    made = await makePostgresStore();
+    await made.store.append(newStream(), sampleEvents(30), 'no-stream');
+  });
+  afterAll(() => made.dispose());
+
+  it('stops a subscription that is waiting when the log is replaced by an older one', async () => {
+    const options = { after: await made.store.head(), signal: new AbortController().signal };
+    const tail = toArray(made.store.subscribeToAll(options));
+    const refused = expect(tail).rejects.toBeInstanceOf(LogGapError);
+    await made.pool.query('delete from events where position > 25');
+    await refused;
+  });
+
+  it('stops a subscription at a missing position, filtered or not', async () => {
+    await made.pool.query('delete from events where position = 12');
+    const signal = new AbortController().signal;
+    await expect(toArray(made.store.subscribeToAll({ after: START, signal }))).rejects.toBeInstanceOf(
+      LogGapError,
+    );
+    const filtered = { after: START, signal, batchSize: 5, filter: { categories: ['none'] } };
+    await expect(toArray(made.store.subscribeToAll(filtered))).rejects.toBeInstanceOf(LogGapError);
+  });
+});

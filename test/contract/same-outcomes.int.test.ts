@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  WrongExpectedRevisionError,
+  type EventStore,
+  type ExpectedRevision,
+  type NewEvent,
+} from '../../src/shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { makePostgresStore } from './make-postgres-store.ts';
+import { newStream, sampleEvent, toArray } from './sample-events.ts';
+
+interface Append {
+  readonly stream: string;
+  readonly events: readonly NewEvent[];
+  readonly expected: ExpectedRevision;
+  /** Not waited for: under way at once with the next one, if that is of another stream. */
+  readonly together: boolean;
+}
+
+/** Relative to what came before, so that every kind of outcome comes up often. */
+const aStep = fc.record({
+  stream: fc.nat(2),
+  count: fc.integer({ min: 1, max: 4 }),
+  expected: fc.oneof(
+    { weight: 2, arbitrary: fc.constantFrom<ExpectedRevision>('any', 'no-stream') },
+    { weight: 4, arbitrary: fc.constant('current' as const) },
+    { weight: 2, arbitrary: fc.nat(8) },
+  ),
+  /** Which earlier append to repeat, counted from the last one; undefined for a new one. */
+  repeats: fc.option(fc.nat(6), { nil: undefined }),
+  change: fc.constantFrom(...(['none', 'none', 'prefix', 'last id', 'more', 'expected'] as const)),
+  together: fc.boolean(),
+});
+type Step = typeof aStep extends fc.Arbitrary<infer T> ? T : never;
+
+const changed = (append: Append, { change, expected }: Step): Append => {
+  const { events } = append;
+  const variants = {
+    none: append,
+    prefix: { ...append, events: events.slice(0, Math.ceil(events.length / 2)) },
+    'last id': { ...append, events: [...events.slice(0, -1), sampleEvent()] },
+    more: { ...append, events: [...events, sampleEvent()] },
+    expected: { ...append, expected: expected === 'current' ? ('any' as const) : expected },
+  };
+  return variants[change];
+};
+
+/** Makes appends of the steps by trying them on a store of its own. */
+const concrete = async (steps: readonly Step[]): Promise<Append[]> => {
+  const store = createMemoryEventStore();
+  const streams = [newStream('property'), newStream('property'), newStream('property')];
+  const appends: Append[] = [];
+  for (const step of steps) {
+    const { repeats, together } = step;
+    const earlier = repeats === undefined ? undefined : appends.at(-1 - repeats);
+    const stream = streams[step.stream] as string;
+    const current = (await toArray(store.readStream(stream))).length - 1;
+    const expected = step.expected === 'current' ? (current < 0 ? 'no-stream' : current) : step.expected;
+    const events = Array.from({ length: step.count }, () => sampleEvent({ data: { id: randomId() } }));
+    const append = earlier === undefined ? { stream, events, expected, together } : changed(earlier, step);
+    appends.push(append);
+    await store.append(append.stream, append.events, append.expected).catch(() => undefined);
+  }
+  return appends;
+};
+
+/** Runs the appends and gives everything a caller could see, positions counted from where the log was. */
+const run = async (store: EventStore, appends: readonly Append[]) => {
+  const base = await store.head();
+  const outcomeOf = async ({ stream, events, expected }: Append) => {
+    try {
+      const { position, ...result } = await store.append(stream, events, expected);
+      return { ...result, position: store.distance(base, position) };
+    } catch (error) {
+      if (!(error instanceof WrongExpectedRevisionError)) throw error;
+      return { conflict: error.actual };
+    }
+  };
+  const outcomes: Awaited<ReturnType<typeof outcomeOf>>[] = [];
+  let group = new Map<string, ReturnType<typeof outcomeOf>>();
+  const finishGroup = async (): Promise<void> => {
+    outcomes.push(...(await Promise.all(group.values())));
+    group = new Map();
+  };
+  for (const append of appends) {
+    if (group.has(append.stream)) await finishGroup();
+    group.set(append.stream, outcomeOf(append));
+    if (!append.together) await finishGroup();
+  }
+  await finishGroup();
+  const streams = [...new Set(appends.map((append) => append.stream))];
+  const contents = await Promise.all(streams.map((stream) => toArray(store.readStream(stream))));
+  const events = contents.flat().map((event) => ({
+    ...event,
+    recordedAt: '',
+    position: store.distance(base, event.position),
+  }));
+  return { outcomes, events, written: store.distance(base, await store.head()) };
+};
+
+describe('memory and Postgres', () => {
+  let made: Awaited<ReturnType<typeof makePostgresStore>>;
+  beforeAll(async () => {
+    made = await makePostgresStore();
+  });
+  afterAll(() => made.dispose());
+
+  it('give the same outcome for every sequence of appends', async () => {
+    const kinds = { accepted: 0, repeated: 0, conflict: 0 };
+    const property = fc.asyncProperty(fc.array(aStep, { maxLength: 25 }), async (steps) => {
+      const appends = await concrete(steps);
+      const memory = await run(createMemoryEventStore(), appends);
+      for (const outcome of memory.outcomes) {
+        kinds['conflict' in outcome ? 'conflict' : outcome.repeated ? 'repeated' : 'accepted'] += 1;
+      }
+      expect(await run(made.store, appends)).toEqual(memory);
+    });
+    const seed = Date.now() % 1_000_000;
+    await fc.assert(property, { numRuns: 200, seed });
+    console.info(`seed ${seed}:`, kinds);
+    expect(Math.min(...Object.values(kinds))).toBeGreaterThan(100);
+  }, 60_000);
+});

@@ -1,0 +1,52 @@
+import type {
+  EventBatch,
+  EventStore,
+  NewEvent,
+  RecordedEvent,
+} from '../../src/shared/event-store/event-store.ts';
+import { randomId } from '../../src/shared/ids.ts';
+
+/** An event that nothing depends on. */
+export const sampleEvent = (overrides: Partial<NewEvent> = {}): NewEvent => ({
+  id: randomId(),
+  type: 'SampleRecorded',
+  data: { text: 'grüezi 👋', nested: { list: [1, 2.5, null, true], empty: {} } },
+  metadata: {
+    customerId: 7,
+    actor: 'api-key:1',
+    requestId: 'request',
+    correlationId: 'correlation',
+    causationId: 'causation',
+    occurredAt: '2026-01-02T03:04:05.678Z',
+    schemaVersion: 1,
+  },
+  ...overrides,
+});
+
+export const sampleEvents = (count: number): NewEvent[] => Array.from({ length: count }, () => sampleEvent());
+
+let streams = 0;
+/** A stream that no other test uses. */
+export const newStream = (category = 'sample'): string => `${category}-${process.pid}-${(streams += 1)}`;
+
+export const toArray = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+};
+
+export const readIds = async (store: EventStore, stream: string): Promise<string[]> =>
+  (await toArray(store.readStream(stream))).map((event) => event.id);
+
+/** Takes batches until `enough` says so of everything that has come so far. */
+export const takeUntil = async (
+  batches: AsyncIterable<EventBatch>,
+  enough: (events: readonly RecordedEvent[], batch: EventBatch) => boolean,
+): Promise<RecordedEvent[]> => {
+  const events: RecordedEvent[] = [];
+  for await (const batch of batches) {
+    events.push(...batch.events);
+    if (enough(events, batch)) break;
+  }
+  return events;
+};

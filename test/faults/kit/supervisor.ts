@@ -1,0 +1,99 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { sleep } from '../../../src/shared/backoff.ts';
+import { freePort } from '../../bench/service-process.ts';
+
+/** The compiled programs, beside this compiled file. */
+const service = join(import.meta.dirname, '..', '..', '..', 'src', 'main.js');
+const mutant = join(import.meta.dirname, '..', 'mutant-main.js');
+
+export interface Supervisor {
+  /** Where the processes listen; the same for as long as the supervisor runs. */
+  readonly ports: readonly number[];
+  /** Processes that died without being told to. */
+  readonly crashes: number;
+  /** Resolves when every process says that it is ready. */
+  ready(): Promise<void>;
+  /** Processes started from now on have no failpoints. */
+  calm(): void;
+  /** Kills one process now. */
+  kill(index: number): void;
+  /** Sends a signal to one process, which is started again when it ends. */
+  signal(index: number, signal: NodeJS.Signals): void;
+  /** Kills all and starts none again. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Keeps `count` processes of the service running: whichever dies is started again at once.
+ * @param environment `MUTANT` names a planted defect
+ */
+export const startSupervisor = async (
+  count: number,
+  environment: Readonly<Record<string, string>>,
+): Promise<Supervisor> => {
+  const ports = await Promise.all(Array.from({ length: count }, freePort));
+  const children: (ChildProcess | undefined)[] = ports.map(() => undefined);
+  const ended = new Set<Promise<unknown>>();
+  let crashes = 0;
+  let stopping = false;
+  let isCalm = false;
+
+  const start = (index: number): void => {
+    const child = spawn(process.execPath, [environment['MUTANT'] === undefined ? service : mutant], {
+      env: {
+        PATH: process.env['PATH'],
+        NODE_ENV: 'test',
+        LOG_LEVEL: 'fatal',
+        ...environment,
+        ...(isCalm ? { EXCHANGE_FAILPOINTS: '' } : {}),
+        PORT: String(ports[index]),
+      },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    children[index] = child;
+    const end = new Promise<void>((resolve) => {
+      child.once('exit', () => {
+        resolve();
+        if (stopping) return;
+        crashes++;
+        start(index);
+      });
+    });
+    ended.add(end);
+    void end.then(() => ended.delete(end));
+  };
+  ports.forEach((_, index) => start(index));
+
+  return {
+    ports,
+    get crashes() {
+      return crashes;
+    },
+    ready: async () => {
+      await Promise.all(ports.map(untilReady));
+    },
+    calm: () => {
+      isCalm = true;
+    },
+    kill: (index) => void children[index]?.kill('SIGKILL'),
+    signal: (index, signal) => void children[index]?.kill(signal),
+    stop: async () => {
+      stopping = true;
+      for (const child of children) child?.kill('SIGKILL');
+      await Promise.all(ended);
+    },
+  };
+};
+
+const READY_MS_MAX = 20_000;
+
+const untilReady = async (port: number): Promise<void> => {
+  const startedAt = performance.now();
+  for (;;) {
+    const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
+    if (answer?.status === 200) return;
+    if (performance.now() - startedAt > READY_MS_MAX) throw new Error(`nothing is ready on port ${port}`);
+    await sleep(20);
+  }
+};

@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Random } from './random.ts';
+
+type Fault = 'cut' | 'cut-before' | 'cut-after' | 'stall';
+
+interface Link {
+  readonly client: Socket;
+  readonly server: Socket;
+  /** What happens to what is on its way. */
+  fault: Fault | undefined;
+}
+
+export interface TcpProxy {
+  readonly port: number;
+  /** Connections that were cut or stalled so far. */
+  readonly faults: number;
+  /** Hurts one connection: cut now, before a request, after it (the reply is lost), or stalled for a while. */
+  hurt(random: Random): void;
+  /** Nothing gets through, and nothing is cut, until `flow`. */
+  freeze(): void;
+  flow(): void;
+  /** Refuses and cuts everything until `up`. */
+  down(): void;
+  up(): void;
+  close(): Promise<void>;
+}
+
+const STALL_MS_MAX = 1_500;
+
+/** A way to a TCP server that can be cut, stalled and closed. */
+export const startTcpProxy = async (target: { host: string; port: number }): Promise<TcpProxy> => {
+  const links = new Set<Link>();
+  let faults = 0;
+  let isFrozen = false;
+  let isDown = false;
+
+  const server = createServer((client) => {
+    if (isDown) {
+      client.destroy();
+      return;
+    }
+    const upstream = connect({ ...target, noDelay: true });
+    client.setNoDelay(true);
+    const link: Link = { client, server: upstream, fault: undefined };
+    links.add(link);
+    const cut = (): void => {
+      links.delete(link);
+      client.destroy();
+      upstream.destroy();
+    };
+    client.on('data', (chunk: Buffer) => {
+      if (link.fault === 'cut-before') cut();
+      else upstream.write(chunk);
+    });
+    upstream.on('data', (chunk: Buffer) => {
+      if (link.fault === 'cut-after') cut();
+      else client.write(chunk);
+    });
+    if (isFrozen) pause(link);
+    for (const socket of [client, upstream]) socket.on('error', cut).on('close', cut);
+  });
+
+  const pause = ({ client, server: upstream }: Link): void => {
+    client.pause();
+    upstream.pause();
+  };
+  const resume = ({ client, server: upstream }: Link): void => {
+    client.resume();
+    upstream.resume();
+  };
+  const cutAll = (): void => {
+    for (const { client } of links) client.destroy();
+  };
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    get faults() {
+      return faults;
+    },
+    hurt: (random) => {
+      const link = random.pick([...links]);
+      if (link === undefined) return;
+      const fault = random.pick(['cut', 'cut-before', 'cut-after', 'cut-after', 'stall'] as const);
+      faults++;
+      if (fault === 'cut') link.client.destroy();
+      else if (fault !== 'stall') link.fault = fault;
+      else {
+        pause(link);
+        setTimeout(() => resume(link), random.below(STALL_MS_MAX));
+      }
+    },
+    freeze: () => {
+      isFrozen = true;
+      links.forEach(pause);
+    },
+    flow: () => {
+      isFrozen = false;
+      links.forEach(resume);
+    },
+    down: () => {
+      isDown = true;
+      cutAll();
+    },
+    up: () => {
+      isDown = false;
+    },
+    close: async () => {
+      cutAll();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};
+
+/** The same database, reached through a proxy. */
+export const throughProxy = (databaseUrl: string, { port }: TcpProxy): string => {
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  return url.href;
+};
+
+/** Where a database's server listens. */
+export const addressOf = (databaseUrl: string): { host: string; port: number } => {
+  const { hostname, port } = new URL(databaseUrl);
+  return { host: hostname, port: Number(port === '' ? 5432 : port) };
+};

@@ -1,0 +1,14 @@
+import { startService } from '../../src/service.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { armFailpoints } from '../../src/shared/failpoints.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { mutants } from './mutants.ts';
+
+/** The service with one planted defect, named by MUTANT; otherwise as `src/main.ts` starts it. */
+const replacements = mutants[process.env['MUTANT'] ?? ''];
+if (replacements === undefined) throw new Error(`no mutant is named ${process.env['MUTANT'] ?? ''}`);
+const config = readConfig(process.env);
+if (config.EXCHANGE_FAILPOINTS !== undefined) {
+  armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
+}
+await startService(config, createLog(config.LOG_LEVEL), undefined, replacements);

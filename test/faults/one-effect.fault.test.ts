@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openBackbone, type Backbone } from '../../src/composition.ts';
+import { createAccount } from '../../src/operator/create-account.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { START } from '../../src/shared/event-store/event-store.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
+
+const KEYS = 200;
+const CLIENTS = 50;
+
+describe('one key, many clients, two processes', () => {
+  let database: TestDatabase;
+  let backbone: Backbone;
+  let supervisor: Supervisor;
+  let apiKey: string;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    backbone = await openBackbone(readConfig({ DATABASE_URL: database.url }), 'faults', createLog('silent'));
+    ({ apiKey } = await createAccount(backbone, 'One effect'));
+    supervisor = await startSupervisor(2, { DATABASE_URL: database.url });
+    await supervisor.ready();
+  });
+  afterAll(async () => {
+    await supervisor.stop();
+    await backbone.close();
+    await database.drop();
+  });
+
+  const create = (port: number, key: string): Promise<Response> =>
+    fetch(`http://127.0.0.1:${port}/api/v2/buyer/advertisers`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${apiKey}`,
+        'Content-Type': 'application/json',
+        'Idempotency-Key': key,
+      },
+      body: JSON.stringify({ name: key }),
+    });
+
+  it(`${KEYS} keys sent by ${CLIENTS} clients at once have one effect each, and one answer`, async () => {
+    const answers = new Map<string, Set<string>>();
+    let inFlight = 0;
+    const client = async (index: number): Promise<void> => {
+      for (let n = 0; n < KEYS; n++) {
+        const key = `one-effect-${String(n).padStart(8, '0')}`;
+        for (;;) {
+          const answer = await create(supervisor.ports[index % 2] ?? 0, key);
+          const body = await answer.text();
+          if (answer.status === 201) {
+            answers.set(key, (answers.get(key) ?? new Set()).add(body));
+            break;
+          }
+          expect(answer.status).toBe(409);
+          expect(body).toContain('IDEMPOTENCY_IN_FLIGHT');
+          expect(answer.headers.get('retry-after')).toBe('1');
+          inFlight++;
+          await sleep(10);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, (_, index) => client(index)));
+
+    const created: string[] = [];
+    let after = START;
+    for (;;) {
+      const page = await backbone.store.readAll({ after, limit: 1_000 });
+      created.push(
+        ...page.filter(({ type }) => type === 'AdvertiserCreated').map(({ data }) => data['name'] as string),
+      );
+      const last = page.at(-1);
+      if (last === undefined) break;
+      after = last.position;
+    }
+    expect(created.length).toBe(KEYS);
+    expect(new Set(created).size).toBe(KEYS);
+    expect([...answers.values()].filter((bodies) => bodies.size !== 1)).toEqual([]);
+    console.log(`${KEYS * CLIENTS} requests, ${KEYS} effects, ${inFlight} told to wait`);
+  }, 120_000);
+});

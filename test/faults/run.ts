@@ -1,0 +1,21 @@
+import { parseArgs } from 'node:util';
+import { startTestPostgres } from '../support/test-postgres.ts';
+import { crashRun, describe, isClean } from './crash-run.ts';
+
+/** `npm run faults -- --seed N [--long]`: the crash run on demand; exit status 1 when anything is wrong. */
+const { values } = parseArgs({
+  options: { seed: { type: 'string' }, long: { type: 'boolean', default: false } },
+});
+const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
+const size = values.long
+  ? { commands: 20_000, crashes: 2_500, faults: 3_000, secondsMax: 3_600 }
+  : { commands: 1_500, crashes: 150, faults: 200, secondsMax: 120 };
+
+const given = process.env['DATABASE_URL'] ?? '';
+const postgres = given === '' ? await startTestPostgres() : undefined;
+process.env['TEST_POSTGRES_URL'] = postgres?.url ?? given;
+process.stdout.write(`crash run, seed ${seed}\n`);
+const report = await crashRun({ seed, ...size });
+process.stdout.write(`${describe(report)}\n`);
+await postgres?.stop();
+process.exit(isClean(report) ? 0 : 1);

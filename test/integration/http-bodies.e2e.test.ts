@@ -1,0 +1,248 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { rawExchange } from '../support/raw-http.ts';
+import { refusal, toyClient } from '../support/toy-client.ts';
+import { startToyService, type ToyService } from '../support/toy-service.ts';
+
+let toys: ToyService;
+beforeAll(async () => {
+  toys = await startToyService();
+});
+beforeEach(() => {
+  toys.seen.length = 0;
+});
+afterAll(async () => {
+  expect(toys.check.problems).toEqual([]);
+  await toys.server.drain();
+});
+const { post } = toyClient(() => toys);
+const echo = (body: string | Uint8Array, headers?: Record<string, string>): Promise<Response> =>
+  post('/echo', body, headers);
+const badRequest = [400, 'BAD_REQUEST', undefined];
+
+describe('content types', () => {
+  it.each(['application/json', 'Application/JSON ; charset=UTF-8', 'application/json;charset="utf-8"'])(
+    '%s is taken',
+    async (type) => {
+      expect((await echo('{"value":1}', { 'Content-Type': type })).status).toBe(200);
+    },
+  );
+
+  it.each([
+    'text/plain',
+    'application/json; charset=utf-16',
+    'application/json; charset=utf-7',
+    'application/json; charset=latin1',
+    'application/x-www-form-urlencoded',
+    'application/jsonp',
+    'application/vnd.api+json',
+    '',
+  ])('%s is 415', async (type) => {
+    expect(await refusal(await echo('{"value":1}', { 'Content-Type': type }))).toEqual([
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+      undefined,
+    ]);
+    expect(toys.seen).toEqual([]);
+  });
+
+  it('a content encoding is 415: there is no bomb to unpack', async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000, ' '));
+    expect((await refusal(await echo(bomb, { 'Content-Encoding': 'gzip' })))[0]).toBe(415);
+    expect((await refusal(await echo('garbage', { 'Content-Encoding': 'gzip' })))[0]).toBe(415);
+    expect((await echo('{"value":1}', { 'Content-Encoding': 'identity' })).status).toBe(200);
+  });
+});
+
+describe('JSON', () => {
+  it.each([
+    '{',
+    '{"value":1}x',
+    '{"value":NaN}',
+    '{"value":Infinity}',
+    "{'value':1}",
+    '{"value":1,}',
+    ' ',
+    '\ufeff{"value":1}',
+    '{"value":"\u0000"}',
+    '{"value":01}',
+    'undefined',
+  ])('%j is 400', async (body) => {
+    expect(await refusal(await echo(body))).toEqual(badRequest);
+  });
+
+  it.each([
+    ['a lone continuation byte', [0x80]],
+    ['an overlong slash', [0xc0, 0xaf]],
+    ['half a surrogate pair', [0xed, 0xa0, 0x80]],
+    ['a cut sequence', [0xe2, 0x82]],
+    ['beyond U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
+  ])('bytes that are not UTF-8 are 400: %s', async (_what, bytes) => {
+    const body = Buffer.concat([Buffer.from('{"value":"'), Buffer.from(bytes), Buffer.from('"}')]);
+    expect(await refusal(await echo(body))).toEqual(badRequest);
+  });
+
+  it.each([
+    ['{"value":"\\u0000"}', 'value'],
+    ['{"value":"a\\ud800"}', 'value'],
+    ['{"value":"\\udc00\\ud800"}', 'value'],
+    ['{"value":{"a\\u0000":1}}', 'value.a'],
+    ['{"value":[{"\\ud800":1}]}', 'value.0.\ufffd'],
+    ['{"value":{"__proto__":{"polluted":true}}}', 'value.__proto__'],
+    ['{"__proto__":{"polluted":true},"value":1}', '__proto__'],
+    ['{"value":{"constructor":1}}', 'value.constructor'],
+    ['{"value":[1,{"prototype":1}]}', 'value.1.prototype'],
+    ['{"value":{"\\u005f_proto__":1}}', 'value.__proto__'],
+    ['{"value":1e309}', 'value'],
+    ['{"value":[0,-1e400]}', 'value.1'],
+  ])('%s is 400 with its path', async (body, field) => {
+    expect(await refusal(await echo(body))).toEqual([400, 'VALIDATION_ERROR', field]);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it.each([
+    '{"value":"\\ud83d\\ude00\\uFFFE\\u202e"}',
+    '{"value":{"":{"":1}}}',
+    '{"value":5e-324}',
+    '{"value":[[],{}]}',
+  ])('%s is taken as it is', async (body) => {
+    expect(await (await echo(body)).json()).toEqual({ data: JSON.parse(body).value, error: null });
+  });
+
+  it('-0 is 0', async () => {
+    expect(await (await echo('{"value":[-0,-0.0,0]}')).text()).toBe('{"data":[0,0,0],"error":null}');
+  });
+
+  it('the last of doubled members counts', async () => {
+    expect(await (await echo('{"value":1,"value":2}')).json()).toMatchObject({ data: 2 });
+  });
+});
+
+describe('size', () => {
+  const nested = (depth: number, open = '[', close = ']'): string =>
+    `{"value":${open.repeat(depth - 1)}1${close.repeat(depth - 1)}}`;
+
+  it('32 levels are taken, 33 are not', async () => {
+    expect((await echo(nested(32))).status).toBe(200);
+    expect((await refusal(await echo(nested(33))))[1]).toBe('VALIDATION_ERROR');
+    expect((await refusal(await echo(nested(33, '{"a":', '}'))))[1]).toBe('VALIDATION_ERROR');
+  });
+
+  it.each([1_000, 6_000, 200_000])('%i levels are refused at once', async (depth) => {
+    for (const body of [nested(depth), nested(depth, '{"a":', '}'), '['.repeat(depth)]) {
+      // The quickest of three: the machine may be busy with something else.
+      const durationsMs: number[] = [];
+      for (let round = 0; round < 3; round++) {
+        const startedAt = performance.now();
+        expect((await echo(body)).status).toBe(400);
+        durationsMs.push(performance.now() - startedAt);
+      }
+      expect(Math.min(...durationsMs)).toBeLessThan(body.length > 1_000_000 ? 150 : 50);
+    }
+  });
+
+  it('1,000 members are taken, 1,001 are not', async () => {
+    const withMembers = (count: number): string =>
+      JSON.stringify({ value: Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, n])) });
+    expect((await echo(withMembers(1_000))).status).toBe(200);
+    expect(await refusal(await echo(withMembers(1_001)))).toEqual([400, 'VALIDATION_ERROR', 'value']);
+  });
+
+  it('500,000 values are taken, more are not', async () => {
+    const withValues = (count: number): string => `{"value":[1${',1'.repeat(count - 3)},2]}`;
+    expect(await (await echo(withValues(499_999))).text()).toMatch(/^\{"data":\[1,1,.*,2\],"error":null\}$/);
+    expect((await refusal(await echo(withValues(500_001))))[1]).toBe('VALIDATION_ERROR');
+  });
+
+  const head =
+    'POST /toys HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer toy_key.good~/+-_=\r\nContent-Type: application/json\r\n';
+
+  it('a body that announces more than 1 MiB is 413 before it is read', async () => {
+    const { first, closed, reset } = await rawExchange(
+      toys.port,
+      `${head}Content-Length: 1048577\r\n\r\n{"name":`,
+      { silenceMs: 3_000 },
+    );
+    expect([first.status, first.headers['connection'], closed, reset]).toEqual([413, 'close', true, false]);
+    expect(JSON.parse(first.body)).toMatchObject({ data: null, error: { code: 'PAYLOAD_TOO_LARGE' } });
+  });
+
+  it('one of exactly 1 MiB is taken', async () => {
+    const body = JSON.stringify({ name: 'a', labels: { a: '' } });
+    expect((await post('/toys', body.replace('""', `"${'x'.repeat(1_048_576 - body.length)}"`))).status).toBe(
+      201,
+    );
+  });
+
+  it.each([true, false])(
+    'its sender gets the answer although it goes on sending (announced: %s)',
+    async (announced) => {
+      const total = 8 * 1024 * 1024;
+      const chunk = Buffer.alloc(64 * 1024, ' ');
+      const { first, reset } = await rawExchange(
+        toys.port,
+        (socket) => {
+          socket.write(
+            head + (announced ? `Content-Length: ${total}\r\n\r\n` : 'Transfer-Encoding: chunked\r\n\r\n'),
+          );
+          for (let sent = 0; sent < total; sent += chunk.length) {
+            if (announced) socket.write(chunk);
+            else socket.write(Buffer.concat([Buffer.from('10000\r\n'), chunk, Buffer.from('\r\n')]));
+          }
+          if (!announced) socket.write('0\r\n\r\n');
+        },
+        { silenceMs: 3_000 },
+      );
+      expect([first.status, reset]).toEqual([413, false]);
+    },
+  );
+
+  it('fetch gets the 413 of a body of 50 MB', async () => {
+    expect((await post('/toys', Buffer.alloc(50_000_000, ' '))).status).toBe(413);
+  });
+
+  it('an endless body without a credential is cut soon after its 401', async () => {
+    const startedAt = performance.now();
+    let sending: NodeJS.Timeout | undefined;
+    const { first } = await rawExchange(
+      toys.port,
+      (socket) => {
+        socket.write('POST /toys HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+        sending = setInterval(() => socket.write('5\r\nhello\r\n'), 20);
+        socket.on('close', () => clearInterval(sending));
+      },
+      { silenceMs: 4_000 },
+    );
+    clearInterval(sending);
+    expect(first.status).toBe(401);
+    expect(performance.now() - startedAt).toBeLessThan(3_500);
+  });
+
+  it('bodies that nobody asked for are ignored, and the connection goes on', async () => {
+    const get = 'GET /toys/newest HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello';
+    const { answers } = await rawExchange(toys.port, get + get);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  it('a chunked body without an end is 400 when its sender leaves', async () => {
+    await expect(
+      rawExchange(toys.port, (socket) => {
+        socket.end(`${head}Content-Length: 10\r\n\r\n{"na`);
+      }),
+    ).resolves.toMatchObject({ first: { status: 400 } });
+  });
+
+  it('whoever asks first (Expect: 100-continue) is told to go on, or refused', async () => {
+    const asked = `${head}Expect: 100-continue\r\n`;
+    const refused = await rawExchange(toys.port, `${asked}Content-Length: 1048577\r\n\r\n`, {
+      silenceMs: 3_000,
+    });
+    expect(refused.answers.map(({ status }) => status)).toEqual([413]);
+    expect(refused.first.headers['connection']).toBe('close');
+    const taken = await rawExchange(toys.port, (socket) => {
+      socket.write(`${asked}Content-Length: 12\r\n\r\n`);
+      socket.once('data', () => socket.write('{"name":"a"}'));
+    });
+    expect(taken.answers.map(({ status }) => status)).toEqual([100, 201]);
+  });
+});

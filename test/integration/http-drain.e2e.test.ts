@@ -1,0 +1,168 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { sleep } from '../../src/shared/backoff.ts';
+import type { ReadinessPart } from '../../src/shared/http/readiness.ts';
+import { parseAnswers, rawExchange } from '../support/raw-http.ts';
+import { startToyService, type ToyService } from '../support/toy-service.ts';
+
+interface Tally {
+  answered: number;
+  /** Requests whose connection ended before their answer. */
+  lost: number;
+  /** Clients that were told `Connection: close`, and went elsewhere. */
+  left: number;
+}
+
+/** Sends one request after the other on one connection until told to leave. */
+const keepAliveClient = async (port: number, path: string, tally: Tally): Promise<void> => {
+  const socket = connect(port, '127.0.0.1');
+  for (;;) {
+    const answer = await oneAnswer(socket, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    if (answer === undefined) {
+      tally.lost += 1;
+      return;
+    }
+    tally.answered += 1;
+    if (/\r\nconnection: close\r\n/i.test(answer)) {
+      tally.left += 1;
+      socket.destroy();
+      return;
+    }
+  }
+};
+
+const oneAnswer = (socket: Socket, request: string): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const settle = (answer: string | undefined): void => {
+      socket.removeAllListeners();
+      socket.on('error', () => undefined);
+      resolve(answer);
+    };
+    socket.on('data', (chunk) => settle(chunk.toString('latin1')));
+    socket.on('error', () => settle(undefined)).on('close', () => settle(undefined));
+    socket.write(request);
+  });
+
+let toys: ToyService | undefined;
+afterEach(async () => {
+  await toys?.server.drain();
+  toys = undefined;
+});
+
+describe('the end of a server', () => {
+  it.each([
+    ['quick', '/toys/newest'],
+    ['slow', '/campaigns/a/slow?forMs=120'],
+  ])('resets none of 50 keep-alive clients with %s requests', async (_what, path) => {
+    const { server, port } = await startToyService();
+    const tally: Tally = { answered: 0, lost: 0, left: 0 };
+    const clients = Array.from({ length: 50 }, () => keepAliveClient(port, path, tally));
+    while (tally.answered < 100) await sleep(20);
+    const startedAt = performance.now();
+    const before = tally.answered;
+    const drained = server.drain();
+    await sleep(200);
+    expect((await fetch(`http://127.0.0.1:${port}/toys/newest`)).headers.get('connection')).toBe('close');
+    await drained;
+    const durationMs = performance.now() - startedAt;
+    await Promise.all(clients);
+    expect(tally).toEqual({ answered: expect.any(Number), lost: 0, left: 50 });
+    expect(tally.answered).toBeGreaterThan(before);
+    expect(durationMs).toBeLessThan(2_000);
+  });
+
+  it('waits for a request that began before it, and tells its client to leave', async () => {
+    const { server, port } = await startToyService();
+    const socket = connect(port, '127.0.0.1');
+    const answer = oneAnswer(socket, 'GET /campaigns/a/slow?forMs=1200 HTTP/1.1\r\nHost: a\r\n\r\n');
+    await sleep(100);
+    const startedAt = performance.now();
+    await server.drain();
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    const [first] = parseAnswers((await answer) ?? '');
+    expect([first?.status, first?.headers['connection']]).toEqual([200, 'close']);
+  });
+
+  it('answers all requests that one client sent at once', async () => {
+    const { server, port } = await startToyService();
+    const request = 'GET /campaigns/a/slow?forMs=400 HTTP/1.1\r\nHost: a\r\n\r\n';
+    const exchange = rawExchange(port, request.repeat(3), { silenceMs: 2_000 });
+    await sleep(100);
+    await server.drain();
+    const { answers, reset } = await exchange;
+    expect([answers.map(({ status }) => status), reset]).toEqual([[200, 200, 200], false]);
+  });
+});
+
+describe('what operators ask', () => {
+  let databaseIs: () => Promise<{ ready: boolean; detail?: unknown }>;
+  const parts: readonly ReadinessPart[] = [
+    { name: 'database', check: () => databaseIs() },
+    { name: 'log', check: async () => ({ ready: true, detail: { head: '7' } }) },
+  ];
+  const ask = async (path: string): Promise<readonly [number, unknown]> => {
+    const answer = await fetch(`${toys?.url}${path}`);
+    return [answer.status, await answer.json()];
+  };
+
+  it('ready: every part is', async () => {
+    databaseIs = async () => ({ ready: true });
+    toys = await startToyService(parts);
+    expect(await ask('/ready')).toEqual([
+      200,
+      { status: 'ready', parts: { database: { ready: true }, log: { ready: true, detail: { head: '7' } } } },
+    ]);
+    expect(await ask('/health')).toEqual([
+      200,
+      { status: 'ok', version: '1.2.3', services: { database: 'ok', log: 'ok' } },
+    ]);
+    toys.stopping = true;
+    expect((await ask('/ready'))[0]).toBe(503);
+    expect(await ask('/health')).toMatchObject([200, { status: 'stopping' }]);
+    expect(toys.check.problems).toEqual([]);
+  });
+
+  it.each([
+    ['says so', async () => ({ ready: false, detail: 'not migrated yet' }), 'not migrated yet'],
+    ['throws', () => Promise.reject(new Error('password is hunter2')), 'cannot be reached'],
+    ['never answers', () => new Promise<never>(() => undefined), 'no answer within 1000 ms'],
+  ])('not ready: a part %s', async (_what, check, detail) => {
+    databaseIs = check;
+    toys = await startToyService(parts);
+    expect(await ask('/ready')).toEqual([
+      503,
+      { status: 'not_ready', parts: { database: { ready: false, detail }, log: expect.anything() } },
+    ]);
+    expect(toys.check.problems).toEqual([]);
+  });
+
+  it('alive, within half a second, although a store hangs; and many who ask make one question', async () => {
+    let asked = 0;
+    databaseIs = () => {
+      asked += 1;
+      return new Promise<never>(() => undefined);
+    };
+    toys = await startToyService(parts);
+    const startedAt = performance.now();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask('/health')));
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(answers[0]).toMatchObject([200, { services: { database: 'unavailable', log: 'ok' } }]);
+    expect(asked).toBeLessThan(5);
+  });
+
+  it('metrics: requests by route, method and status', async () => {
+    toys = await startToyService();
+    await (await fetch(`${toys.url}/toys/newest`)).text();
+    await (await fetch(`${toys.url}/wp-admin`)).text();
+    const answer = await fetch(`${toys.url}/metrics`);
+    const text = await answer.text();
+    expect(answer.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(text).toContain(
+      'http_request_duration_seconds_count{route="/toys/newest",method="GET",status="200"} 1',
+    );
+    expect(text).toContain(
+      'http_request_duration_seconds_count{route="unknown",method="GET",status="404"} 1',
+    );
+    expect(text).not.toContain('wp-admin');
+  });
+});

@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sleep } from '../../src/shared/backoff.ts';
+import { rawExchange } from '../support/raw-http.ts';
+import { startToyService, type ToyService } from '../support/toy-service.ts';
+
+let toys: ToyService;
+beforeAll(async () => {
+  toys = await startToyService();
+});
+beforeEach(() => {
+  toys.seen.length = 0;
+  toys.logLines.length = 0;
+});
+afterAll(async () => {
+  await toys.server.drain();
+});
+
+const echo = (headers: string, body = ''): string => `POST /echo HTTP/1.1\r\n${headers}\r\n\r\n${body}`;
+const json = 'Content-Type: application/json';
+const value = '{"value":1}';
+const chunkedValue = 'b\r\n{"value":1}\r\n0\r\n\r\n';
+
+describe('requests that two readers could read differently', () => {
+  it.each([
+    ['two hosts', echo(`Host: a\r\nHost: b\r\n${json}\r\nContent-Length: 11`, value)],
+    [
+      'two hosts, one far behind',
+      echo(`Host: a\r\n${'a:\r\n'.repeat(2_500)}Host: b\r\n${json}\r\nContent-Length: 11`, value),
+    ],
+    ['no host', echo(`${json}\r\nContent-Length: 11`, value)],
+    ['an unknown transfer coding', echo(`Host: a\r\n${json}\r\nTransfer-Encoding: xchunked`, chunkedValue)],
+    ['two codings', echo(`Host: a\r\n${json}\r\nTransfer-Encoding: gzip, chunked`, chunkedValue)],
+    [
+      'chunked twice',
+      echo(`Host: a\r\n${json}\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked`, chunkedValue),
+    ],
+    ['identity', echo(`Host: a\r\n${json}\r\nTransfer-Encoding: identity`, chunkedValue)],
+    [
+      'length and chunks',
+      echo(`Host: a\r\n${json}\r\nContent-Length: 11\r\nTransfer-Encoding: chunked`, chunkedValue),
+    ],
+    ['two lengths', echo(`Host: a\r\n${json}\r\nContent-Length: 11\r\nContent-Length: 12`, value)],
+    ['a list of lengths', echo(`Host: a\r\n${json}\r\nContent-Length: 11, 11`, value)],
+    ['a signed length', echo(`Host: a\r\n${json}\r\nContent-Length: +11`, value)],
+    ['a folded header', echo(`Host: a\r\n${json}\r\nX-A: b\r\n c\r\nContent-Length: 11`, value)],
+    ['a space before the colon', echo(`Host: a\r\n${json}\r\nContent-Length : 11`, value)],
+    ['a NUL in a header', echo(`Host: a\r\nX-A: \0\r\n${json}\r\nContent-Length: 11`, value)],
+    ['no request at all', 'hello\r\n\r\n'],
+    ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+    ['an unknown version', 'GET /toys HTTP/9.9\r\nHost: a\r\n\r\n'],
+    ['a space in the path', 'GET /to ys HTTP/1.1\r\nHost: a\r\n\r\n'],
+    [
+      'a bad chunk size',
+      echo(`Host: a\r\n${json}\r\nTransfer-Encoding: chunked`, 'zz\r\n{"value":1}\r\n0\r\n\r\n'),
+    ],
+  ])('%s: 400 in the envelope, nothing ran, the connection ends', async (_what, bytes) => {
+    const { answers, first, closed, reset } = await rawExchange(toys.port, Buffer.from(bytes, 'latin1'), {
+      silenceMs: 2_500,
+    });
+    expect(answers.map(({ status }) => status)).toEqual([400]);
+    expect(JSON.parse(first.body)).toEqual({
+      data: null,
+      error: { code: 'BAD_REQUEST', message: expect.any(String) },
+    });
+    expect(first.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      connection: 'close',
+      'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    expect([toys.seen, closed, reset]).toEqual([[], true, false]);
+    while (toys.logLines.length === 0) await sleep(10);
+    expect(toys.logLines).toMatchObject([{ requestId: first.headers['x-request-id'], status: 400 }]);
+  });
+
+  it('a second request behind such a one is not read', async () => {
+    const { answers } = await rawExchange(
+      toys.port,
+      echo(`Host: a\r\nHost: b\r\n${json}\r\nContent-Length: 11`, value) +
+        echo(`Host: a\r\n${json}\r\nContent-Length: 11`, value),
+      { silenceMs: 2_500 },
+    );
+    expect([answers.length, toys.seen]).toEqual([1, []]);
+  });
+
+  it('nor is one behind a body that was refused unread', async () => {
+    const refused = `POST /toys HTTP/1.1\r\nHost: a\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedValue}`;
+    const { answers, first } = await rawExchange(
+      toys.port,
+      refused + echo(`Host: a\r\n${json}\r\nContent-Length: 11`, value),
+      { silenceMs: 2_500 },
+    );
+    expect([answers.length, first.status, toys.seen]).toEqual([1, 401, []]);
+  });
+
+  it('HTTP/1.0 needs no host', async () => {
+    const { first } = await rawExchange(toys.port, 'GET /toys/newest HTTP/1.0\r\n\r\n');
+    expect(first.status).toBe(200);
+  });
+
+  it('an absolute form is the path in it', async () => {
+    const { first } = await rawExchange(
+      toys.port,
+      'GET http://other.test/toys/newest?a=1 HTTP/1.1\r\nHost: a\r\n\r\n',
+    );
+    expect(first.status).toBe(200);
+  });
+});
+
+describe('headers', () => {
+  it.each([17_000, 100_000])('of %i bytes are 431 in the envelope', async (bytes) => {
+    const { first, reset } = await rawExchange(
+      toys.port,
+      `GET /toys HTTP/1.1\r\nHost: a\r\nX-A: ${'a'.repeat(bytes)}\r\n\r\n`,
+      { silenceMs: 1_500 },
+    );
+    expect([first.status, reset]).toEqual([431, false]);
+    expect(JSON.parse(first.body)).toMatchObject({ data: null, error: { code: 'BAD_REQUEST' } });
+  });
+
+  it('of 3,000 lines are read', async () => {
+    const { first } = await rawExchange(
+      toys.port,
+      `GET /toys/newest HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(3_000)}\r\n`,
+    );
+    expect(first.status).toBe(200);
+  });
+
+  it.each([
+    'Upgrade: websocket\r\nConnection: Upgrade',
+    'Expect: 200-ok',
+    'Range: bytes=0-1',
+    'If-None-Match: *',
+  ])('that ask for what is not offered are ignored: %j', async (header) => {
+    const { first } = await rawExchange(
+      toys.port,
+      `GET /toys/newest HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`,
+    );
+    expect(first.status).toBe(200);
+  });
+
+  it('CONNECT is refused in the envelope', async () => {
+    const { first } = await rawExchange(toys.port, 'CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n');
+    expect([first.status, JSON.parse(first.body)]).toMatchObject([
+      405,
+      { error: { code: 'METHOD_NOT_ALLOWED' } },
+    ]);
+  });
+
+  it('many requests in one write are answered in order', async () => {
+    const one = (id: number): string =>
+      `GET /campaigns/c${id}/slow?forMs=${30 - id} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const { answers } = await rawExchange(toys.port, Array.from({ length: 20 }, (_, id) => one(id)).join(''));
+    expect(answers.map(({ body }) => (JSON.parse(body) as { data: { id: string } }).data.id)).toEqual(
+      Array.from({ length: 20 }, (_, id) => `c${id}`),
+    );
+  });
+});

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import type { Pool } from 'pg';
+import {
+  listAdvertisersQuery,
+  type ListFilters,
+  type ListRow,
+} from '../../src/query/advertisers/list-advertisers.ts';
+import { createPool } from '../../src/shared/postgres/pool.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+/** Every page of a list, from both of its ends, against the same list cut into pieces here. */
+
+const COUNT = 23;
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool(
+    { connectionString: database.url, applicationName: 'test', max: 2 },
+    pino({ level: 'silent' }),
+  );
+  // Four of each time, so that the id has to decide; another account's rows in between.
+  await pool.query(
+    `insert into advertisers (customer_id, id, revision, status, sandbox, name, created_at, body)
+     select 1 + n % 2, n, 0, case when n % 6 < 4 then 'ACTIVE' else 'ARCHIVED' end, n % 10 < 2, 'Name ' || n,
+       timestamptz '2026-01-01' + (n / 4) * interval '1 second', n::text
+     from generate_series(1, $1::int * 2) n`,
+    [COUNT],
+  );
+  await pool.query(
+    `insert into advertiser_counts select customer_id, status, sandbox, count(*) from advertisers group by 1, 2, 3`,
+  );
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+const page = async (filters: ListFilters, skip: number, take: number): Promise<ListRow> => {
+  const { name, text, values } = listAdvertisersQuery(1, filters, { skip, take });
+  const { rows } = await pool.query<ListRow>({ name, text, values: [...values] });
+  return rows[0] as ListRow;
+};
+
+const expected = async ({ status, sandbox, name }: ListFilters): Promise<string[]> => {
+  const { rows } = await pool.query<{ body: string }>(
+    `select body from advertisers where customer_id = 1 and ($1 = 'ALL' or status = $1)
+       and ($2::boolean is null or sandbox = $2) and ($3::text is null or name ilike '%' || $3 || '%')
+     order by created_at desc, id desc`,
+    [status, sandbox, name],
+  );
+  return rows.map(({ body }) => body);
+};
+
+it.each<ListFilters>([
+  { status: 'ALL' },
+  { status: 'ACTIVE' },
+  { status: 'ARCHIVED' },
+  { status: 'ALL', sandbox: true },
+  { status: 'ACTIVE', sandbox: false },
+  { status: 'ALL', name: 'nAME 1' },
+  { status: 'ACTIVE', sandbox: false, name: '2' },
+  { status: 'ALL', name: 'nothing like it' },
+])('pages of %j', async (filters) => {
+  const all = await expected(filters);
+  for (let skip = 0; skip <= all.length + 2; skip += 1) {
+    for (const take of [1, 2, 5, 50]) {
+      const { items, returned, total } = await page(filters, skip, take);
+      const wanted = all.slice(skip, skip + take);
+      expect({ skip, take, items: items === '' ? [] : items.split(','), returned, total }).toEqual({
+        skip,
+        take,
+        items: wanted,
+        returned: wanted.length,
+        total: all.length,
+      });
+    }
+  }
+});

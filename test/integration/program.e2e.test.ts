@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { exchange, startProgram } from '../support/program.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const KEY = /bx_[A-Za-z0-9]{16}_[A-Za-z0-9_-]{43}/;
+const SERVING = /serving at (http:\/\/127\.0\.0\.1:\d+)/;
+
+describe('the program on an existing Postgres', () => {
+  let database: TestDatabase;
+  let environment: Record<string, string>;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    environment = { DATABASE_URL: database.url, PORT: '0', LOG_LEVEL: 'info' };
+  });
+  afterAll(() => database.drop());
+
+  const advertisers = (baseUrl: string, key: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`${baseUrl}/api/v2/buyer/advertisers`, {
+      ...init,
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    });
+
+  it('shows a first key once; a second start finds everything as it was left', async () => {
+    const first = startProgram(environment);
+    const [, baseUrl = ''] = await first.until(SERVING);
+    const [key] = await first.until(KEY);
+    await first.until(/curl -s \S+\/api\/v2\/buyer\/advertisers/);
+    expect((await advertisers(baseUrl, key, { method: 'POST', body: '{"name":"Kept"}' })).status).toBe(201);
+    expect(await first.end('SIGTERM')).toBe(0);
+
+    const second = startProgram(environment);
+    const [, again = ''] = await second.until(SERVING);
+    expect(second.output()).not.toMatch(KEY);
+    const list = (await (await advertisers(again, key)).json()) as { data: { name: string }[] };
+    expect(list.data.map(({ name }) => name)).toEqual(['Kept']);
+    expect(await second.end('SIGINT')).toBe(0);
+    expect(second.output()).not.toContain(key);
+  });
+
+  it('loses nothing that was acknowledged when it is killed', async () => {
+    const { stdout } = await exchange(['accounts', 'create', '--name', 'Killed', '--json'], environment);
+    const { apiKey } = JSON.parse(stdout) as { apiKey: string };
+    const program = startProgram(environment);
+    const [, baseUrl = ''] = await program.until(SERVING);
+    const acknowledged: string[] = [];
+    const writer = async (writerId: number): Promise<void> => {
+      for (let n = 0; ; n++) {
+        const name = `${writerId}-${n}`;
+        const answer = await advertisers(baseUrl, apiKey, { method: 'POST', body: JSON.stringify({ name }) });
+        if (answer.status === 201) acknowledged.push(name);
+      }
+    };
+    const writers = [1, 2, 3, 4].map((id) => writer(id).catch(() => undefined));
+    while (acknowledged.length < 100) await new Promise((resolve) => setTimeout(resolve, 5));
+    await program.end('SIGKILL');
+    await Promise.all(writers);
+
+    const next = startProgram(environment);
+    const [, again = ''] = await next.until(SERVING);
+    const found = new Set<string>();
+    for (let skip = 0; ; skip += 200) {
+      const answer = await fetch(`${again}/api/v2/buyer/advertisers?take=200&skip=${skip}`, {
+        headers: { Authorization: `Bearer ${apiKey}` },
+      });
+      const { data } = (await answer.json()) as { data: { name: string }[] };
+      for (const { name } of data) found.add(name);
+      if (data.length < 200) break;
+    }
+    expect(acknowledged.filter((name) => !found.has(name))).toEqual([]);
+    await next.end('SIGTERM');
+  });
+
+  it('refuses a wrong setting by name', async () => {
+    const program = startProgram({ ...environment, ROLES: 'cook' });
+    expect(await program.ended).toBe(2);
+    expect(program.output()).toContain('ROLES: ');
+  });
+
+  it('refuses a superuser in production, and prints no key there', async () => {
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    const { rows } = await client.query<{ superuser: boolean }>(
+      'select rolsuper as superuser from pg_roles where rolname = current_user',
+    );
+    await client.end();
+    const program = startProgram({ ...environment, NODE_ENV: 'production' });
+    if (rows[0]?.superuser === true) {
+      expect(await program.ended).toBe(2);
+      expect(program.output()).toContain('superuser');
+    } else {
+      await program.until(/"msg":"leading"/);
+      expect(program.output()).not.toMatch(KEY);
+      expect(await program.end('SIGTERM')).toBe(0);
+    }
+  });
+
+  it('waits for a database that is away, alive and not ready', async () => {
+    const program = startProgram({ ...environment, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    const [, baseUrl = ''] = await program.until(/"baseUrl":"([^"]+)"/);
+    expect((await fetch(`${baseUrl}/health`)).status).toBe(200);
+    const ready = await fetch(`${baseUrl}/ready`);
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toMatchObject({ status: 'not_ready', parts: { database: { ready: false } } });
+    expect((await advertisers(baseUrl, `bx_${'a'.repeat(16)}_${'b'.repeat(43)}`)).status).toBe(503);
+    expect(await program.end('SIGTERM')).toBe(0);
+  });
+});
+
+describe("the operator's command", () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+  const run = (...args: string[]) => exchange(args, { DATABASE_URL: database.url });
+
+  it('prints one JSON object for a new account, and nothing else', async () => {
+    const { status, stdout, stderr } = await run('accounts', 'create', '--name', 'Acme', '--json');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const account = JSON.parse(stdout) as { customerId: number; apiKey: string };
+    expect(Object.keys(account)).toEqual(['customerId', 'apiKey']);
+    expect(account.apiKey).toMatch(KEY);
+    const other = JSON.parse(
+      (await run('accounts', 'create', '--name', 'Acme', '--json')).stdout,
+    ) as typeof account;
+    expect(other.customerId).not.toBe(account.customerId);
+  });
+  it.each([
+    [['accounts', 'create']],
+    [['accounts', 'create', '--name', ' ']],
+    [['dance']],
+    [['parked', 'retry']],
+    [['--what']],
+  ])('explains itself for %j', async (args) => {
+    const { status, stdout, stderr } = await run(...args);
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('Usage:');
+  });
+  it('lists no parked streams where there are none', async () => {
+    expect(await run('parked', 'list')).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect((await run('parked', 'retry', 'advertisers', 'advertiser-1-1')).stdout).toContain('not parked');
+  });
+  it('lists every setting', async () => {
+    expect((await run('config')).stdout).toMatch(/^PORT\n {4}TCP port/m);
+  });
+});

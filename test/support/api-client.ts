@@ -1,0 +1,68 @@
+import type { ErrorBody } from '../../src/shared/http/errors.ts';
+import type { Pagination } from '../../src/shared/http/route.ts';
+
+/** An answer of the API: its envelope, read, and its text, where every byte counts. */
+export interface ApiAnswer<Data> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: ApiEnvelope<Data>;
+}
+
+export interface ApiEnvelope<Data> {
+  readonly data: Data;
+  readonly error: ErrorBody | null;
+  readonly meta: { readonly pagination: Pagination };
+}
+
+type Headed = Readonly<Record<string, string>>;
+
+/** Sends requests to paths below `/api/v2/buyer`. A body that is text goes as it is, any other as JSON. */
+export interface Api {
+  get<Data = unknown>(path: string, headers?: Headed): Promise<ApiAnswer<Data>>;
+  post<Data = unknown>(path: string, body?: unknown, headers?: Headed): Promise<ApiAnswer<Data>>;
+  put<Data = unknown>(path: string, body?: unknown, headers?: Headed): Promise<ApiAnswer<Data>>;
+  delete<Data = unknown>(path: string, headers?: Headed): Promise<ApiAnswer<Data>>;
+}
+
+/** @param credential the headers that say who calls */
+export const apiOf = (baseUrl: string, credential: Headed = {}): Api => {
+  const send = async <Data>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Headed = {},
+  ): Promise<ApiAnswer<Data>> => {
+    const answer = await fetch(`${baseUrl}/api/v2/buyer${path}`, {
+      method,
+      headers: { 'Content-Type': 'application/json', ...credential, ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      body: (text === '' ? {} : JSON.parse(text)) as ApiEnvelope<Data>,
+    };
+  };
+  return {
+    get: (path, headers) => send('GET', path, undefined, headers),
+    post: (path, body, headers) => send('POST', path, body, headers),
+    put: (path, body, headers) => send('PUT', path, body, headers),
+    delete: (path, headers) => send('DELETE', path, undefined, headers),
+  };
+};
+
+/** Status, code and field of a refusal, for one comparison. */
+export const refusalOf = ({
+  status,
+  body: { error },
+}: ApiAnswer<unknown>): readonly [status: number, code: string | undefined, field: string | undefined] => [
+  status,
+  error?.code,
+  error?.field,
+];
+
+/** The refusal of one member of the input. */
+export const invalid = (field: string) => [400, 'VALIDATION_ERROR', field] as const;

@@ -1,0 +1,8 @@
+import { createLog } from '../../src/shared/log.ts';
+import { startEmbeddedPostgres } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
+
+/** A process that uses the embedded Postgres of the folder it is given, until its standard input ends. */
+const postgres = await startEmbeddedPostgres({ dataDir: process.argv[2] ?? '', log: createLog('silent') });
+process.stdout.write(`${JSON.stringify({ url: postgres.url })}\n`);
+for await (const chunk of process.stdin) void chunk;
+await postgres.stop();

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+export interface PostgresUser {
+  readonly pid: number;
+  /** Resolves when it has joined or started Postgres. */
+  readonly url: Promise<string>;
+  /** Lets it end as it should. */
+  stop(): Promise<void>;
+  /** `kill -9` */
+  kill(): Promise<void>;
+}
+
+/** Another process that uses the embedded Postgres of `dataDir`. */
+export const startPostgresUser = (dataDir: string): PostgresUser => {
+  const script = join(import.meta.dirname, 'embedded-postgres-process.js');
+  const child = spawn(process.execPath, [script, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  const firstLine = once(child.stdout, 'data').then(
+    ([line]) => (JSON.parse(String(line)) as { url: string }).url,
+  );
+  const url = Promise.race([
+    firstLine,
+    ended.then(([status]) => Promise.reject(new Error(`it ended before it had Postgres: ${String(status)}`))),
+  ]);
+  // Those who kill it at once do not ask.
+  url.catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    url,
+    stop: async () => {
+      child.stdin.end();
+      await ended;
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+};

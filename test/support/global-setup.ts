@@ -1,0 +1,20 @@
+import { running } from './test-run.ts';
+import { startTestPostgres } from './test-postgres.ts';
+
+/** Before all tests: the Postgres of `DATABASE_URL`, or else one of this run's own, from the package. */
+export default async (): Promise<void> => {
+  const given = process.env['DATABASE_URL'] ?? '';
+  if (given !== '') {
+    process.env['TEST_POSTGRES_URL'] = given;
+    const { hostname, port } = new URL(given);
+    process.stdout.write(`Postgres of this run: DATABASE_URL, ${hostname}:${port || '5432'}\n`);
+    return;
+  }
+  const startMs = performance.now();
+  const postgres = await startTestPostgres();
+  running.postgres = postgres;
+  process.env['TEST_POSTGRES_URL'] = postgres.url;
+  const tookMs = Math.round(performance.now() - startMs);
+  const { port } = new URL(postgres.url);
+  process.stdout.write(`Postgres of this run: embedded, 127.0.0.1:${port}, started in ${tookMs} ms\n`);
+};

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+/** The compiled program, beside these compiled tests. */
+const compiled = join(import.meta.dirname, '..', '..', 'src');
+
+export interface Finished {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+const start = (file: string, args: readonly string[], environment: Environment) =>
+  spawn(process.execPath, [join(compiled, file), ...args], {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+
+/** Runs the operator's command to its end. */
+export const exchange = (args: readonly string[], environment: Environment): Promise<Finished> =>
+  new Promise((resolve, reject) => {
+    const child = start('operator/exchange.js', args, environment);
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    child.once('error', reject);
+    child.once('close', (status) => resolve({ status, stdout, stderr }));
+  });
+
+export interface Program {
+  /** Everything it has printed so far, on both streams. */
+  output(): string;
+  /** Resolves when the output matches; rejects when the program ends before. */
+  until(pattern: RegExp): Promise<RegExpExecArray>;
+  end(signal: NodeJS.Signals): Promise<number | null>;
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts the service as `npm start` does. */
+export const startProgram = (environment: Environment): Program => {
+  const child = start('main.js', [], environment);
+  let text = '';
+  const listeners = new Set<() => void>();
+  const collect = (chunk: Buffer): void => {
+    text += chunk.toString();
+    for (const listener of listeners) listener();
+  };
+  child.stdout.on('data', collect);
+  child.stderr.on('data', collect);
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('close', (status) => resolve(status));
+  });
+  return {
+    output: () => text,
+    ended,
+    until: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const match = pattern.exec(text);
+          if (match !== null) finish(() => resolve(match));
+        };
+        const finish = (settle: () => void): void => {
+          listeners.delete(look);
+          settle();
+        };
+        listeners.add(look);
+        void ended.then(() => finish(() => reject(new Error(`the program ended first:\n${text}`))));
+        look();
+      }),
+    end: (signal) => {
+      child.kill(signal);
+      return ended;
+    },
+  };
+};

@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { statusOfCode, type ErrorCode } from '../../src/shared/http/errors.ts';
+import type { Route } from '../../src/shared/http/route.ts';
+
+export interface ResponseCheck {
+  /** Given to `createApp` or `startService`. */
+  readonly onAnswer: (route: Route, status: number, text: string) => void;
+  /** What was sent and does not fit what is declared, so far. Must be empty at the end of every test. */
+  readonly problems: string[];
+}
+
+const ErrorEnvelope = z.strictObject({
+  data: z.null(),
+  error: z.strictObject({
+    code: z.enum(Object.keys(statusOfCode) as [ErrorCode, ...ErrorCode[]]),
+    message: z.string().min(1),
+    field: z.string().min(1).optional(),
+    details: z.unknown().optional(),
+  }),
+});
+
+const Pagination = z
+  .strictObject({ skip: z.int().min(0), take: z.int().min(1), total: z.int().min(0), hasMore: z.boolean() })
+  .refine(({ skip, take, total, hasMore }) => hasMore === skip + take < total, 'hasMore is wrong');
+
+/** Checks answers against the routes' declarations, strictly: a member that is not declared is a problem. */
+export const createResponseCheck = (): ResponseCheck => {
+  const problems: string[] = [];
+  return {
+    problems,
+    onAnswer: (route, status, text) => {
+      const problem = problemOf(route, status, text);
+      if (problem !== undefined) problems.push(`${route.operationId} ${status}: ${problem} in ${text}`);
+    },
+  };
+};
+
+const problemOf = (route: Route, status: number, text: string): string | undefined => {
+  if (status >= 400 && route.responses[status] === undefined) return problemOfRefusal(status, text);
+  const declared = route.responses[status];
+  if (declared === undefined) return 'this status is not declared';
+  if (declared.data === undefined)
+    return text === '' || declared.mediaType !== undefined ? undefined : 'a body';
+  const value = JSON.parse(text) as unknown;
+  if (declared.enveloped === false) return misfit(declared.data, value);
+  const envelope = z.strictObject({
+    data: declared.data,
+    error: z.null(),
+    ...(declared.paginated === true ? { meta: z.strictObject({ pagination: Pagination }) } : {}),
+  });
+  return misfit(envelope, value);
+};
+
+const problemOfRefusal = (status: number, text: string): string | undefined => {
+  const value = JSON.parse(text) as unknown;
+  const problem = misfit(ErrorEnvelope, value);
+  if (problem !== undefined) return problem;
+  const { code } = ErrorEnvelope.parse(value).error;
+  return statusOfCode[code] === status ? undefined : `${code} has another status`;
+};
+
+/** A schema drops what it does not declare, so a value that comes out as it went in holds nothing else. */
+const misfit = (schema: z.ZodType, value: unknown): string | undefined => {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) return z.prettifyError(parsed.error);
+  return isDeepStrictEqual(parsed.data, value) ? undefined : 'members that are not declared';
+};

@@ -1,0 +1,67 @@
+import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { createLog } from '../../src/shared/log.ts';
+import { startEmbeddedPostgres } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
+import { stopPostmaster } from '../../src/shared/postgres/embedded/postmaster.ts';
+import { isAlive } from '../../src/shared/postgres/embedded/processes.ts';
+
+const prefix = 'buyer-exchange-test-';
+
+/** A data folder of this process, below the temporary directory, that other users may pass through. */
+export const createTestDataDir = async (): Promise<string> => {
+  const directory = await mkdtemp(join(await realpath(tmpdir()), `${prefix}${process.pid}-`));
+  await chmod(directory, 0o711);
+  return directory;
+};
+
+/** Stops the Postgres of a data folder, if it still runs, and removes the folder with what it links to. */
+export const removeDataDir = async (dataDir: string): Promise<void> => {
+  const dataDirectory = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
+  if (dataDirectory !== undefined) {
+    await stopPostmaster(dataDirectory);
+    await rm(dirname(dataDirectory), { recursive: true, force: true });
+  }
+  await rm(dataDir, { recursive: true, force: true });
+};
+
+/** Earlier runs that were killed left their folders, and their Postgres running. */
+const sweep = async (): Promise<void> => {
+  const directory = await realpath(tmpdir());
+  for (const name of await readdir(directory)) {
+    if (!name.startsWith(prefix)) continue;
+    const owner = Number.parseInt(name.slice(prefix.length), 10);
+    if (!(await isAlive(owner))) await removeDataDir(join(directory, name));
+  }
+};
+
+interface TestPostgres {
+  /** Of a role that may create databases, and is no superuser. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The Postgres of one test run. It need not survive a power failure. */
+export const startTestPostgres = async (): Promise<TestPostgres> => {
+  await sweep();
+  const dataDir = await createTestDataDir();
+  const settings = {
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+    max_connections: '400',
+  };
+  const postgres = await startEmbeddedPostgres({ dataDir, log: createLog('warn'), settings });
+  const client = new Client({ connectionString: postgres.adminUrl });
+  await client.connect();
+  await client.query('alter role exchange createdb');
+  await client.end();
+  return {
+    url: postgres.url,
+    stop: async () => {
+      await postgres.stop();
+      await removeDataDir(dataDir);
+    },
+  };
+};

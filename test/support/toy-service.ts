@@ -1,0 +1,217 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { Histogram, Registry } from 'prom-client';
+import { z } from 'zod';
+import { sleep } from '../../src/shared/backoff.ts';
+import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
+import { createApp } from '../../src/shared/http/app.ts';
+import { createAuthenticate } from '../../src/shared/http/authenticate.ts';
+import { ApiError } from '../../src/shared/http/errors.ts';
+import type { VerifyCredential } from '../../src/shared/http/principal.ts';
+import type { ReadinessPart } from '../../src/shared/http/readiness.ts';
+import { route, type RequestContext, type Route } from '../../src/shared/http/route.ts';
+import { pageOf, pagingParameters, pathIntegerId, queryBoolean } from '../../src/shared/http/schemas.ts';
+import { startServer, type RunningServer } from '../../src/shared/http/server.ts';
+import { serviceRoutes } from '../../src/shared/http/service-routes.ts';
+import { createResponseCheck, type ResponseCheck } from './response-check.ts';
+
+/** Routes with nothing behind them: whatever they answer is the kernel's doing. */
+
+const tag = 'Toys';
+const Toy = z.object({ id: z.int(), name: z.string() }).meta({ id: 'Toy' });
+const params = z.object({ id: pathIntegerId('toy') });
+const failures: Readonly<Record<string, () => unknown>> = {
+  bug: () => new Error('the password is hunter2'),
+  text: () => 'a rejected string',
+  store: () => new EventStoreUnavailableError('down'),
+  socket: () => Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:5432'), { code: 'ECONNREFUSED' }),
+  refusal: () => new ApiError({ code: 'CONFLICT', message: 'No.', details: { limit: 3 } }, { 'X-Toy': '1' }),
+  'two-faced': () => undefined,
+};
+
+export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/toys',
+    operationId: 'listToys',
+    summary: 'List toys',
+    tag,
+    access: 'account',
+    query: z.object({
+      ...pagingParameters(200),
+      archived: queryBoolean('Archived ones too.').optional(),
+      name: z.string().min(1).optional(),
+    }),
+    responses: { 200: { description: 'Toys', data: z.array(Toy), paginated: true } },
+    handle: async ({ query: { name, archived, ...paging } }) => {
+      const { take, skip } = pageOf(paging);
+      const data = [{ id: archived === true ? 2 : 1, name: name ?? 'all' }];
+      return { status: 200, data, pagination: { skip, take, total: 1, hasMore: false } };
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/toys',
+    operationId: 'createToy',
+    summary: 'Create a toy',
+    tag,
+    access: 'account',
+    body: z.object({
+      name: z.string().min(1).max(200),
+      labels: z.record(z.string(), z.unknown()).optional(),
+      caps: z.array(z.object({ window: z.object({ interval: z.int().min(1) }) })).optional(),
+    }),
+    responses: { 201: { description: 'The toy', data: Toy } },
+    handle: async ({ body, request }) => {
+      seen.push(request);
+      return { status: 201, dataJson: `{"id":1,"name":${JSON.stringify(body.name)}}` };
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/toys/{id}',
+    operationId: 'getToy',
+    summary: 'Read a toy',
+    tag,
+    access: 'account',
+    params,
+    responses: { 200: { description: 'The toy', data: Toy } },
+    handle: async ({ params: { id } }) => ({ status: 200, data: { id, name: 'toy' } }),
+  }),
+  route({
+    method: 'delete',
+    path: '/toys/{id}',
+    operationId: 'deleteToy',
+    summary: 'Archive a toy',
+    tag,
+    access: 'account',
+    params,
+    responses: { 204: { description: 'Archived' } },
+    handle: async ({ request }) => {
+      seen.push(request);
+      return { status: 204 };
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/toys/newest',
+    operationId: 'getNewestToy',
+    summary: 'A fixed path beside a parameter',
+    tag,
+    access: 'public',
+    responses: { 200: { description: 'The toy', data: Toy } },
+    handle: async () => ({ status: 200, data: { id: 7, name: 'newest' } }),
+  }),
+  route({
+    method: 'post',
+    path: '/echo',
+    operationId: 'echo',
+    summary: 'What came in',
+    tag,
+    access: 'public',
+    body: z.object({ value: z.unknown() }),
+    bodyBytesMax: 2_000_000,
+    responses: { 200: { description: 'The value', data: z.unknown() } },
+    handle: async ({ body, request }) => {
+      seen.push(request);
+      return { status: 200, data: body.value ?? null };
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/campaigns/{id}/slow',
+    operationId: 'slow',
+    summary: 'Takes its time',
+    tag,
+    access: 'public',
+    params: z.object({ id: z.string().min(1) }),
+    query: z.object({ forMs: pathIntegerId('time').optional() }),
+    responses: { 200: { description: 'Its id', data: z.object({ id: z.string() }) } },
+    handle: async ({ params: { id }, query: { forMs = 1 } }) => {
+      await sleep(forMs);
+      return { status: 200, data: { id } };
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/failures/{kind}',
+    operationId: 'fail',
+    summary: 'Fails',
+    tag,
+    access: 'public',
+    params: z.object({ kind: z.string() }),
+    responses: { 200: { description: 'Never', data: z.object({ a: z.int() }) } },
+    handle: async ({ params: { kind } }) => {
+      const failure = failures[kind]?.();
+      return failure === undefined
+        ? { status: 200, data: { a: 1, undeclared: true } }
+        : Promise.reject(failure);
+    },
+  }),
+];
+
+export const goodKey = 'toy_key.good~/+-_=';
+
+const verify: VerifyCredential = async (credential) => {
+  if (credential === 'broken-store') throw new Error('connection terminated');
+  return credential === goodKey
+    ? { outcome: 'verified', principal: { customerId: 7, actor: 'api-key:toy' } }
+    : { outcome: 'rejected' };
+};
+
+export interface ToyService {
+  readonly port: number;
+  readonly url: string;
+  readonly server: RunningServer;
+  readonly logLines: Record<string, unknown>[];
+  readonly seen: RequestContext[];
+  readonly check: ResponseCheck;
+  stopping: boolean;
+}
+
+/** The kernel with the toy routes, listening on a free port. */
+export const startToyService = async (parts: readonly ReadinessPart[] = []): Promise<ToyService> => {
+  const logLines: Record<string, unknown>[] = [];
+  const log = pino(
+    new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        logLines.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
+        done();
+      },
+    }),
+  );
+  const seen: RequestContext[] = [];
+  const check = createResponseCheck();
+  const metrics = new Registry();
+  const routes = toyRoutes(seen);
+  const baseUrl = (): string => 'https://exchange.test';
+  const app = createApp({
+    routes: [
+      ...routes,
+      ...serviceRoutes(
+        { version: '1.2.3', baseUrl, parts, metrics, stopping: () => service.stopping },
+        routes,
+      ),
+    ],
+    authenticate: createAuthenticate(verify, baseUrl),
+    log,
+    durations: new Histogram({
+      name: 'http_request_duration_seconds',
+      help: 'Durations',
+      labelNames: ['route', 'method', 'status'],
+      registers: [metrics],
+    }),
+    onAnswer: check.onAnswer,
+  });
+  const server = await startServer(app, { host: '127.0.0.1', port: 0 }, log);
+  const service: ToyService = {
+    port: server.port,
+    url: `http://127.0.0.1:${server.port}`,
+    server,
+    logLines,
+    seen,
+    check,
+    stopping: false,
+  };
+  return service;
+};

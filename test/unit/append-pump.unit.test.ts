@@ -1,0 +1,135 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AppendRequest } from '../../src/shared/event-store/append-request.ts';
+import { printPosition } from '../../src/shared/event-store/dense-position.ts';
+import {
+  AppendOutcomeUnknownError,
+  EventStoreUnavailableError,
+} from '../../src/shared/event-store/event-store.ts';
+import { BatchRefusedError } from '../../src/shared/event-store/postgres/append-failure.ts';
+import type { AppendLane } from '../../src/shared/event-store/postgres/append-lane.ts';
+import { createAppendPump } from '../../src/shared/event-store/postgres/append-pump.ts';
+
+const request = (stream: string, bytes = 100): AppendRequest => ({
+  stream,
+  expected: 'any',
+  customerId: 1,
+  events: [],
+  bytes,
+});
+
+/** A lane that answers when told to, and remembers what it was given. */
+const fakeLane = (answer: (batch: readonly AppendRequest[]) => Promise<void> = async () => undefined) => {
+  const batches: string[][] = [];
+  let position = 0;
+  let connected = true;
+  const lane: AppendLane = {
+    get connected() {
+      return connected;
+    },
+    connect: async () => {
+      throw new EventStoreUnavailableError('no way');
+    },
+    run: async (batch) => {
+      batches.push(batch.map(({ stream }) => stream));
+      await answer(batch);
+      return batch.map(() => ({ revision: 0, position: printPosition((position += 1)), repeated: false }));
+    },
+    close: async () => undefined,
+  };
+  return {
+    lane,
+    batches,
+    disconnect: () => {
+      connected = false;
+    },
+  };
+};
+
+const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('append pump', () => {
+  it('takes everything that waits into one batch, but of each stream one at a time and in order', async () => {
+    const { lane, batches } = fakeLane();
+    const pump = createAppendPump([lane], () => undefined);
+    await Promise.all(['a', 'b', 'a', 'c', 'a', 'b'].map((stream) => pump.append(request(stream))));
+    expect(batches).toEqual([['a', 'b', 'c'], ['a', 'b'], ['a']]);
+  });
+
+  it('never has two appends of one stream under way, whatever the lanes', async () => {
+    const underWay = new Set<string>();
+    const answer = async (batch: readonly AppendRequest[]): Promise<void> => {
+      for (const { stream } of batch) {
+        expect(underWay.has(stream)).toBe(false);
+        underWay.add(stream);
+      }
+      await later(Math.random() * 3);
+      for (const { stream } of batch) underWay.delete(stream);
+    };
+    const pump = createAppendPump([fakeLane(answer).lane, fakeLane(answer).lane], () => undefined);
+    await Promise.all(Array.from({ length: 2_000 }, (_, n) => pump.append(request(`s${n % 37}`))));
+    expect(pump.pending).toBe(0);
+  });
+
+  it('bounds a batch by count and by bytes; a large append goes alone', async () => {
+    const { lane, batches } = fakeLane();
+    const pump = createAppendPump([lane], () => undefined);
+    const large = 3 * 1024 * 1024;
+    const requests = [
+      ...Array.from({ length: 600 }, (_, n) => request(`s${n}`)),
+      ...Array.from({ length: 4 }, (_, n) => request(`large${n}`, large)),
+    ];
+    await Promise.all(requests.map((append) => pump.append(append)));
+    expect(batches.map((batch) => batch.length)).toEqual([512, 90, 2]);
+  });
+
+  it('refuses when 10,000 wait, and takes more as soon as they do not', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const pump = createAppendPump([fakeLane(() => held).lane], () => undefined);
+    const waiting = Array.from({ length: 10_000 }, (_, n) => pump.append(request(`s${n}`)));
+    await expect(pump.append(request('one-too-many'))).rejects.toBeInstanceOf(EventStoreUnavailableError);
+    release();
+    await Promise.all(waiting);
+    expect(await pump.append(request('again'))).toMatchObject({ repeated: false });
+  });
+
+  it('tells apart what was sent and what was not when patience ends', async () => {
+    const pump = createAppendPump([fakeLane(() => new Promise(() => undefined)).lane], () => undefined);
+    const startMs = performance.now();
+    const sent = pump.append(request('a')).catch((error: unknown) => error);
+    await later(10);
+    const unsent = pump.append(request('b')).catch((error: unknown) => error);
+    expect(await unsent).toBeInstanceOf(EventStoreUnavailableError);
+    expect(performance.now() - startMs).toBeLessThan(2_300);
+    expect(await sent).toBeInstanceOf(AppendOutcomeUnknownError);
+    expect(performance.now() - startMs).toBeLessThan(3_100);
+  });
+
+  it('tries the members of a refused batch alone', async () => {
+    const { lane, batches } = fakeLane(async (batch) => {
+      if (batch.some(({ stream }) => stream === 'bad')) throw new BatchRefusedError('refused');
+    });
+    const announced: string[] = [];
+    const pump = createAppendPump([lane], ({ position }) => announced.push(position));
+    const outcomes = await Promise.allSettled(
+      ['a', 'bad', 'b'].map((stream) => pump.append(request(stream))),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(batches).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']]);
+    await later(0);
+    expect(announced).toEqual([printPosition(2)]);
+  });
+
+  it('refuses everyone at once when there is no connection', async () => {
+    const { lane, disconnect } = fakeLane();
+    disconnect();
+    const pump = createAppendPump([lane], () => undefined);
+    const outcomes = await Promise.allSettled(['a', 'a', 'b'].map((stream) => pump.append(request(stream))));
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(EventStoreUnavailableError) });
+    }
+    expect(pump.pending).toBe(0);
+  });
+});

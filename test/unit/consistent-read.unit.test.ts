@@ -1,0 +1,103 @@
+import { expect, it } from '@jest/globals';
+import type { Pool } from 'pg';
+import {
+  consistentRead,
+  readUntilFresh,
+  ReadModelBehindError,
+  type ConsistentRead,
+} from '../../src/shared/read-your-writes/consistent-read.ts';
+import { createProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
+
+/** Answers with `rows` in turn, the last one for ever. */
+const poolOf = (...rows: readonly (object | undefined)[]) => {
+  const asked: unknown[] = [];
+  const query = (async (config: unknown) => {
+    const row = rows[Math.min(asked.push(config), rows.length) - 1];
+    return { rows: row === undefined ? [] : [row] };
+  }) as unknown as Pool['query'];
+  return { asked, pool: { query } satisfies ConsistentRead['pool'] };
+};
+
+const query = { name: 'q', text: 'select $1', values: [7] };
+const old = { fresh: false, n: 1 };
+const fresh = { fresh: true, n: 2 };
+
+it('asks once when the row is fresh', async () => {
+  const { pool, asked } = poolOf(fresh);
+  expect(await consistentRead({ pool, projection: 'p', query })).toBe(fresh);
+  expect(asked).toEqual([query]);
+});
+
+it('asks again until the row is fresh, and never gives an old one', async () => {
+  const { pool, asked } = poolOf(old, old, old, fresh);
+  expect(await consistentRead({ pool, projection: 'p', query })).toBe(fresh);
+  expect(asked).toHaveLength(4);
+});
+
+it('gives up after its bound', async () => {
+  const { pool, asked } = poolOf(old);
+  const start = performance.now();
+  const read = consistentRead({ pool, projection: 'p', query, waitMs: 100 });
+  await expect(read).rejects.toThrow(ReadModelBehindError);
+  const ms = performance.now() - start;
+  expect(ms).toBeGreaterThanOrEqual(99);
+  expect(ms).toBeLessThan(500);
+  // 2 + 5 + 10 + 20 + 25 + 25 ..., each between half and whole
+  expect(asked.length).toBeGreaterThan(4);
+  expect(asked.length).toBeLessThan(15);
+});
+
+it('is woken by progress, also by such as happens during the query', async () => {
+  const progress = createProjectionProgress();
+  let asked = 0;
+  const pool = {
+    query: (async () => {
+      asked += 1;
+      if (asked === 10) return { rows: [fresh] };
+      progress.advanced('p');
+      return { rows: [old] };
+    }) as unknown as Pool['query'],
+  };
+  const start = performance.now();
+  await consistentRead({ pool, projection: 'p', query, progress });
+  expect(performance.now() - start).toBeLessThan(500);
+});
+
+it('waits for the progress of one read model only, and leaves nobody waiting', async () => {
+  const progress = createProjectionProgress();
+  const seen = progress.version('p');
+  let isWoken = false;
+  const waiting = progress.beyond('p', seen, 1_000).then(() => {
+    isWoken = true;
+  });
+  progress.advanced('other');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isWoken).toBe(false);
+  progress.advanced('p');
+  await waiting;
+  await progress.beyond('p', seen, 1_000);
+  const start = performance.now();
+  await progress.beyond('p', progress.version('p'), 20);
+  expect(performance.now() - start).toBeGreaterThanOrEqual(19);
+});
+
+it('refuses a query without a row: a bug', async () => {
+  const { pool } = poolOf(undefined);
+  await expect(consistentRead({ pool, projection: 'p', query })).rejects.toThrow('q must return one row');
+});
+
+it('waits only for what was written when it first asked', async () => {
+  const states = [
+    { fresh: false, written: '5', reached: '3' },
+    { fresh: false, written: '7', reached: '4' },
+    { fresh: false, written: '9', reached: '5' },
+    { fresh: false, written: '9', reached: '8' },
+  ].map((state) => ({ ...state, mark: '' }));
+  let asked = 0;
+  const row = await readUntilFresh(
+    { projection: 'p' },
+    async () => states[asked++] as (typeof states)[number],
+  );
+  expect(row).toMatchObject({ written: '9', reached: '5' });
+  expect(asked).toBe(3);
+});

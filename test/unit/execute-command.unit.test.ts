@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  executeCommand,
+  TooManyConflictsError,
+  type AggregateType,
+} from '../../src/shared/command/execute-command.ts';
+import {
+  AppendOutcomeUnknownError,
+  WrongExpectedRevisionError,
+  type EventStore,
+} from '../../src/shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { eventIdOf } from '../../src/shared/ids.ts';
+
+interface Added {
+  readonly type: 'Added';
+  readonly data: { readonly amount: number; readonly by: string };
+  readonly occurredAt: string;
+}
+interface Add {
+  readonly amount: number;
+  readonly by: string;
+}
+interface Sum {
+  readonly sum: number;
+  readonly seen: readonly string[];
+}
+
+/** Adds up; refuses above ten; adding nothing has no effect. */
+const counter: AggregateType<Sum, Add, Added, 'too-much'> = {
+  decider: {
+    initialState: { sum: 0, seen: [] },
+    evolve: (state, { data }) => ({ sum: state.sum + data.amount, seen: [...state.seen, data.by] }),
+    decide: ({ amount, by }, state) => {
+      if (state.sum + amount > 10) return { refused: 'too-much' };
+      if (amount === 0) return { events: [] };
+      return { events: [{ type: 'Added', data: { amount, by }, occurredAt: '2026-01-01T00:00:00.000Z' }] };
+    },
+  },
+  events: { Added: { schemaVersion: 1 } },
+};
+
+const stream = 'counter-7-1';
+const context = (commandId: string) => ({ commandId, customerId: 7, actor: 'test', requestId: 'request-1' });
+const one = '11111111-1111-4111-8111-111111111111';
+const two = '22222222-2222-4222-8222-222222222222';
+
+describe('executing a command', () => {
+  let store: EventStore;
+  const add = (commandId: string, amount: number, over: Partial<EventStore> = {}, isNew = false) =>
+    executeCommand({ ...store, ...over }, counter, {
+      stream,
+      command: { amount, by: commandId.slice(0, 1) },
+      context: context(commandId),
+      isNew,
+    });
+  const history = async (): Promise<readonly string[]> => {
+    const ids: string[] = [];
+    for await (const event of store.readStream(stream)) ids.push(event.id);
+    return ids;
+  };
+  beforeEach(() => {
+    store = createMemoryEventStore();
+  });
+
+  it('appends what was decided, with ids that follow from the command', async () => {
+    expect(await add(one, 3)).toMatchObject({ outcome: 'done', state: { sum: 3 } });
+    expect(await history()).toEqual([eventIdOf(one, 0)]);
+    for await (const { metadata } of store.readStream(stream)) {
+      expect(metadata).toMatchObject({
+        customerId: 7,
+        causationId: one,
+        correlationId: 'request-1',
+        schemaVersion: 1,
+      });
+    }
+  });
+
+  it('refuses without writing', async () => {
+    expect(await add(one, 11)).toEqual({ outcome: 'refused', refusal: 'too-much' });
+    expect(await history()).toEqual([]);
+  });
+
+  it('writes nothing when the effect already holds', async () => {
+    expect(await add(one, 0)).toMatchObject({ outcome: 'done', state: { sum: 0 } });
+    expect(await history()).toEqual([]);
+  });
+
+  it('repeated, answers as it did, whatever has happened since', async () => {
+    const first = await add(one, 3);
+    await add(two, 4);
+    expect(await add(one, 3)).toEqual(first);
+    expect(await history()).toHaveLength(2);
+  });
+
+  it('repeated as a creation, answers from what was stored, not from what is decided now', async () => {
+    await add(one, 3, {}, true);
+    const again = await executeCommand(store, counter, {
+      stream,
+      command: { amount: 5, by: 'later' },
+      context: context(one),
+      isNew: true,
+    });
+    expect(again).toMatchObject({ outcome: 'done', state: { sum: 3, seen: ['1'] } });
+  });
+
+  it('decides again when somebody else was faster', async () => {
+    let raced = false;
+    const outcome = await add(one, 6, {
+      append: async (...appended) => {
+        if (!raced) {
+          raced = true;
+          await add(two, 6);
+        }
+        return store.append(...appended);
+      },
+    });
+    expect(outcome).toEqual({ outcome: 'refused', refusal: 'too-much' });
+    expect(await history()).toEqual([eventIdOf(two, 0)]);
+  });
+
+  it('gives up after a bounded number of lost races', async () => {
+    const append = (): Promise<never> => Promise.reject(new WrongExpectedRevisionError(stream, 0, 1));
+    await expect(add(one, 1, { append })).rejects.toBeInstanceOf(TooManyConflictsError);
+  });
+
+  it('passes on an unknown outcome; the repeat finds out', async () => {
+    const lostReply: Partial<EventStore> = {
+      append: async (...appended) => {
+        await store.append(...appended);
+        throw new AppendOutcomeUnknownError('the reply was lost');
+      },
+    };
+    await expect(add(one, 3, lostReply)).rejects.toBeInstanceOf(AppendOutcomeUnknownError);
+    expect(await add(one, 3)).toMatchObject({ outcome: 'done', state: { sum: 3 } });
+    expect(await history()).toEqual([eventIdOf(one, 0)]);
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { openApiDocument } from '../../src/shared/http/openapi.ts';
+import { route, type Route } from '../../src/shared/http/route.ts';
+import { checkOpenApi } from '../support/check-openapi.ts';
+import { toyRoutes } from '../support/toy-service.ts';
+
+const documentOf = (routes: readonly Route[]) =>
+  openApiDocument(routes, { version: '1.2.3', baseUrl: 'https://exchange.test' }) as {
+    paths: Record<
+      string,
+      Record<string, { parameters: Record<string, unknown>[] } & Record<string, unknown>>
+    >;
+    components: { schemas: Record<string, unknown> };
+  };
+
+describe('the OpenAPI document', () => {
+  const document = documentOf(toyRoutes([]));
+
+  it('is structurally valid', () => {
+    expect(checkOpenApi(document)).toEqual([]);
+  });
+
+  it('says of every parameter what may be sent', () => {
+    expect(document.paths['/toys']?.['get']?.parameters).toEqual([
+      {
+        name: 'take',
+        in: 'query',
+        required: false,
+        description: expect.any(String),
+        schema: { type: 'integer', minimum: 1, maximum: 200 },
+      },
+      {
+        name: 'skip',
+        in: 'query',
+        required: false,
+        description: expect.any(String),
+        schema: { type: 'integer', minimum: 0, maximum: 9007199254740991 },
+      },
+      {
+        name: 'limit',
+        in: 'query',
+        required: false,
+        description: expect.any(String),
+        schema: { type: 'integer', minimum: 1, maximum: 200 },
+      },
+      {
+        name: 'offset',
+        in: 'query',
+        required: false,
+        description: expect.any(String),
+        schema: { type: 'integer', minimum: 0, maximum: 9007199254740991 },
+      },
+      {
+        name: 'archived',
+        in: 'query',
+        required: false,
+        description: expect.any(String),
+        schema: { type: 'boolean' },
+      },
+      { name: 'name', in: 'query', required: false, schema: { type: 'string', minLength: 1 } },
+    ]);
+    expect(document.paths['/toys/{id}']?.['get']?.parameters).toEqual([
+      {
+        name: 'id',
+        in: 'path',
+        required: true,
+        description: 'Id of the toy.',
+        schema: { type: 'integer', minimum: 1, maximum: 2147483647 },
+      },
+    ]);
+  });
+
+  it('offers the idempotency key on writes, and asks for a credential where one is needed', () => {
+    expect(document.paths['/toys']?.['post']).toMatchObject({
+      security: [{ bearer: [] }],
+      parameters: [{ name: 'Idempotency-Key', in: 'header', required: false }],
+      requestBody: { required: true },
+    });
+    expect(document.paths['/toys/newest']?.['get']).toMatchObject({ security: [], parameters: [] });
+  });
+
+  it('shows the envelope of every answer', () => {
+    expect(document.paths['/toys']?.['get']?.['responses']).toMatchObject({
+      200: {
+        content: {
+          'application/json': {
+            schema: {
+              required: ['data', 'error', 'meta'],
+              properties: {
+                data: { type: 'array', items: { $ref: '#/components/schemas/Toy' } },
+                error: { type: 'null' },
+              },
+            },
+          },
+        },
+      },
+      default: { $ref: '#/components/responses/Refused' },
+    });
+    expect(document.paths['/toys/{id}']?.['delete']?.['responses']).toMatchObject({
+      204: { description: 'Archived' },
+    });
+  });
+
+  it('refuses two different schemas of one id, and two operations of one', () => {
+    const withData = (operationId: string, data: z.ZodType): Route =>
+      route({
+        method: 'get',
+        path: `/${operationId}`,
+        operationId,
+        summary: '',
+        tag: '',
+        access: 'public',
+        responses: { 200: { description: '', data } },
+        handle: async () => ({ status: 200, data: null }),
+      });
+    const one = withData('one', z.object({ a: z.string() }).meta({ id: 'UnitTestThing' }));
+    expect(() => documentOf([one, one])).toThrow('one');
+    const { UnitTestThing: thing } = documentOf([one]).components.schemas;
+    expect(thing).toMatchObject({ properties: { a: { type: 'string' } } });
+    const clash = {
+      ...withData('two', z.object({ thing: z.object({ b: z.int() }).meta({ id: 'Pagination' }) })),
+    };
+    expect(() => documentOf([one, clash])).toThrow('Pagination');
+  });
+});

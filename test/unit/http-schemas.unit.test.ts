@@ -1,0 +1,123 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { ApiError } from '../../src/shared/http/errors.ts';
+import {
+  boundedText,
+  pageOf,
+  pagingParameters,
+  pathIntegerId,
+  queryBoolean,
+} from '../../src/shared/http/schemas.ts';
+import { validate } from '../../src/shared/http/validate.ts';
+
+const id = pathIntegerId('thing');
+const paging = z.object(pagingParameters(200));
+const takes = (schema: z.ZodType, input: unknown): boolean => schema.safeParse(input).success;
+
+describe('an integer id', () => {
+  it('has one spelling, and is read as what it says', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2_147_483_647 }), (number) => {
+        expect(id.parse(String(number))).toBe(number);
+      }),
+    );
+  });
+
+  it('of any other text is refused', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.bigInt().map(String), fc.double().map(String)), (text) => {
+        const canonical = /^[1-9]\d{0,9}$/.test(text) && Number(text) <= 2_147_483_647;
+        expect(takes(id, text)).toBe(canonical);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it.each(['', '0', '-0', '00', '01', '1 ', '1\n', '1e1', '٣', '2147483648', 1, null, ['1'], true])(
+    '%j is none',
+    (input) => {
+      expect(takes(id, input)).toBe(false);
+    },
+  );
+});
+
+describe('a boolean of a query', () => {
+  it('is true or false, and nothing that looks like it', () => {
+    expect([queryBoolean().parse('true'), queryBoolean().parse('false')]).toEqual([true, false]);
+    for (const input of ['', 'True', '1', '0', 'yes', 'null', true, null]) {
+      expect(takes(queryBoolean(), input)).toBe(false);
+    }
+  });
+});
+
+describe('bounded text', () => {
+  it('counts code points, whatever they are', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 12 }), (text) => {
+        const length = Array.from(text).length;
+        expect(takes(boundedText(3, 8), text)).toBe(length >= 3 && length <= 8);
+      }),
+    );
+  });
+
+  it('is not changed', () => {
+    expect(boundedText(1, 5).parse(' a\u0301 ')).toBe(' a\u0301 ');
+  });
+});
+
+describe('a page', () => {
+  const pageFor = (query: Record<string, string>): { take: number; skip: number } =>
+    pageOf(validate(paging, query));
+  const refusedField = (query: Record<string, string>): string | undefined => {
+    try {
+      pageFor(query);
+      return undefined;
+    } catch (error) {
+      expect(error).toBeInstanceOf(ApiError);
+      expect((error as ApiError).body.code).toBe('VALIDATION_ERROR');
+      return (error as ApiError).body.field;
+    }
+  };
+
+  it('is of 50 from the beginning unless said otherwise', () => {
+    expect(pageFor({})).toEqual({ take: 50, skip: 0 });
+  });
+
+  it('is what was asked for under either name, never something near it', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -10, max: 220 }), fc.maxSafeNat(), fc.boolean(), (take, skip, alias) => {
+        const [takeName, skipName] = alias ? (['limit', 'offset'] as const) : (['take', 'skip'] as const);
+        const query = { [takeName]: String(take), [skipName]: String(skip) };
+        if (take >= 1 && take <= 200) expect(pageFor(query)).toEqual({ take, skip });
+        else expect(refusedField(query)).toBe(takeName);
+      }),
+    );
+  });
+
+  it('may begin at 2^53 - 1 at most', () => {
+    expect(pageFor({ skip: '9007199254740991' }).skip).toBe(9_007_199_254_740_991);
+    expect(refusedField({ skip: '9007199254740992' })).toBe('skip');
+    expect(refusedField({ offset: '9007199254740993' })).toBe('offset');
+  });
+
+  it('is refused when two names say two things', () => {
+    expect(pageFor({ take: '7', limit: '7', skip: '3', offset: '3' })).toEqual({ take: 7, skip: 3 });
+    expect(refusedField({ take: '7', limit: '8' })).toBe('limit');
+    expect(refusedField({ skip: '0', offset: '1' })).toBe('offset');
+  });
+});
+
+describe('validation', () => {
+  it('lists the first 100 of many problems', () => {
+    const schema = z.object({ items: z.array(z.int()) });
+    try {
+      validate(schema, { items: Array.from({ length: 500 }, () => 'x') });
+      expect('refused').toBe('taken');
+    } catch (error) {
+      const { field, details } = (error as ApiError).body;
+      expect(field).toBe('items.0');
+      expect((details as { issues: unknown[] }).issues).toHaveLength(100);
+    }
+  });
+});
