@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import { advertiserWriteRoutes, loadAdvertiser } from './command/advertisers/routes.ts';
 import { openBackbone, type Backbone } from './composition.ts';
+import { advertiserStream } from './domain/advertisers/advertiser.ts';
 import { allProjections } from './projections/all-projections.ts';
 import type { Projection } from './projections/engine/projection.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
@@ -163,6 +164,7 @@ const apiRoutes = (
     pool,
     progress,
     answers: readyAnswers(pool, metrics),
+    streamOf: advertiserStream,
     foldAdvertiser: (customerId, id) => loadAdvertiser(store, customerId, id),
   }),
 ];

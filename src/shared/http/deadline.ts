@@ -13,16 +13,29 @@ export interface Deadline {
    * @throws ApiError SERVICE_UNAVAILABLE at the deadline: the outcome is unknown
    */
   wait<T>(work: Promise<T>): Promise<T>;
+  /**
+   * True once `wait` has given up. Work that sees it begins nothing any more: the client was told to ask again,
+   * and what its next attempt is told must not be made untrue by this one.
+   */
+  readonly isOver: boolean;
 }
 
 /** A new deadline; only time spent in `wait` counts, not the time a client takes to send its body. */
 export const createDeadline = (): Deadline => {
   let leftMs = ANSWER_MS_MAX;
+  let isOver = false;
   return {
+    get isOver() {
+      return isOver;
+    },
     wait: (work) =>
       new Promise((resolve, reject) => {
         const startedAt = performance.now();
-        const timer = setTimeout(() => reject(noAnswerInTime()), Math.max(0, leftMs));
+        const giveUp = (): void => {
+          isOver = true;
+          reject(noAnswerInTime());
+        };
+        const timer = setTimeout(giveUp, Math.max(0, leftMs));
         work.then(resolve, reject).finally(() => {
           clearTimeout(timer);
           leftMs -= performance.now() - startedAt;

@@ -16,7 +16,7 @@ import { idempotencyKeyOf } from './idempotency-key.ts';
 import { parameterNames } from './openapi.ts';
 import { anonymous, type Principal } from './principal.ts';
 import { parseQueryString } from './query-string.ts';
-import type { Reply, Route } from './route.ts';
+import type { Reply, RequestContext, Route } from './route.ts';
 import { sendEmpty, sendError, sendText } from './send.ts';
 import { validate } from './validate.ts';
 
@@ -60,7 +60,7 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       exchange.customerId = principal.customerId;
       const input = await readInput(route, request, response, principal, isWrite, knownParameters);
       const { status, body, replayed, contentType } = await deadline.wait(
-        answer(route, input, exchange.requestId, services),
+        answer(route, input, { requestId: exchange.requestId, isAbandoned: () => deadline.isOver }, services),
       );
       if (isWrite) failpoint('before-reply');
       services.onAnswer?.(route, status, body);
@@ -122,13 +122,13 @@ const readInput = async (
 const answer = async (
   route: Route,
   input: Input,
-  requestId: string,
+  exchange: Pick<RequestContext, 'requestId' | 'isAbandoned'>,
   { executeOnce }: RouteServices,
 ): Promise<Answer & { readonly replayed: boolean }> => {
   const { principal, idempotencyKey, params, query, body } = input;
   const run = async ({ commandId, reserved }: KeyedCommand): Promise<Answer> => {
     try {
-      const request = { requestId, principal, commandId, reserved };
+      const request = { ...exchange, principal, commandId, reserved };
       return answerOf(await route.handle({ params, query, body, request }), route);
     } catch (error) {
       throw apiErrorOf(error);
