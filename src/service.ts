@@ -42,7 +42,7 @@ export interface Service {
    * it was stopped before.
    */
   readonly prepared: Promise<boolean>;
-  /** Ends gracefully (faults.md (j)): answers what is running, then lets go of everything. */
+  /** Ends gracefully: answers what is running, then lets go of everything. */
   stop(): Promise<void>;
 }
 
@@ -80,7 +80,8 @@ export const startService = async (
   const ending = new AbortController();
   let running: Projections | undefined;
   let server: RunningServer | undefined;
-  const baseUrl = (): string => config.BASE_URL ?? `http://${config.HOST}:${server?.port ?? config.PORT}`;
+  const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
+  const baseUrl = (): string => config.BASE_URL ?? `http://${host}:${server?.port ?? config.PORT}`;
 
   const prepared = prepareDatabase(backbone, config, log, ending.signal).then((isPrepared) => {
     if (!isPrepared || ending.signal.aborted) return false;

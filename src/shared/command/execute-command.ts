@@ -78,7 +78,7 @@ export interface ExecuteOptions<Command> {
 /**
  * Runs one command: load the stream, fold, decide, append at the revision the decision was made on.
  *
- * Safe to repeat with the same command id, on any node, at any time (faults.md I2): a command whose events
+ * Safe to repeat with the same command id, on any node, at any time: a command whose events
  * are in the stream already answers with the state right after them, whatever has happened since. Losing a
  * race means deciding again on the newer state.
  *

@@ -53,14 +53,18 @@ export const routeHandler = (route: Route, services: RouteServices) => {
   return async (request: Request, response: Response): Promise<void> => {
     const exchange = exchangeOf(response);
     exchange.route = route.path;
+    const { log } = services;
+    const { requestId } = exchange;
     try {
-      const deadline = createDeadline();
+      const deadline = createDeadline((error) =>
+        log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503'),
+      );
       const principal =
         route.access === 'account' ? await deadline.wait(services.authenticate(request)) : anonymous;
       exchange.customerId = principal.customerId;
       const input = await readInput(route, request, response, principal, isWrite, knownParameters);
       const { status, body, replayed, contentType } = await deadline.wait(
-        answer(route, input, { requestId: exchange.requestId, isAbandoned: () => deadline.isOver }, services),
+        answer(route, input, { requestId, isAbandoned: () => deadline.isOver }, services),
       );
       if (isWrite) failpoint('before-reply');
       services.onAnswer?.(route, status, body);
@@ -69,7 +73,7 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       else sendText(response, status, body, headers, contentType);
     } catch (error) {
       const refusal = apiErrorOf(error);
-      logFailure(services.log, error, refusal, exchange.requestId, route.path);
+      logFailure(log, error, refusal, requestId, route.path);
       services.onAnswer?.(route, refusal.status, errorEnvelope(refusal.body));
       sendError(response, refusal);
     }

@@ -59,7 +59,7 @@ export interface RequestContext {
   readonly requestId: string;
   /** Who calls; for `public` routes the anonymous principal. */
   readonly principal: Principal;
-  /** The one command this request is (faults.md I2); event ids derive from it. */
+  /** The one command this request is; event ids derive from it. */
   readonly commandId: string;
   /** What the route's `reserves` allocated; the same when the command is repeated. */
   readonly reserved: Readonly<Record<string, number>>;

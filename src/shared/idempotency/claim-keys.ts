@@ -5,7 +5,7 @@ import { REPLAY_HOURS } from './replay-window.ts';
 
 /**
  * How long a claim is taken to be alive. Longer than any request may run (3 s); too short a lease is
- * harmless: running a command twice at once has the effect of once (faults.md I2).
+ * harmless: running a command twice at once has the effect of once.
  */
 const LEASE_SECONDS = 5;
 

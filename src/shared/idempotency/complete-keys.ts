@@ -9,12 +9,12 @@ export interface Completion {
   readonly answer: StoredAnswer;
 }
 
-/** Longest answer that is stored, in characters; a longer one is derived again from the log (faults.md a15). */
+/** Longest answer that is stored, in characters; a longer one is derived again from the log. */
 const BODY_LENGTH_MAX = 256 * 1024;
 
 /**
  * Keeps the answers of commands that are done. The first to complete a key wins: a late second executor of
- * the same command has the same answer and changes nothing (faults.md a4).
+ * the same command has the same answer and changes nothing.
  */
 export const completeAll = async (
   pool: Pool,

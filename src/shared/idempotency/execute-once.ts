@@ -21,7 +21,7 @@ export type ExecuteOnce = (
 ) => Promise<OnceAnswer>;
 
 /**
- * Runs a keyed command at most once in effect (decisions.md 1.2; faults.md table (a)).
+ * Runs a keyed command at most once in effect (decisions.md 1.2).
  *
  * The claim is only about answers and about who goes first. That a repeated command has one effect follows
  * from its command id: so every step after the claim may fail, be lost or run twice, on any node.
