@@ -8,6 +8,7 @@ import type { Projection } from './projections/engine/projection.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
 import { startProjections, type Projections } from './projections/engine/projection-engine.ts';
 import { verifyApiKey } from './query/accounts/verify-api-key.ts';
+import { highestAdvertiserId } from './query/advertisers/get-advertisers.ts';
 import { advertiserReadRoutes } from './query/advertisers/routes.ts';
 import { systemClock } from './shared/clock.ts';
 import type { Config } from './shared/config.ts';
@@ -25,7 +26,7 @@ import { createIdempotencyStore, type IdempotencyStore } from './shared/idempote
 import { purgeRegularly } from './shared/idempotency/purge-regularly.ts';
 import type { Logger } from './shared/log.ts';
 import { createPool } from './shared/postgres/pool.ts';
-import { sequenceAllocator } from './shared/postgres/sequence.ts';
+import { idSequence } from './shared/postgres/sequence.ts';
 import { createAnswerCache, type AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 import {
   createProjectionProgress,
@@ -159,7 +160,8 @@ const apiRoutes = (
   ...advertiserWriteRoutes({
     store,
     clock: systemClock,
-    nextAdvertiserId: sequenceAllocator(pool, 'advertiser_ids'),
+    ids: idSequence(pool, 'advertiser_ids'),
+    highestId: (customerId) => highestAdvertiserId(pool, customerId),
   }),
   ...advertiserReadRoutes({
     pool,

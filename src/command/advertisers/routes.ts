@@ -6,12 +6,15 @@ import {
   advertiserStream,
   type Advertiser,
   type AdvertiserCommand,
+  type AdvertiserRefusal,
 } from '../../domain/advertisers/advertiser.ts';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { executeCommand, loadState } from '../../shared/command/execute-command.ts';
+import { executeCommand, loadState, type Outcome } from '../../shared/command/execute-command.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { NotDoneError } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
+import type { IdSequence } from '../../shared/postgres/sequence.ts';
 import {
   archiveAdvertiser,
   createAdvertiser,
@@ -24,8 +27,10 @@ import { advertiserRefused } from './advertiser-refusals.ts';
 export interface AdvertiserWrites {
   readonly store: EventStore;
   readonly clock: Clock;
-  /** The next unused advertiser id, from one sequence across accounts (decisions.md E2). */
-  readonly nextAdvertiserId: () => Promise<number>;
+  /** One sequence across accounts (decisions.md E2). */
+  readonly ids: IdSequence;
+  /** The highest id among an account's advertisers, as far as the read model knows. */
+  readonly highestId: (customerId: number) => Promise<number>;
 }
 
 const path = '/api/v2/buyer/advertisers';
@@ -42,7 +47,7 @@ export const advertiserWriteRoutes = (writes: AdvertiserWrites): readonly Route[
   restoreRoute(writes),
 ];
 
-const createRoute = ({ store, clock, nextAdvertiserId }: AdvertiserWrites): Route =>
+const createRoute = ({ store, clock, ids, highestId }: AdvertiserWrites): Route =>
   route({
     method: 'post',
     path,
@@ -51,14 +56,18 @@ const createRoute = ({ store, clock, nextAdvertiserId }: AdvertiserWrites): Rout
     tag,
     access: 'account',
     body: CreateAdvertiserBody,
-    reserves: { advertiserId: nextAdvertiserId },
+    reserves: { advertiserId: ids.next },
     responses: { 201: { description: 'The new advertiser', ...advertiser } },
     handle: async ({ body, request }) => {
       const { customerId } = request.principal;
       const advertiserId = request.reserved['advertiserId'] ?? 0;
       const command = createAdvertiser(body, { advertiserId, customerId }, origin(request, clock));
-      const data = await run(store, advertiserId, command, request, true);
-      return { status: 201, data };
+      const outcome = await execute(store, advertiserId, command, request, true);
+      if (outcome.outcome === 'done') return { status: 201, data: outcome.state };
+      // The id was handed out before, to another command: the database was restored to an earlier time than the
+      // log. The next attempt reserves another one.
+      await ids.skipBeyond(Math.max(advertiserId, await highestId(customerId)));
+      throw new NotDoneError('The advertiser was not created. Repeat the request after Retry-After.');
     },
   });
 
@@ -116,20 +125,28 @@ const origin = ({ commandId }: RequestContext, clock: Clock) => ({
   now: isoTimestamp(clock.now()),
 });
 
-const run = async (
+const execute = (
   store: EventStore,
   advertiserId: number,
   command: AdvertiserCommand,
   { commandId, requestId, isAbandoned, principal: { customerId, actor } }: RequestContext,
-  isNew = false,
-): Promise<Advertiser> => {
-  const outcome = await executeCommand(store, aggregate, {
+  isNew: boolean,
+): Promise<Outcome<Advertiser, AdvertiserRefusal>> =>
+  executeCommand(store, aggregate, {
     stream: advertiserStream(customerId, advertiserId),
     command,
     context: { commandId, customerId, actor, requestId },
     isNew,
     isAbandoned,
   });
+
+const run = async (
+  store: EventStore,
+  advertiserId: number,
+  command: AdvertiserCommand,
+  request: RequestContext,
+): Promise<Advertiser> => {
+  const outcome = await execute(store, advertiserId, command, request, false);
   if (outcome.outcome === 'refused') throw advertiserRefused(outcome.refusal);
   return outcome.state;
 };

@@ -48,7 +48,7 @@ export const createExecuteOnce =
       failpoint('after-complete');
       return { ...answer, replayed: false };
     } catch (error) {
-      const refused = error instanceof ApiError && error.status < 500;
+      const refused = error instanceof ApiError && error.hadNoEffect;
       failpoint('before-release');
       await bestEffort(log, () => (refused ? store.release(own) : store.lapse(own)));
       throw error;

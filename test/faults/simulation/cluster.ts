@@ -5,7 +5,7 @@ import {
   createIdempotencyStore,
   type IdempotencyStore,
 } from '../../../src/shared/idempotency/idempotency-store.ts';
-import { sequenceAllocator } from '../../../src/shared/postgres/sequence.ts';
+import { idSequence } from '../../../src/shared/postgres/sequence.ts';
 import { createApiNode, noReply, type Reply, type Serve } from './api-node.ts';
 import type { Send } from './client.ts';
 import type { Database } from './database.ts';
@@ -81,7 +81,7 @@ export const startCluster = (options: ClusterOptions): Cluster => {
       const serve = createApiNode(world, process, {
         store: changeStore(createLogPort(world, process, log.store)),
         idempotency,
-        nextAdvertiserId: sequenceAllocator(pool, 'advertiser_ids'),
+        nextAdvertiserId: idSequence(pool, 'advertiser_ids').next,
         clockSkewMs,
         onNoEffect: options.onNoEffect,
       });
