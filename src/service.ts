@@ -11,6 +11,7 @@ import { verifyApiKey } from './query/accounts/verify-api-key.ts';
 import { highestAdvertiserId } from './query/advertisers/get-advertisers.ts';
 import { advertiserReadRoutes } from './query/advertisers/routes.ts';
 import { systemClock } from './shared/clock.ts';
+import { createSnapshotStore } from './shared/command/snapshots.ts';
 import type { Config } from './shared/config.ts';
 import { createApp } from './shared/http/app.ts';
 import { createAuthenticate } from './shared/http/authenticate.ts';
@@ -102,7 +103,7 @@ export const startService = async (
   // Whoever awaits `prepared` learns of a failure; nobody awaiting it yet is no reason to end the process.
   prepared.catch(() => undefined);
 
-  const routes = config.ROLES.includes('api') ? apiRoutes(backbone, progress, metrics) : [];
+  const routes = config.ROLES.includes('api') ? apiRoutes(backbone, progress, metrics, log) : [];
   const parts = readinessParts(backbone, () => running);
   const stopping = (): boolean => ending.signal.aborted;
   const app = createApp({
@@ -156,21 +157,25 @@ const apiRoutes = (
   { pool, store }: Backbone,
   progress: ProjectionProgress,
   metrics: Registry,
-): readonly Route[] => [
-  ...advertiserWriteRoutes({
-    store,
-    clock: systemClock,
-    ids: idSequence(pool, 'advertiser_ids'),
-    highestId: (customerId) => highestAdvertiserId(pool, customerId),
-  }),
-  ...advertiserReadRoutes({
-    pool,
-    progress,
-    answers: readyAnswers(pool, metrics),
-    streamOf: advertiserStream,
-    foldAdvertiser: (customerId, id) => loadAdvertiser(store, customerId, id),
-  }),
-];
+  log: Logger,
+): readonly Route[] => {
+  const stores = { store, snapshots: createSnapshotStore(pool, log) };
+  return [
+    ...advertiserWriteRoutes({
+      ...stores,
+      clock: systemClock,
+      ids: idSequence(pool, 'advertiser_ids'),
+      highestId: (customerId) => highestAdvertiserId(pool, customerId),
+    }),
+    ...advertiserReadRoutes({
+      pool,
+      progress,
+      answers: readyAnswers(pool, metrics),
+      streamOf: advertiserStream,
+      foldAdvertiser: (customerId, id) => loadAdvertiser(stores, customerId, id),
+    }),
+  ];
+};
 
 /** Before the database is prepared there is nothing to verify against: 503, not 500. */
 const verifyWhenPrepared =

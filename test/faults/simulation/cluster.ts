@@ -1,5 +1,6 @@
 import { advertisersProjection } from '../../../src/projections/advertisers.ts';
 import type { Projection } from '../../../src/projections/engine/projection.ts';
+import { createSnapshotStore } from '../../../src/shared/command/snapshots.ts';
 import type { EventStore } from '../../../src/shared/event-store/event-store.ts';
 import {
   createIdempotencyStore,
@@ -13,6 +14,7 @@ import { createLogPort } from './log-port.ts';
 import { createSequence, createSimulatedPool, type ChangeStatement } from './pool.ts';
 import { startProjector, unpark } from './projector-node.ts';
 import { FIRST_NEW_ID, type SimulatedRequest } from './request.ts';
+import { quietLog } from './quiet-log.ts';
 import type { SimulatedLog } from './simulated-log.ts';
 import type { Process, World } from './world.ts';
 
@@ -55,6 +57,8 @@ const API_NODES = [
   { name: 'api-2', clockSkewMs: -300_000 },
 ];
 const PROJECTORS = ['projector-0', 'projector-1'];
+/** So few that a schedule comes to snapshots. */
+const SNAPSHOT_EVERY = 2;
 const RESTART_MS = 1_500;
 /** src/shared/http/deadline.ts */
 const ANSWER_MS_MAX = 2_800;
@@ -81,6 +85,7 @@ export const startCluster = (options: ClusterOptions): Cluster => {
       const serve = createApiNode(world, process, {
         store: changeStore(createLogPort(world, process, log.store)),
         idempotency,
+        snapshots: createSnapshotStore(pool, quietLog, SNAPSHOT_EVERY),
         nextAdvertiserId: idSequence(pool, 'advertiser_ids').next,
         clockSkewMs,
         onNoEffect: options.onNoEffect,
