@@ -2,6 +2,7 @@ import codes from '@eventstore/db-client/generated/code_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import statuses from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
+import type { Code } from '@eventstore/db-client/generated/code_pb.js';
 import type { Status } from '@eventstore/db-client/generated/status_pb.js';
 import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js';
 import type { handleBidiStreamingCall } from '@grpc/grpc-js';
@@ -26,7 +27,7 @@ interface Packable {
 }
 
 /** @param type the full name of the message that `details` is */
-const errorStatus = (code: number, message: string, details: Packable, type: string): Status => {
+const errorStatus = (code: Code, message: string, details: Packable, type: string): Status => {
   const packed = new any.Any();
   packed.pack(details.serializeBinary(), type);
   return new statuses.Status().setCode(code).setMessage(message).setDetails(packed);

@@ -1,7 +1,7 @@
+import { status } from '@grpc/grpc-js';
 import { z } from 'zod';
 import { createEventLog, type EventLog } from './event-log.ts';
 import type { EventStoreService } from './event-store-service.ts';
-import type { Injection } from './faults.ts';
 
 const kind = z.enum([
   'append',
@@ -31,7 +31,12 @@ const injection = z.discriminatedUnion('fault', [
   }),
   z.strictObject({ fault: z.literal('late-reply'), delayMs: z.int().nonnegative(), ...common }),
   z.strictObject({ fault: z.literal('not-leader'), host: z.string(), port: z.int(), ...common }),
-  z.strictObject({ fault: z.literal('status'), code: z.int(), details: z.string().optional(), ...common }),
+  z.strictObject({
+    fault: z.literal('status'),
+    code: z.enum(status),
+    details: z.string().optional(),
+    ...common,
+  }),
 ]);
 
 const Command = z.discriminatedUnion('command', [
@@ -68,7 +73,7 @@ export const runCommand = async (
   if (!success) return JSON.stringify({ error: z.prettifyError(error) });
   switch (data.command) {
     case 'inject':
-      service.faults.inject(data.injection as Injection);
+      service.faults.inject(data.injection);
       break;
     case 'clear':
       service.faults.clear();

@@ -1,3 +1,5 @@
+import type { status } from '@grpc/grpc-js';
+
 /** A batch append is a call when its last chunk has come. */
 export type CallKind =
   | 'append'
@@ -32,12 +34,12 @@ export type Fault =
   /** A node that names another one as the leader. */
   | { readonly fault: 'not-leader'; readonly host: string; readonly port: number }
   /** Any other gRPC status. */
-  | { readonly fault: 'status'; readonly code: number; readonly details?: string };
+  | { readonly fault: 'status'; readonly code: status; readonly details?: string | undefined };
 
 /** The next `next` calls (1 if absent, for ever if null) of these kinds, or of any kind. */
 export type Injection = Fault & {
-  readonly kinds?: readonly CallKind[];
-  readonly next?: number | null;
+  readonly kinds?: readonly CallKind[] | undefined;
+  readonly next?: number | null | undefined;
 };
 
 /**

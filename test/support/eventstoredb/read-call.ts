@@ -44,16 +44,16 @@ const selectStream = (
   }
   if (stream.hasStart()) return events.filter(({ revision }) => revision === 0n);
   const selected = stream.hasEnd()
-    ? [...events]
+    ? events
     : events.filter(({ revision }) => revision <= BigInt(stream.getRevision()));
-  return selected.reverse();
+  return selected.toReversed();
 };
 
 /** Forwards from a position, inclusive; backwards from before it. */
 const selectAll = (log: EventLog, options: ReadReq.Options, all: AllOptions): readonly LogRecord[] => {
   const position = positionOf(all);
   const index = all.hasEnd() ? log.records.length : position === undefined ? 0 : indexOf(log, position);
-  return isBackwards(options) ? log.records.slice(0, index).reverse() : log.records.slice(index);
+  return isBackwards(options) ? log.records.slice(0, index).toReversed() : log.records.slice(index);
 };
 
 const sendAll = async (

@@ -93,6 +93,8 @@ export const subscribeToAll = async (
       continue;
     }
     next += 1;
+    // A client that is ahead of a log restored from a backup misses what is written until the log is as far again.
+    if (record.position <= reached) continue;
     if (filter === undefined || filter.matches(record)) {
       await out.send(render(record));
       reached = record.position;
