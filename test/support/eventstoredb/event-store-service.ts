@@ -46,7 +46,7 @@ export interface EventStoreService {
   /** Open at the moment. */
   readonly subscriptions: number;
   readonly connections: number;
-  /** Resets all connections and frees the port. The log stays. */
+  /** Cuts all connections and frees the port. The log stays. */
   close(): Promise<void>;
 }
 
@@ -55,6 +55,12 @@ const MAX_APPEND_BYTES = 1_048_576;
 const MAX_MESSAGE_BYTES = 16 * 1_048_576;
 
 const dropStatus = { end: undefined, cancelled, 'too-slow': consumerTooSlow, unavailable };
+
+/** A socket that is being shut down refuses to be reset, and would then never be closed at all. */
+const reset = (socket: Socket): void => {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
+};
 
 const createGrpcServer = (context: NodeContext): Server => {
   const server = new Server({
@@ -89,7 +95,7 @@ export const startEventStoreService = async ({
   const timers = new Set<NodeJS.Timeout>();
   const resetAll = (): number => {
     const all = [...sockets.values()];
-    for (const socket of all) socket.resetAndDestroy();
+    all.forEach(reset);
     return all.length;
   };
   const context: NodeContext = {
@@ -99,7 +105,10 @@ export const startEventStoreService = async ({
     features: features === 'unimplemented' ? undefined : features,
     members: [],
     subscriptions: new Set(),
-    reset: (peer) => sockets.get(peer)?.resetAndDestroy(),
+    reset: (peer) => {
+      const socket = sockets.get(peer);
+      if (socket !== undefined) reset(socket);
+    },
     later: (run, delayMs) => {
       const timer = setTimeout(() => {
         timers.delete(timer);
@@ -154,7 +163,7 @@ export const startEventStoreService = async ({
       for (const timer of timers) clearTimeout(timer);
       const closed = once(listener, 'close');
       listener.close();
-      resetAll();
+      for (const socket of sockets.values()) socket.destroy();
       server.forceShutdown();
       await closed;
     },
