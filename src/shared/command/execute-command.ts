@@ -96,10 +96,16 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     const loaded = assumeNew
       ? emptyStream<State>(type.decider.initialState)
       : await load(store, type.decider, stream, context.commandId);
-    if (loaded.afterCommand !== undefined) return { outcome: 'done', ...loaded.afterCommand };
+    if (loaded.afterCommand !== undefined) {
+      await ensureMarked(store, context, loaded.afterCommand.position);
+      return { outcome: 'done', ...loaded.afterCommand };
+    }
     const decision = type.decider.decide(command, loaded.state);
     if ('refused' in decision) return { outcome: 'refused', refusal: decision.refused };
-    if (decision.events.length === 0) return { outcome: 'done', state: loaded.state };
+    if (decision.events.length === 0) {
+      await ensureMarked(store, context, loaded.position);
+      return { outcome: 'done', state: loaded.state };
+    }
     try {
       const events = toNewEvents(decision.events, context, type.events);
       failpoint('before-append');
@@ -123,9 +129,20 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
   throw new TooManyConflictsError(`${ATTEMPTS_MAX} attempts to write ${stream} met newer events`);
 };
 
+/** An answer that shows events which this run has not appended: whoever did may have ended before its own answer. */
+const ensureMarked = async (
+  store: EventStore,
+  { customerId }: CommandContext,
+  position: Position | undefined,
+): Promise<void> => {
+  if (position !== undefined) await store.ensureMarked(customerId, position);
+};
+
 interface LoadedStream<State> {
   readonly state: State;
   readonly revision: ExpectedRevision;
+  /** Of the last event; undefined without one. */
+  readonly position?: Position;
   /** Present when this command's events are in the stream: the state right after the last of them. */
   readonly afterCommand?: { readonly state: State; readonly position: Position };
 }
@@ -140,13 +157,20 @@ const load = async <State, Command, Event extends StorableEvent, Refusal>(
 ): Promise<LoadedStream<State>> => {
   let state = decider.initialState;
   let revision: ExpectedRevision = 'no-stream';
+  let position: Position | undefined;
   let afterCommand: { state: State; position: Position } | undefined;
   for await (const recorded of store.readStream(stream)) {
     state = decider.evolve(state, toDomainEvent(recorded) as Event);
     revision = recorded.revision;
+    position = recorded.position;
     if (recorded.metadata.causationId === commandId) afterCommand = { state, position: recorded.position };
   }
-  return { state, revision, ...(afterCommand === undefined ? {} : { afterCommand }) };
+  return {
+    state,
+    revision,
+    ...(position === undefined ? {} : { position }),
+    ...(afterCommand === undefined ? {} : { afterCommand }),
+  };
 };
 
 /** Folds a stream to its current state; for answers that must not wait for a read model. */
