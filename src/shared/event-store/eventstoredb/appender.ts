@@ -16,6 +16,7 @@ import type { LogReader } from './log-reader.ts';
 import { repeatIn } from './repeat.ts';
 import { sendAppend } from './send-append.ts';
 import { createSlots } from './slots.ts';
+import { createStreamTails } from './stream-tails.ts';
 import { attemptOf, storedBytes, toEventData } from './stored-event.ts';
 
 export interface Appender {
@@ -29,11 +30,11 @@ export interface Appender {
 export type OnAppended = (customerId: number, position: Position) => Promise<void>;
 
 /** An answer within 3 s, whatever stalls: this is for the append itself, the rest for what follows it. */
-const SEND_MS_MAX = 2_200;
+const SEND_MS_MAX = 2_400;
 const ANSWER_MS_MAX = 2_700;
 /** The server's streams for one connection are 100 at most; reads and subscriptions need some, too. */
-const LIMITS = { atOnceMax: 48, waitingMax: 10_000, waitMsMax: 1_500 };
-const TURNS = { waitMsMax: 1_500, waitingMax: 1_000 };
+const LIMITS = { atOnceMax: 48, waitingMax: 10_000, waitMsMax: 2_000 };
+const TURNS = { waitMsMax: 2_000, waitingMax: 1_000 };
 /** The server's limit of one record. */
 const RECORD_BYTES_MAX = 16 * 1024 * 1024 - 10_000;
 /** How far back a repeat of an append to `any` is recognised (port). */
@@ -57,7 +58,14 @@ export const createAppender = (
 ): Appender => {
   const inTurn = createTurns(TURNS);
   const inSlot = createSlots(LIMITS);
+  const tails = createStreamTails(reader, REPEAT_REACH);
   let pending = 0;
+
+  const readLast = async (stream: string, revision: number): Promise<ResolvedEvent> => {
+    const [stored] = await reader.readStored(stream, { from: revision, count: 1 });
+    if (stored === undefined) throw new Error(`${stream}@${revision} was appended and is not there`);
+    return stored;
+  };
 
   /** Of an append that is in the log. */
   const conclude = async (
@@ -67,22 +75,17 @@ export const createAppender = (
     { revision, position }: { readonly revision: number; readonly position: Position | undefined },
   ): Promise<AppendResult> => {
     const { stream, customerId, events } = request;
-    const reading = reader.readStored(stream, revision);
-    const [stored] = await within(
-      Promise.all([
-        reading,
-        position === undefined
-          ? reading.then((event) => onAppended(customerId, printPosition(event?.event?.position)))
-          : onAppended(customerId, position),
-      ]),
-      endMs - performance.now(),
-    );
-    if (stored?.event?.id !== events.at(-1)?.id)
+    const reading = readLast(stream, revision);
+    const marking = async (): Promise<void> =>
+      onAppended(customerId, position ?? printPosition((await reading).event?.position));
+    const [stored] = await within(Promise.all([reading, marking()]), endMs - performance.now());
+    if (stored.event?.id !== events.at(-1)?.id) {
       throw new Error(`${stream}@${revision} is not what was appended`);
+    }
     return {
       revision,
-      position: printPosition(stored?.event?.position),
-      repeated: attemptOf(stored as ResolvedEvent) !== attempt,
+      position: printPosition(stored.event?.position),
+      repeated: attemptOf(stored) !== attempt,
     };
   };
 
@@ -109,19 +112,28 @@ export const createAppender = (
     attempt: string,
     startMs: number,
   ): Promise<AppendResult> => {
+    const { stream, events } = request;
+    let tail = tails.known(stream);
     for (let races = 1; ; races += 1) {
-      const found = repeatIn(await reader.readTail(request.stream, REPEAT_REACH), request);
-      if (found.outcome === 'conflict') {
-        throw new WrongExpectedRevisionError(request.stream, 'any', found.current);
-      }
+      if (tail === undefined || repeatIn(tail, request).outcome !== 'new') tail = await tails.read(stream);
+      const found = repeatIn(tail, request);
+      if (found.outcome === 'conflict') throw new WrongExpectedRevisionError(stream, 'any', found.current);
       if (found.outcome === 'repeat') {
-        const place = { revision: found.revision, position: found.position };
+        const place = { revision: found.revision, position: undefined };
         return concluded(() => conclude(request, attempt, startMs + ANSWER_MS_MAX, place));
       }
       try {
-        return await appendAt(request, found.current, attempt, startMs);
+        const result = await appendAt(request, found.current, attempt, startMs);
+        tails.appended(
+          stream,
+          tail.revision,
+          events.map(({ id }) => id),
+        );
+        return result;
       } catch (error) {
-        if (!(error instanceof WrongExpectedRevisionError) || races === RACES_MAX) throw error;
+        if (!(error instanceof WrongExpectedRevisionError)) throw error;
+        if (races === RACES_MAX) throw new WrongExpectedRevisionError(stream, 'any', error.actual);
+        tail = await tails.read(stream);
       }
     }
   };

@@ -2,7 +2,7 @@ import {
   BACKWARDS,
   END,
   FORWARDS,
-  type START as LOG_START,
+  START as LOG_START,
   type AllStreamResolvedEvent,
   type ResolvedEvent,
 } from '@eventstore/db-client';
@@ -26,27 +26,36 @@ export interface LogReader {
   readAll(options: ReadAllOptions): Promise<readonly RecordedEvent[]>;
   /** @throws EventStoreUnavailableError */
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
-  /** The event of a stream at a revision, as stored. @throws EventStoreUnavailableError */
-  readStored(stream: string, revision: number): Promise<ResolvedEvent | undefined>;
-  /** The last events of a stream as stored, newest first. @throws EventStoreUnavailableError */
-  readTail(stream: string, count: number): Promise<readonly ResolvedEvent[]>;
+  /** One page of a stream as it is stored. @throws EventStoreUnavailableError */
+  readStored(stream: string, page: StoredPage): Promise<readonly ResolvedEvent[]>;
+}
+
+export interface StoredPage {
+  /** First revision, inclusive. Default: 0 forward, the last one backward. */
+  readonly from?: number;
+  readonly count: number;
+  readonly direction?: 'forward' | 'backward';
 }
 
 /** Pages of a stream grow from the first to the second: most streams are short. */
 const STREAM_PAGE = { first: 32, max: 256 };
+const START_OF_STREAM = { direction: FORWARDS, fromRevision: LOG_START } as const;
+const END_OF_STREAM = { direction: BACKWARDS, fromRevision: END } as const;
 /** Pages of the whole log, of whatever kind the events are. */
 const LOG_PAGE_MAX = 1_000;
 
 export const createLogReader = (connection: Connection): LogReader => {
-  const readPage = async (
-    stream: string,
-    options: { fromRevision: bigint | typeof LOG_START | typeof END; maxCount: number; backward: boolean },
-  ): Promise<readonly ResolvedEvent[]> => {
-    const { backward, ...page } = options;
-    const direction = backward ? BACKWARDS : FORWARDS;
+  const readStored: LogReader['readStored'] = async (stream, { from, count, direction = 'forward' }) => {
+    const ends = direction === 'forward' ? START_OF_STREAM : END_OF_STREAM;
+    const options = {
+      ...ends,
+      ...(from === undefined ? {} : { fromRevision: BigInt(from) }),
+      maxCount: count,
+      requiresLeader: true,
+    };
     try {
       return await callRead(connection, (client, withinMs) =>
-        collect(client.readStream(stream, { ...page, direction, requiresLeader: true }), withinMs),
+        collect(client.readStream(stream, options), withinMs),
       );
     } catch (error) {
       if (isStreamNotFound(error)) return [];
@@ -55,21 +64,21 @@ export const createLogReader = (connection: Connection): LogReader => {
   };
 
   async function* readStream(stream: string, options: ReadStreamOptions = {}): AsyncGenerator<RecordedEvent> {
-    const backward = options.direction === 'backward';
-    let from = options.from ?? (backward ? Infinity : 0);
+    const { direction = 'forward' } = options;
+    let { from } = options;
     let left = options.limit ?? Infinity;
-    for (let size = STREAM_PAGE.first; left > 0 && from >= 0; size = Math.min(STREAM_PAGE.max, size * 2)) {
-      const maxCount = Math.min(left, size);
-      const fromRevision = from === Infinity ? END : BigInt(from);
-      const page = await readPage(stream, { fromRevision, maxCount, backward });
+    for (let size = STREAM_PAGE.first; left > 0; size = Math.min(STREAM_PAGE.max, size * 2)) {
+      const count = Math.min(left, size);
+      const page = await readStored(stream, { count, direction, ...(from !== undefined && { from }) });
       for (const stored of page) {
         const event = toRecordedEvent(stored);
         if (event !== undefined) yield event;
       }
       const last = page.at(-1)?.event;
-      if (last === undefined || page.length < maxCount) return;
+      if (last === undefined || page.length < count) return;
       left -= page.length;
-      from = Number(last.revision) + (backward ? -1 : 1);
+      from = Number(last.revision) + (direction === 'backward' ? -1 : 1);
+      if (from < 0) return;
     }
   }
 
@@ -93,9 +102,7 @@ export const createLogReader = (connection: Connection): LogReader => {
   return {
     readAll,
     readStream,
-    readStored: async (stream, revision) =>
-      (await readPage(stream, { fromRevision: BigInt(revision), maxCount: 1, backward: false }))[0],
-    readTail: (stream, count) => readPage(stream, { fromRevision: END, maxCount: count, backward: true }),
+    readStored,
   };
 };
 
