@@ -16,7 +16,7 @@ const OPTIONS = new Set(
   ].map((name) => name.toLowerCase()),
 );
 const SHAPE =
-  /^esdb(\+discover)?:\/\/([^:@/]+:[^@]+@)?([^@/?,:]+(:\d{1,5})?)(,[^@/?,:]+(:\d{1,5})?)*\/?(\?(?<query>.+))?$/;
+  /^esdb(\+discover)?:\/\/([^:@/]+:[^:@]+@)?([^@/?,:]+(:\d{1,5})?)(,[^@/?,:]+(:\d{1,5})?)*\/?(\?(?<query>.+))?$/;
 
 /**
  * What is wrong with a connection string, never quoting it; undefined when it can be used. Stricter than the
@@ -28,7 +28,7 @@ export const connectionStringProblem = (connectionString: string): string | unde
   const pairs = (match.groups?.['query'] ?? '').split('&').filter((pair) => pair !== '');
   for (const pair of pairs) {
     const [name = '', value = ''] = pair.split('=');
-    if (!OPTIONS.has(plain(name))) return `option ${/^\w{1,32}$/.test(name) ? name : ''} is not supported`;
+    if (!OPTIONS.has(plain(name))) return `may have the options ${[...OPTIONS].join(', ')} and no others`;
     if (value === '') return `option ${name} has no value`;
     if (plain(name) === 'nodepreference' && plain(value) !== 'leader') {
       return 'nodePreference must be leader: a follower may not have what was just written';

@@ -38,7 +38,7 @@ export interface StoredPage {
 }
 
 /** Pages of a stream grow from the first to the second: most streams are short. */
-const STREAM_PAGE = { first: 32, max: 256 };
+const STREAM_PAGE = { first: 128, max: 512 };
 const START_OF_STREAM = { direction: FORWARDS, fromRevision: LOG_START } as const;
 const END_OF_STREAM = { direction: BACKWARDS, fromRevision: END } as const;
 /** Pages of the whole log, of whatever kind the events are. */
