@@ -63,8 +63,12 @@ describe('kill -9, with the Postgres that the program brings', () => {
     for (const name of names) {
       const first = acknowledged.get(name) ?? '';
       let again = await send(name);
-      // A claim without its answer stands until its lease is over.
-      while (again.text.includes('IDEMPOTENCY_IN_FLIGHT')) {
+      const startedAt = performance.now();
+      // A claim without its answer stands until its lease is over; a database may take a moment to be back.
+      while (
+        (again.text.includes('IDEMPOTENCY_IN_FLIGHT') || again.status === 503) &&
+        performance.now() - startedAt < WRITES_AGAIN_MS_MAX
+      ) {
         await sleep(200);
         again = await send(name);
       }
@@ -110,6 +114,9 @@ describe('kill -9, with the Postgres that the program brings', () => {
     }
   };
 
+  const postmaster = async (): Promise<number> =>
+    (await findPostmaster(await realpath(join(dataDir, 'postgres'))))?.pid ?? 0;
+
   it(
     'of the service under load: serving again within 2 s, nothing acknowledged is lost',
     async () => {
@@ -141,11 +148,15 @@ describe('kill -9, with the Postgres that the program brings', () => {
       for (let cycle = 0; cycle < CYCLES; cycle++) {
         const stopWriters = startWriters(`postgres-${cycle}`);
         await sleep(500);
-        const postmaster = await findPostmaster(await realpath(join(dataDir, 'postgres')));
-        process.kill(postmaster?.pid ?? 0, 'SIGKILL');
-        await sleep(5);
+        const before = await postmaster();
+        const killedAt = performance.now();
+        process.kill(before, 'SIGKILL');
+        // Its orphaned backends still serve for a moment: only what comes from its successor counts.
+        for (let now = before; now === before || now === 0; now = await postmaster()) await sleep(5);
         const newest = lastOf(acknowledged);
-        took.push(await untilWritten(`postgres-${cycle}`, WRITES_AGAIN_MS_MAX));
+        await untilWritten(`postgres-${cycle}`, WRITES_AGAIN_MS_MAX);
+        took.push(Math.round(performance.now() - killedAt));
+        expect(took.at(-1)).toBeLessThan(WRITES_AGAIN_MS_MAX);
         await stopWriters();
         expect(await replayDiffers(newest)).toEqual([]);
       }
