@@ -1,20 +1,13 @@
 import { status } from '@grpc/grpc-js';
 import { z } from 'zod';
 import { createEventLog, type EventLog } from './event-log.ts';
+import { callKinds } from './faults.ts';
 import type { EventStoreService } from './event-store-service.ts';
 
-const kind = z.enum([
-  'append',
-  'batch-append',
-  'read-stream',
-  'read-all',
-  'subscribe',
-  'delete',
-  'tombstone',
-  'features',
-  'gossip',
-]);
-const common = { kinds: z.array(kind).optional(), next: z.int().positive().nullable().optional() };
+const common = {
+  kinds: z.array(z.enum(callKinds)).optional(),
+  next: z.int().positive().nullable().optional(),
+};
 const injection = z.discriminatedUnion('fault', [
   z.strictObject({
     fault: z.enum([
