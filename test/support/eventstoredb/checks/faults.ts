@@ -159,6 +159,27 @@ export const checkFaults = (): void => {
       await expect(large).rejects.toBeInstanceOf(MaxAppendSizeExceededError);
     });
 
+    it('resets every connection, and with it what is open', async () => {
+      const { seen, ended } = watch(node.client.subscribeToAll());
+      await until(() => seen.includes('caughtUp'));
+      expect(node.service.connections).toBeGreaterThan(0);
+      expect(node.service.faults.resetConnections()).toBe(node.service.connections);
+      expect(await ended).toBeInstanceOf(UnavailableError);
+      await until(() => node.service.subscriptions === 0);
+      await node.answering();
+      expect(await tryAppend('batch')).toBe('success');
+    });
+
+    it('that mutes an append by unary lets the deadline of the client pass', async () => {
+      node.service.faults.inject({ fault: 'mute-after-commit' });
+      const muted = node.client.appendToStream(stream, events(1), {
+        deadline: 300,
+        credentials: { username: 'a', password: 'b' },
+      });
+      await expect(muted).rejects.toBeInstanceOf(DeadlineExceededError);
+      expect(node.countOf(stream)).toBe(1);
+    });
+
     it('gives deletions any status', async () => {
       node.service.faults.inject({ fault: 'status', code: status.INTERNAL, kinds: ['delete'] });
       await expect(node.client.deleteStream('warm-up')).rejects.toMatchObject({ code: status.INTERNAL });
