@@ -6,11 +6,11 @@ import type { SupportedMethods } from '@eventstore/db-client/generated/serverfea
 import type { Empty } from '@eventstore/db-client/generated/shared_pb.js';
 import { status, type handleUnaryCall } from '@grpc/grpc-js';
 import { randomUUID } from 'node:crypto';
+import { ticksOf } from './messages.ts';
 import type { NodeContext } from './node-context.ts';
 import { suffer } from './suffer.ts';
 
 const SERVER_VERSION = '24.2.0';
-const TICKS_PER_MS = 10_000n;
 
 /** ServerFeatures.GetSupportedMethods: by it the client chooses between batch and unary appends. */
 export const handleFeatures =
@@ -55,7 +55,7 @@ export const handleGossip =
           const members = context.members.map(({ host, port, state, isAlive = true }) =>
             new gossip.MemberInfo()
               .setInstanceId(new shared.UUID().setString(randomUUID()))
-              .setTimeStamp(String(BigInt(Date.now()) * TICKS_PER_MS))
+              .setTimeStamp(ticksOf(Date.now()))
               .setState(state === 'leader' ? LEADER : FOLLOWER)
               .setIsAlive(isAlive)
               .setHttpEndPoint(new gossip.EndPoint().setAddress(host).setPort(port)),

@@ -1,20 +1,13 @@
 import { status } from '@grpc/grpc-js';
 import { z } from 'zod';
 import { createEventLog, type EventLog } from './event-log.ts';
+import { callKinds } from './faults.ts';
 import type { EventStoreService } from './event-store-service.ts';
 
-const kind = z.enum([
-  'append',
-  'batch-append',
-  'read-stream',
-  'read-all',
-  'subscribe',
-  'delete',
-  'tombstone',
-  'features',
-  'gossip',
-]);
-const common = { kinds: z.array(kind).optional(), next: z.int().positive().nullable().optional() };
+const common = {
+  kinds: z.array(z.enum(callKinds)).optional(),
+  next: z.int().positive().nullable().optional(),
+};
 const injection = z.discriminatedUnion('fault', [
   z.strictObject({
     fault: z.enum([
@@ -39,7 +32,7 @@ const injection = z.discriminatedUnion('fault', [
   }),
 ]);
 
-const Command = z.discriminatedUnion('command', [
+const commandSchema = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('inject'), injection }),
   z.strictObject({ command: z.literal('clear') }),
   z.strictObject({
@@ -52,6 +45,13 @@ const Command = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('restart'), keep: z.int().nonnegative().optional() }),
   z.strictObject({ command: z.literal('state') }),
 ]);
+
+export type Command = z.infer<typeof commandSchema>;
+
+export interface ServiceState extends Pick<EventStoreService, 'calls' | 'subscriptions' | 'connections'> {
+  /** In the log. */
+  readonly records: number;
+}
 
 /**
  * Does what a line of JSON says to a service in another process.
@@ -69,7 +69,7 @@ export const runCommand = async (
   } catch {
     return JSON.stringify({ error: 'This is not JSON.' });
   }
-  const { success, data, error } = Command.safeParse(parsed);
+  const { success, data, error } = commandSchema.safeParse(parsed);
   if (!success) return JSON.stringify({ error: z.prettifyError(error) });
   switch (data.command) {
     case 'inject':
@@ -94,5 +94,6 @@ export const runCommand = async (
       break;
   }
   const { calls, subscriptions, connections, log } = current;
-  return JSON.stringify({ calls, subscriptions, connections, records: log.records.length });
+  const state: ServiceState = { calls, subscriptions, connections, records: log.records.length };
+  return JSON.stringify(state);
 };

@@ -31,8 +31,8 @@ export interface EventLog {
   writeTombstone(stream: string, event: ProposedEvent): LogRecord;
   /** The revision under which an id was appended to a stream since the server started. */
   recentRevision(stream: string, id: string): bigint | undefined;
-  /** Resolves once there are more than `count` records. */
-  grownBeyond(count: number): Promise<void>;
+  /** Calls back once when there are more than `count` records. */
+  whenBeyond(count: number, wake: () => void): void;
   /**
    * A server starts on the log. The first one forgets which ids were appended, as a restarted server does;
    * those that join are nodes of one cluster. @returns to be called when it stops
@@ -88,7 +88,7 @@ export const createEventLog = (from: readonly LogRecord[] = []): EventLog => {
   const wake = (): void => {
     const woken = waiting;
     waiting = [];
-    for (const resolve of woken) resolve();
+    for (const grown of woken) grown();
   };
 
   load(from);
@@ -116,8 +116,9 @@ export const createEventLog = (from: readonly LogRecord[] = []): EventLog => {
       const known = recent.get(id);
       return known?.stream === stream ? known.revision : undefined;
     },
-    grownBeyond: async (count) => {
-      while (records.length <= count) await new Promise<void>((resolve) => waiting.push(resolve));
+    whenBeyond: (count, grown) => {
+      if (records.length > count) grown();
+      else waiting.push(grown);
     },
     serve: () => {
       if (servers === 0) recent = new Map();

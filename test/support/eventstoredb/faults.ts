@@ -1,16 +1,18 @@
 import type { status } from '@grpc/grpc-js';
 
-/** A batch append is a call when its last chunk has come. */
-export type CallKind =
-  | 'append'
-  | 'batch-append'
-  | 'read-stream'
-  | 'read-all'
-  | 'subscribe'
-  | 'delete'
-  | 'tombstone'
-  | 'features'
-  | 'gossip';
+/** An append is a call when all of it has come; one that is refused for its size is none. */
+export const callKinds = [
+  'append',
+  'batch-append',
+  'read-stream',
+  'read-all',
+  'subscribe',
+  'delete',
+  'tombstone',
+  'features',
+  'gossip',
+] as const;
+export type CallKind = (typeof callKinds)[number];
 
 export type Fault =
   /** Accepted, nothing done, never answered. */
@@ -60,17 +62,7 @@ export interface FaultQueue {
 
 export const createFaultQueue = (): FaultQueue => {
   let pending: { injection: Injection; left: number }[] = [];
-  const calls: Record<CallKind, number> = {
-    append: 0,
-    'batch-append': 0,
-    'read-stream': 0,
-    'read-all': 0,
-    subscribe: 0,
-    delete: 0,
-    tombstone: 0,
-    features: 0,
-    gossip: 0,
-  };
+  const calls = Object.fromEntries(callKinds.map((kind) => [kind, 0])) as Record<CallKind, number>;
   return {
     inject: (injection) => {
       pending.push({

@@ -48,7 +48,8 @@ export const proposedEventOf = (
 export const appendBytesOf = ({ data, metadata, type }: ProposedEvent): number =>
   data.length + metadata.length + 2 * type.length;
 
-const TICKS_PER_MS = 10_000n;
+/** The server's times are in units of 100 ns. */
+export const ticksOf = (ms: number): string => String(BigInt(ms) * 10_000n);
 
 const recordedEvent = (record: LogRecord): ReadResp.ReadEvent.RecordedEvent => {
   const event = new streams.ReadResp.ReadEvent.RecordedEvent()
@@ -62,7 +63,7 @@ const recordedEvent = (record: LogRecord): ReadResp.ReadEvent.RecordedEvent => {
   event
     .getMetadataMap()
     .set('type', record.type)
-    .set('created', String(BigInt(record.createdAt) * TICKS_PER_MS))
+    .set('created', ticksOf(record.createdAt))
     .set('content-type', record.contentType);
   return event;
 };

@@ -7,6 +7,8 @@ export interface Outgoing {
   readonly isOver: boolean;
   /** Resolves when it is over. */
   readonly over: Promise<void>;
+  /** Waits for what `register` is given to be called, or until it is over. */
+  pause(register: (wake: () => void) => void): Promise<void>;
   /** Resolves when there is room for more, or it is over. */
   send(message: ReadResp): Promise<void>;
   /** Ends with a status, or with OK. */
@@ -15,22 +17,34 @@ export interface Outgoing {
 
 export const createOutgoing = (call: ServerWritableStream<ReadReq, ReadResp>): Outgoing => {
   let isOver = false;
-  let finish = (): void => {};
+  let wake = (): void => {};
+  let resolveOver = (): void => {};
   const over = new Promise<void>((resolve) => {
-    finish = () => {
-      isOver = true;
-      resolve();
-    };
+    resolveOver = resolve;
   });
+  const finish = (): void => {
+    isOver = true;
+    resolveOver();
+    wake();
+  };
+  // One pending promise at a time: racing every wait against `over` would collect one reaction per message.
+  const pause: Outgoing['pause'] = async (register) => {
+    if (isOver) return;
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      register(resolve);
+    });
+  };
   call.on('cancelled', finish).on('close', finish).on('error', finish);
   return {
     get isOver() {
       return isOver;
     },
     over,
+    pause,
     send: async (message) => {
       if (isOver || call.write(message)) return;
-      await Promise.race([over, new Promise<void>((resolve) => call.once('drain', resolve))]);
+      await pause((resume) => call.once('drain', resume));
     },
     end: (status) => {
       if (isOver) return;

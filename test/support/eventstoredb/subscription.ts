@@ -33,7 +33,7 @@ export const subscribeToStream = async (
     if (seen !== log.records.length) continue;
     if (!caughtUp) await out.send(caughtUpMessage());
     caughtUp = true;
-    await Promise.race([log.grownBeyond(seen), out.over]);
+    await out.pause((wake) => log.whenBeyond(seen, wake));
   }
 };
 
@@ -89,7 +89,7 @@ export const subscribeToAll = async (
   while (!out.isOver) {
     const record = log.records[next];
     if (record === undefined) {
-      await Promise.race([log.grownBeyond(next), out.over]);
+      await out.pause((wake) => log.whenBeyond(next, wake));
       continue;
     }
     next += 1;

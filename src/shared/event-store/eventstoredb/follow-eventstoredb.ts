@@ -99,22 +99,27 @@ const nextBatch = async (
       caughtUp,
     };
   };
+  let end: LogEnd | undefined;
   while (!signal.aborted) {
     // What came before the end is as good as ever; and a server that ends every subscription soon must not keep
     // a subscriber at one place for ever.
     if (tap.isFull || (tap.ended !== undefined && tap.waiting > 0)) return batchOf(false);
     if (tap.ended !== undefined) throw tap.ended;
-    // Whether this is all, only the log can say: the client tells "caught up" before it has handed over what
-    // came before.
-    const end = await unlessAborted(source.readEnd(), signal);
-    if (end === undefined) return undefined;
-    assertReaches(state.position, end);
-    const isAll = comparePositions(tap.reached, end.head) >= 0;
     const isNews = tap.waiting > 0 || tap.reached !== state.position || !state.toldCaughtUp;
-    if (isAll && isNews) return batchOf(true);
-    const isChanged =
-      tap.ended !== undefined || tap.isFull || (await tap.changed(isAll ? LOOK_MS : SILENCE_MS_MAX, signal));
-    if (!isChanged && !isAll && !signal.aborted) {
+    const isChanged = isNews || (await tap.changed(LOOK_MS, signal));
+    if (isChanged && !isNews) continue;
+    // Whether this is all, only the log can say: the client tells "caught up" before it has handed over what came
+    // before. Asked once a batch: in a log that never rests, its end is always further the next time.
+    if (end === undefined) {
+      end = await unlessAborted(source.readEnd(), signal);
+      if (end === undefined) return undefined;
+      assertReaches(state.position, end);
+    }
+    if (comparePositions(tap.reached, end.head) >= 0) {
+      if (isNews) return batchOf(true);
+      end = undefined;
+    } else if (tap.ended === undefined && !tap.isFull && !(await tap.changed(SILENCE_MS_MAX, signal))) {
+      if (signal.aborted) return undefined;
       throw new SilentServerError(`the log is at ${end.head}, but nothing came after ${tap.reached}`);
     }
   }

@@ -1,0 +1,107 @@
+import {
+  AppendTooLargeError,
+  WrongExpectedRevisionError,
+  type AppendResult,
+  type EventStore,
+  type NewEvent,
+} from './event-store.ts';
+
+type Store = Pick<EventStore, 'append' | 'readStream'>;
+type Revision = number | 'no-stream';
+
+/** Fits what every server of EventStoreDB takes by default (1 MiB up to version 25.0), its own additions included. */
+const CHUNK_BYTES = 960 * 1024;
+/** The port's limit. */
+const CHUNK_EVENTS_MAX = 1_000;
+/** What a store may add to an event. */
+const EVENT_OVERHEAD_BYTES = 128;
+
+/** What a store was found to take less than `CHUNK_BYTES`. */
+const learned = new WeakMap<Store, number>();
+
+/**
+ * Appends any number of events to one stream, in as many appends as it takes, each at the revision of the one
+ * before. Only each single append is all or nothing: readers see the beginning before the end.
+ *
+ * To be repeated as a whole, with the same ids at the same `expected`, until it succeeds: what is there already
+ * is passed over, wherever an earlier run ended and however large its appends were.
+ * @param events at least one
+ * @throws AppendTooLargeError when a single event is too large; WrongExpectedRevisionError, AppendOutcomeUnknownError,
+ *   EventStoreUnavailableError: some of the events may be in the stream then
+ */
+export const appendInChunks = async (
+  store: Store,
+  stream: string,
+  events: readonly NewEvent[],
+  expected: Revision,
+): Promise<AppendResult> => {
+  let at = expected;
+  let from = 0;
+  let result: AppendResult | undefined;
+  while (result === undefined || from < events.length) {
+    const chunk = chunkOf(events, from, learned.get(store) ?? CHUNK_BYTES);
+    const appended = await appendChunk(store, stream, chunk, at);
+    if (appended === 'smaller') continue;
+    from += appended.count;
+    at = appended.result.revision;
+    result = { ...appended.result, repeated: appended.result.repeated && (result?.repeated ?? true) };
+  }
+  return result;
+};
+
+const appendChunk = async (
+  store: Store,
+  stream: string,
+  chunk: readonly NewEvent[],
+  at: Revision,
+): Promise<{ readonly result: AppendResult; readonly count: number } | 'smaller'> => {
+  try {
+    return { result: await store.append(stream, chunk, at), count: chunk.length };
+  } catch (error) {
+    if (error instanceof AppendTooLargeError && chunk.length > 1) {
+      const half = Math.ceil(sum(chunk.map(bytesOf)) / 2);
+      learned.set(store, Math.min(half, error.bytesMax ?? half));
+      return 'smaller';
+    }
+    if (!(error instanceof WrongExpectedRevisionError)) throw error;
+    // An earlier run may have ended in the middle of what is now one append.
+    const count = await countThere(store, stream, chunk, at);
+    if (count === 0) throw error;
+    return { result: await store.append(stream, chunk.slice(0, count), at), count };
+  }
+};
+
+/** How many of these events, from the first one on, are in the stream behind `at`. */
+const countThere = async (
+  store: Store,
+  stream: string,
+  chunk: readonly NewEvent[],
+  at: Revision,
+): Promise<number> => {
+  let count = 0;
+  const from = at === 'no-stream' ? 0 : at + 1;
+  for await (const { id } of store.readStream(stream, { from, limit: chunk.length })) {
+    if (id !== chunk[count]?.id) break;
+    count += 1;
+  }
+  return count;
+};
+
+const chunkOf = (events: readonly NewEvent[], from: number, bytesMax: number): readonly NewEvent[] => {
+  let end = from;
+  let bytes = 0;
+  while (end < events.length && end - from < CHUNK_EVENTS_MAX) {
+    bytes += bytesOf(events[end] as NewEvent);
+    if (bytes > bytesMax && end > from) break;
+    end += 1;
+  }
+  return events.slice(from, end);
+};
+
+const bytesOf = ({ type, data, metadata }: NewEvent): number =>
+  Buffer.byteLength(JSON.stringify(data)) +
+  Buffer.byteLength(JSON.stringify(metadata)) +
+  2 * type.length +
+  EVENT_OVERHEAD_BYTES;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);

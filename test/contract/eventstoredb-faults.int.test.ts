@@ -1,0 +1,348 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { EventStoreDBClient } from '@eventstore/db-client';
+import {
+  AppendOutcomeUnknownError,
+  EventStoreUnavailableError,
+  WrongExpectedRevisionError,
+} from '../../src/shared/event-store/event-store.ts';
+import { disconnect } from '../support/eventstoredb/client-kit.ts';
+import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
+import {
+  makeEventStoreDbOnService,
+  openEventStoreDbStore,
+  type EventStoreDbOnService,
+} from './make-eventstoredb-store.ts';
+import { newStream, readIds, sampleEvent, sampleEvents, toArray } from './sample-events.ts';
+
+/** What the server and the way to it may do to an append or a read, over real gRPC to the in-memory service. */
+
+let made: EventStoreDbOnService;
+beforeEach(async () => {
+  made = await makeEventStoreDbOnService();
+});
+afterEach(() => made.dispose());
+
+const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'no failure',
+    (error: unknown) => error,
+  );
+
+/** Longer than any answer may take, with room for a loaded machine. */
+const ANSWER_MS_MAX = 3_500;
+const timed = async <T>(work: Promise<T>): Promise<T> => {
+  const startMs = performance.now();
+  const result = await work;
+  expect(performance.now() - startMs).toBeLessThan(ANSWER_MS_MAX);
+  return result;
+};
+
+describe('an append whose outcome is unknown', () => {
+  it.each([
+    ['the server never answers and did nothing', { fault: 'mute', next: 1 }, false],
+    ['the server never answers and did it', { fault: 'mute-after-commit', next: 1 }, true],
+    ['the answer comes too late', { fault: 'late-reply', delayMs: 4_000, next: 1 }, true],
+    ['the server times out every time and did nothing', { fault: 'timeout', next: null }, false],
+    ['the server times out every time and did it', { fault: 'timeout-after-commit', next: null }, true],
+    ['every connection is reset before', { fault: 'reset', next: null }, false],
+    ['every connection is reset after', { fault: 'reset-after-commit', next: null }, true],
+  ] as const)('%s: told within 3 s, and settled by repeating it', async (_, fault, isDone) => {
+    const { store, service } = made;
+    const stream = newStream();
+    await store.append(stream, sampleEvents(1), 'no-stream');
+    const events = sampleEvents(2);
+    service.faults.inject({ ...fault, kinds: ['append'] });
+    expect(await timed(failureOf(store.append(stream, events, 0)))).toBeInstanceOf(AppendOutcomeUnknownError);
+    service.faults.clear();
+    const answer = await store.append(stream, events, 0);
+    expect(answer).toMatchObject({ revision: 2, repeated: isDone });
+    expect(await readIds(store, stream)).toEqual([expect.any(String), ...events.map(({ id }) => id)]);
+    // Nothing that comes late hurts what is under way then.
+    if (fault.fault === 'late-reply') await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(await store.append(stream, sampleEvents(1), 2)).toMatchObject({ revision: 3, repeated: false });
+  });
+
+  it.each(['timeout-after-commit', 'reset-after-commit', 'reset', 'timeout'] as const)(
+    '%s, once: settled within the call, and known to be its own',
+    async (fault) => {
+      const { store, service } = made;
+      const stream = newStream();
+      const events = sampleEvents(2);
+      service.faults.inject({ fault, kinds: ['append'] });
+      expect(await store.append(stream, events, 'no-stream')).toMatchObject({ revision: 1, repeated: false });
+      expect(await readIds(store, stream)).toEqual(events.map(({ id }) => id));
+      expect(service.calls.append).toBe(2);
+    },
+  );
+
+  it('appended, but its account not marked: unknown, and the repeat marks it', async () => {
+    let isAway = true;
+    const { store, marks } = openEventStoreDbStore(made.service.url, async () => {
+      if (isAway) throw new Error('Postgres is away');
+    });
+    const stream = newStream();
+    const events = sampleEvents(2);
+    expect(await failureOf(store.append(stream, events, 'no-stream'))).toBeInstanceOf(
+      AppendOutcomeUnknownError,
+    );
+    expect(marks).toEqual([]);
+    isAway = false;
+    const { position, repeated } = await store.append(stream, events, 'no-stream');
+    expect([repeated, marks]).toEqual([true, [[7, position]]]);
+    await store.append(stream, events, 'any');
+    expect(marks).toHaveLength(2);
+    await store.close();
+  });
+
+  it('an account that is marked too slowly leaves the outcome unknown, in time', async () => {
+    const { store } = openEventStoreDbStore(made.service.url, () => new Promise(() => undefined));
+    expect(await timed(failureOf(store.append(newStream(), sampleEvents(1), 'no-stream')))).toBeInstanceOf(
+      AppendOutcomeUnknownError,
+    );
+    await store.close();
+  });
+
+  it('is settled for any, too', async () => {
+    const { store, service } = made;
+    const stream = newStream();
+    const events = sampleEvents(2);
+    await store.append(stream, sampleEvents(3), 'any');
+    service.faults.inject({ fault: 'timeout-after-commit', kinds: ['append'], next: null });
+    expect(await failureOf(store.append(stream, events, 'any'))).toBeInstanceOf(AppendOutcomeUnknownError);
+    service.faults.clear();
+    await store.append(stream, sampleEvents(1), 'any');
+    expect(await store.append(stream, events, 'any')).toMatchObject({ revision: 4, repeated: true });
+  });
+});
+
+describe('an append that is definitely refused', () => {
+  it('by nobody being there', async () => {
+    const { url } = made.service;
+    await made.service.close();
+    const { store } = openEventStoreDbStore(url);
+    for (let times = 0; times < 3; times += 1) {
+      const failure = await timed(failureOf(store.append(newStream(), sampleEvents(1), 'no-stream')));
+      expect(failure).toBeInstanceOf(EventStoreUnavailableError);
+    }
+    await store.close();
+  });
+
+  it('by a server that is not ready, until it is', async () => {
+    const { store, service } = made;
+    service.faults.inject({ fault: 'not-ready', kinds: ['append'], next: null });
+    const failure = await timed(failureOf(store.append(newStream(), sampleEvents(1), 'no-stream')));
+    expect(failure).toBeInstanceOf(EventStoreUnavailableError);
+    service.faults.clear();
+    service.faults.inject({ fault: 'not-ready', kinds: ['append'] });
+    expect(await store.append(newStream(), sampleEvents(1), 'no-stream')).toMatchObject({ revision: 0 });
+  });
+
+  it.each([
+    ['access denied', 7],
+    ['not authenticated', 16],
+    ['an invalid argument', 3],
+    ['an unknown method', 12],
+  ])('by %s: asked once, told what it was', async (_, code) => {
+    const { store, service } = made;
+    const stream = newStream();
+    service.faults.inject({
+      fault: 'status',
+      code,
+      details: 'because of this',
+      kinds: ['append'],
+      next: null,
+    });
+    const failure = await failureOf(store.append(stream, sampleEvents(1), 'no-stream'));
+    expect(failure).toBeInstanceOf(EventStoreUnavailableError);
+    expect(String(failure)).toContain('because of this');
+    expect(service.calls.append).toBe(1);
+    expect(await readIds(store, stream)).toEqual([]);
+  });
+
+  it('by a conflict, whose message says what it was', async () => {
+    const { store } = made;
+    const stream = newStream();
+    await store.append(stream, sampleEvents(3), 'no-stream');
+    const failure = await failureOf(store.append(stream, sampleEvents(1), 0));
+    expect(failure).toBeInstanceOf(WrongExpectedRevisionError);
+    expect(failure).toMatchObject({ actual: 2, message: `stream ${stream} is at 2, expected 0` });
+  });
+});
+
+describe('the leader', () => {
+  it('is found by the node that is not', async () => {
+    const leader = await startEventStoreService({ log: made.service.log });
+    made.service.faults.inject({ fault: 'not-leader', host: '127.0.0.1', port: leader.port, next: null });
+    const stream = newStream();
+    const events = sampleEvents(2);
+    expect(await made.store.append(stream, events, 'no-stream')).toMatchObject({ repeated: false });
+    expect(await readIds(made.store, stream)).toEqual(events.map(({ id }) => id));
+    expect([made.service.calls.append, leader.calls.append]).toEqual([0, 1]);
+    await leader.close();
+  });
+
+  it('is found by gossip; without one nothing is written, and it goes on when there is one', async () => {
+    const { service } = made;
+    const { store } = openEventStoreDbStore(
+      `esdb://127.0.0.1:${service.port},localhost:${service.port}?tls=false`,
+    );
+    const member = { host: '127.0.0.1', port: service.port };
+    service.faults.gossip([]);
+    const failure = await timed(failureOf(store.append(newStream(), sampleEvents(1), 'no-stream')));
+    expect(failure).toBeInstanceOf(EventStoreUnavailableError);
+    expect(service.calls.append).toBe(0);
+    service.faults.gossip([{ ...member, state: 'leader' }]);
+    let answer: unknown;
+    for (let tries = 0; tries < 20 && (answer === undefined || answer instanceof Error); tries += 1) {
+      answer = await store.append(newStream(), sampleEvents(1), 'no-stream').catch((error: unknown) => error);
+    }
+    expect(answer).toMatchObject({ revision: 0 });
+    await store.close();
+  });
+});
+
+describe('the client', () => {
+  it('appends by unary calls only, and never asks what the server supports', async () => {
+    const { store, service } = made;
+    service.faults.inject({ fault: 'status', code: 13, kinds: ['features', 'batch-append'], next: null });
+    await Promise.all(
+      Array.from({ length: 20 }, () => store.append(newStream(), sampleEvents(1), 'no-stream')),
+    );
+    expect(service.calls).toMatchObject({ append: 20, 'batch-append': 0, features: 0 });
+  });
+
+  it('has read once before its first append', async () => {
+    const { store, service } = made;
+    service.faults.inject({ fault: 'unavailable', kinds: ['read-all'] });
+    const stream = newStream();
+    const events = sampleEvents(20);
+    await Promise.all(events.map((event) => store.append(stream, [event], 'any')));
+    expect(await readIds(store, stream)).toEqual(events.map(({ id }) => id));
+    expect(service.calls['read-all']).toBeGreaterThanOrEqual(2);
+  });
+
+  it('is not given what it cannot serialise, and nobody else suffers', async () => {
+    const { store, service } = made;
+    const circular: Record<string, never> = {};
+    Object.assign(circular, { circular });
+    const good = Array.from({ length: 10 }, () => store.append(newStream(), sampleEvents(1), 'no-stream'));
+    await expect(store.append(newStream(), [sampleEvent({ data: circular })], 'any')).rejects.toThrow(
+      TypeError,
+    );
+    await expect(store.append(newStream(), sampleEvents(1), -1)).rejects.toThrow(RangeError);
+    await expect(store.append(newStream(), sampleEvents(1), 2 ** 63)).rejects.toThrow(RangeError);
+    await expect(store.append(newStream(), [], 'any')).rejects.toThrow(RangeError);
+    expect(await Promise.all(good)).toHaveLength(10);
+    expect(service.calls.append).toBe(10);
+  });
+
+  it('is not hurt by what happens to an event after the call', async () => {
+    const data: Record<string, string> = { text: 'as it was' };
+    const stream = newStream();
+    const appending = made.store.append(stream, [sampleEvent({ data })], 'no-stream');
+    Object.assign(data, { text: 'changed', circular: data });
+    await appending;
+    expect((await toArray(made.store.readStream(stream)))[0]?.data).toEqual({ text: 'as it was' });
+  });
+
+  it('stores events that others can read: JSON, with JSON metadata', async () => {
+    const stream = newStream();
+    const event = sampleEvent();
+    await made.store.append(stream, [event], 'no-stream');
+    const raw = EventStoreDBClient.connectionString(made.service.url);
+    const [stored] = await toArray(raw.readStream(stream));
+    expect(stored?.event).toMatchObject({ isJson: true, data: event.data, metadata: event.metadata });
+    await disconnect(raw);
+  });
+
+  it('is let go of however reads and subscriptions ended', async () => {
+    const { store, service } = made;
+    const stream = newStream();
+    for (let n = 0; n < 3; n += 1) await store.append(stream, sampleEvents(400), 'any');
+    for await (const _ of store.readStream(stream)) break;
+    await expect(toArray(store.readStream('sample-none'))).resolves.toEqual([]);
+    const following = store.subscribeToAll({
+      after: '-' as never,
+      batchSize: 10,
+      signal: new AbortController().signal,
+    });
+    for await (const _ of following) break;
+    const startMs = performance.now();
+    await store.close();
+    expect(performance.now() - startMs).toBeLessThan(2_000);
+    for (let tries = 0; tries < 100 && service.connections > 0; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect([service.subscriptions, service.connections]).toEqual([0, 0]);
+  });
+
+  it('is replaced when its server is away, so that it is back as soon as the server is', async () => {
+    const { store, service } = made;
+    const { port, log } = service;
+    await store.append(newStream(), sampleEvents(1), 'no-stream');
+    await service.close();
+    const awayMs = performance.now();
+    while (performance.now() - awayMs < 5_000) {
+      expect(await timed(failureOf(store.head()))).toBeInstanceOf(EventStoreUnavailableError);
+    }
+    const again = await startEventStoreService({ port, log });
+    const startMs = performance.now();
+    for (let isBack = false; !isBack;) {
+      isBack = !((await failureOf(store.append(newStream(), sampleEvents(1), 'no-stream'))) instanceof Error);
+    }
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(store.clientsReplaced).toBeGreaterThan(0);
+    await store.close();
+    await again.close();
+  });
+});
+
+describe('a read', () => {
+  it.each(['mute', 'reset', 'unavailable'] as const)(
+    '%s: fails within 3 s, as unavailable',
+    async (fault) => {
+      const { store, service } = made;
+      const stream = newStream();
+      await store.append(stream, sampleEvents(1), 'no-stream');
+      service.faults.inject({ fault, kinds: ['read-stream', 'read-all'], next: null });
+      const reads = [
+        store.head(),
+        store.readAll({ after: '-' as never, limit: 10 }),
+        toArray(store.readStream(stream)),
+      ];
+      const failures = await timed(Promise.all(reads.map(failureOf)));
+      for (const failure of failures) expect(failure).toBeInstanceOf(EventStoreUnavailableError);
+      service.faults.clear();
+      expect(await readIds(store, stream)).toHaveLength(1);
+    },
+  );
+
+  it('is tried again when its connection was lost', async () => {
+    const { store, service } = made;
+    const stream = newStream();
+    await store.append(stream, sampleEvents(2), 'no-stream');
+    service.faults.inject({ fault: 'reset', kinds: ['read-stream'] });
+    expect(await readIds(store, stream)).toHaveLength(2);
+  });
+});
+
+describe('two processes that run the same command at once', () => {
+  it('are told apart: exactly one has written', async () => {
+    const { store: other } = openEventStoreDbStore(made.service.url);
+    let both = 0;
+    for (let round = 0; round < 40; round += 1) {
+      const stream = newStream();
+      const events = sampleEvents(2);
+      const expected = round % 2 === 0 ? 'no-stream' : 'any';
+      const answers = await Promise.all(
+        [made.store, other].map((store) => store.append(stream, events, expected)),
+      );
+      expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
+      expect(new Set(answers.map(({ position }) => position)).size).toBe(1);
+      expect(await readIds(other, stream)).toHaveLength(2);
+      both += 1;
+    }
+    expect(both).toBe(40);
+    await other.close();
+  });
+});

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Command, ServiceState } from './commands.ts';
+
+/** The in-memory EventStoreDB in a process of its own. */
+export interface EventStoreProcess {
+  readonly url: string;
+  /** @throws if the service does not understand the command */
+  command(command: Command): Promise<ServiceState>;
+  /** @returns the exit code */
+  stop(): Promise<number | null>;
+  kill(): void;
+}
+
+/** Starts main.ts. It ends with this process, too. @param args of the program, such as `--port`, `2113` */
+export const startEventStoreProcess = async (...args: readonly string[]): Promise<EventStoreProcess> => {
+  const main = fileURLToPath(new URL('./main.js', import.meta.url));
+  const program = spawn(process.execPath, [main, '--attached', ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  // A program that is gone shows in the end of its output; the broken pipe to it adds nothing.
+  program.stdin.on('error', () => undefined);
+  const exited = once(program, 'exit') as Promise<[number | null]>;
+  const lines = createInterface({ input: program.stdout })[Symbol.asyncIterator]();
+  const line = async (): Promise<string> => {
+    const { done, value } = await lines.next();
+    if (done === true) throw new Error('The program has ended.');
+    return value;
+  };
+  const [, url] = /^serving at (esdb:.*)$/u.exec(await line()) ?? [];
+  if (url === undefined) throw new Error('The program does not serve.');
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    url,
+    command: (command) => {
+      // One at a time: answers come in the order of the commands and do not name them.
+      const answered = last.then(async () => {
+        program.stdin.write(`${JSON.stringify(command)}\n`);
+        const answer = JSON.parse(await line()) as ServiceState | { error: string };
+        if ('error' in answer) throw new Error(answer.error);
+        return answer;
+      });
+      last = answered.catch(() => undefined);
+      return answered;
+    },
+    stop: async () => {
+      program.stdin.end();
+      const [code] = await exited;
+      return code;
+    },
+    kill: () => void program.kill('SIGKILL'),
+  };
+};
