@@ -45,7 +45,7 @@ describe('health and readiness', () => {
     expect(await answer.json()).toEqual({
       status: 'ok',
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      services: { database: 'ok', eventStore: 'ok', projections: 'ok' },
+      services: { database: 'ok', eventStore: 'ok', projections: 'ok', rateLimits: 'ok' },
     });
   });
 
@@ -61,6 +61,7 @@ describe('health and readiness', () => {
         database: { ready: true },
         eventStore: { ready: true },
         projections: { ready: true },
+        rateLimits: { ready: true, detail: { store: 'postgres', counted: 'together' } },
       },
     });
   });

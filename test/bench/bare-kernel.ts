@@ -5,8 +5,10 @@ import { verifyApiKey } from '../../src/query/accounts/verify-api-key.ts';
 import { createApp } from '../../src/shared/http/app.ts';
 import { createAuthenticate } from '../../src/shared/http/authenticate.ts';
 import { route, type Route } from '../../src/shared/http/route.ts';
+import { securityHeaders } from '../../src/shared/http/security-headers.ts';
 import { startServer } from '../../src/shared/http/server.ts';
 import { createPool } from '../../src/shared/postgres/pool.ts';
+import { createMemoryGate } from '../support/memory-gate.ts';
 
 /** The kernel alone, with the log lines of the real service going nowhere: what does it add to a constant? */
 
@@ -28,7 +30,8 @@ const constant = (path: string, access: Route['access']): Route =>
   });
 const app = createApp({
   routes: [constant('/public', 'public'), constant('/private', 'account')],
-  authenticate: createAuthenticate(verifyApiKey(pool), () => ''),
+  headers: securityHeaders(true),
+  gate: createMemoryGate(createAuthenticate(verifyApiKey(pool), () => '')),
   log,
   durations: new Histogram({ name: 'durations', help: 'x', labelNames: ['route', 'method', 'status'] }),
 });

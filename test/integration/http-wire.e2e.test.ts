@@ -100,7 +100,7 @@ describe('requests that two readers could read differently', () => {
   it('an absolute form is the path in it', async () => {
     const { first } = await rawExchange(
       toys.port,
-      'GET http://other.test/toys/newest?a=1 HTTP/1.1\r\nHost: a\r\n\r\n',
+      'GET http://A.test/toys/newest?a=1 HTTP/1.1\r\nHost: a.test\r\n\r\n',
     );
     expect(first.status).toBe(200);
   });

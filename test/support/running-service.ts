@@ -11,6 +11,7 @@ import {
 import { createLog, type Logger } from '../../src/shared/log.ts';
 import { apiOf, type Api } from './api-client.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
+import { generousLimits } from './generous-limits.ts';
 import { createResponseCheck } from './response-check.ts';
 import { createTestDatabase } from './test-database.ts';
 
@@ -55,11 +56,12 @@ export const startRunningService = async (
     PORT: '0',
     LOG_LEVEL: 'silent',
     DATABASE_URL: database.url,
+    ...generousLimits,
     ...settings,
   });
-  const service = await startService(config, log, (route, status, text) => {
+  const service = await startService(config, log, (route, status, text, headers) => {
     declared.onAnswer(route, status, text);
-    invariant.onAnswer(route, status, text);
+    invariant.onAnswer(route, status, text, headers);
   });
   await service.prepared;
   const { store, pool } = service.backbone;

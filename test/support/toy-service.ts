@@ -11,8 +11,10 @@ import type { VerifyCredential } from '../../src/shared/http/principal.ts';
 import type { ReadinessPart } from '../../src/shared/http/readiness.ts';
 import { route, type RequestContext, type Route } from '../../src/shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, queryBoolean } from '../../src/shared/http/schemas.ts';
+import { securityHeaders } from '../../src/shared/http/security-headers.ts';
 import { startServer, type RunningServer } from '../../src/shared/http/server.ts';
 import { serviceRoutes } from '../../src/shared/http/service-routes.ts';
+import { createMemoryGate, type MemoryGateOptions } from './memory-gate.ts';
 import { createResponseCheck, type ResponseCheck } from './response-check.ts';
 
 /** Routes with nothing behind them: whatever they answer is the kernel's doing. */
@@ -154,6 +156,7 @@ export const goodKey = 'toy_key.good~/+-_=';
 
 const verify: VerifyCredential = async (credential) => {
   if (credential === 'broken-store') throw new Error('connection terminated');
+  if (credential === 'at_expired') return { outcome: 'expired' };
   return credential === goodKey
     ? { outcome: 'verified', principal: { customerId: 7, actor: 'api-key:toy' } }
     : { outcome: 'rejected' };
@@ -170,7 +173,16 @@ export interface ToyService {
 }
 
 /** The kernel with the toy routes, listening on a free port. */
-export const startToyService = async (parts: readonly ReadinessPart[] = []): Promise<ToyService> => {
+export interface ToyOptions extends MemoryGateOptions {
+  readonly parts?: readonly ReadinessPart[];
+  readonly connectionsMax?: number;
+}
+
+export const startToyService = async ({
+  parts = [],
+  connectionsMax,
+  ...gate
+}: ToyOptions = {}): Promise<ToyService> => {
   const logLines: Record<string, unknown>[] = [];
   const log = pino(
     new Writable({
@@ -185,6 +197,7 @@ export const startToyService = async (parts: readonly ReadinessPart[] = []): Pro
   const metrics = new Registry();
   const routes = toyRoutes(seen);
   const baseUrl = (): string => 'https://exchange.test';
+  const headers = securityHeaders(true);
   const app = createApp({
     routes: [
       ...routes,
@@ -193,7 +206,8 @@ export const startToyService = async (parts: readonly ReadinessPart[] = []): Pro
         routes,
       ),
     ],
-    authenticate: createAuthenticate(verify, baseUrl),
+    headers,
+    gate: createMemoryGate(createAuthenticate(verify, baseUrl), gate),
     log,
     durations: new Histogram({
       name: 'http_request_duration_seconds',
@@ -203,7 +217,11 @@ export const startToyService = async (parts: readonly ReadinessPart[] = []): Pro
     }),
     onAnswer: check.onAnswer,
   });
-  const server = await startServer(app, { host: '127.0.0.1', port: 0 }, log);
+  const server = await startServer(
+    app,
+    { host: '127.0.0.1', port: 0, headers, ...(connectionsMax === undefined ? {} : { connectionsMax }) },
+    log,
+  );
   const service: ToyService = {
     port: server.port,
     url: `http://127.0.0.1:${server.port}`,

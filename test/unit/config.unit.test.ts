@@ -20,7 +20,7 @@ describe('the configuration', () => {
     ['NODE_ENV', 'prod'],
     ['LOG_LEVEL', 'loud'],
     ['EVENTSTORE_URL', 'esdb://localhost:2113'],
-    ['REDIS_URL', 'redis://localhost'],
+    ['REDIS_URL', 'http://localhost'],
   ])('names %s when it is %s', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
     expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^  ${name}`, 'm'));

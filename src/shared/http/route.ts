@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { RequestLimit } from '../limits/limits.ts';
 import type { Principal } from './principal.ts';
 
 /**
@@ -20,6 +21,11 @@ export interface Route<
   readonly tag: string;
   /** `account`: a verified credential is required. `public`: anyone may call it. */
   readonly access: 'account' | 'public';
+  /**
+   * Which limit counts its requests: `credential` by the verified credential, any other by the client's address,
+   * `none` not at all. Default: `credential` where one is required, otherwise `address`.
+   */
+  readonly limit?: RequestLimit | 'none';
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;

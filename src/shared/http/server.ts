@@ -5,6 +5,7 @@ import { sleep } from '../backoff.ts';
 import type { Logger } from '../log.ts';
 import { answerBrokenRequests } from './broken-request.ts';
 import { isBehindLast, makeLast } from './last-answer.ts';
+import type { HeaderLines } from './security-headers.ts';
 
 export interface RunningServer {
   readonly port: number;
@@ -22,10 +23,22 @@ const QUIET_MS = 100;
 const QUIET_WAIT_MS_MAX = 2_000;
 const DRAIN_MS_MAX = 10_000;
 
-/** Starts to listen. Slow clients are cut: 8 s for the headers, 60 s for the whole request. */
+export interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Connections at most; a further one is closed at once. */
+  readonly connectionsMax?: number;
+  /** On answers to what is no request. */
+  readonly headers?: HeaderLines;
+}
+
+/**
+ * Starts to listen. Slow clients are cut: 8 s for the headers, 60 s for the whole request, 30 s without a byte
+ * in either direction while an answer is wanted.
+ */
 export const startServer = async (
   app: Express,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, connectionsMax, headers = [] }: ServerOptions,
   log: Logger,
 ): Promise<RunningServer> => {
   const running = new Set<ServerResponse>();
@@ -50,7 +63,10 @@ export const startServer = async (
   );
   // Node drops what comes after the 2,000th header, and with it perhaps a second Host; 16 KiB bound them too.
   server.maxHeadersCount = 0;
-  answerBrokenRequests(server, log);
+  // Whoever does not read their answer would otherwise keep the connection for ever.
+  server.timeout = 30_000;
+  if (connectionsMax !== undefined) server.maxConnections = connectionsMax;
+  answerBrokenRequests(server, log, headers);
   // `body.ts` answers `Expect: 100-continue`; other expectations are ignored (RFC 9110, 10.1.1).
   const serve = (request: IncomingMessage, response: ServerResponse): boolean =>
     server.emit('request', request, response);
