@@ -22,7 +22,7 @@ export interface Gate {
    * Order (decisions.md 1.4): verify the credential, count, refuse, and only then the handler.
    * @throws ApiError UNAUTHORIZED, RATE_LIMITED, or SERVICE_UNAVAILABLE when the credential cannot be looked up
    */
-  admit(route: Route, request: IncomingMessage, response: ServerResponse): Promise<Principal>;
+  admit(route: Route, request: IncomingMessage, response: ServerResponse): Principal | Promise<Principal>;
   /**
    * Counts a request that no route takes, for its address.
    * @throws ApiError RATE_LIMITED
@@ -72,11 +72,11 @@ export const createGate = (options: GateOptions): Gate => {
   };
 
   return {
-    admit: async (route, request, response) => {
+    admit: (route, request, response) => {
       const limit = limitOf(route);
       if (limit === 'credential') return admitCredential(request, response);
-      if (limit !== 'none') await count(response, limit, clientAddress(request));
-      return principalOf(route, request);
+      if (limit === 'none') return route.access === 'public' ? anonymous : principalOf(route, request);
+      return count(response, limit, clientAddress(request)).then(() => principalOf(route, request));
     },
     countUnrouted: (request, response) => count(response, 'address', clientAddress(request)),
   };

@@ -56,7 +56,8 @@ export const routeHandler = (route: Route, services: RouteServices) => {
     exchange.route = route.path;
     try {
       const deadline = createDeadline();
-      const principal = await deadline.wait(services.gate.admit(route, request, response));
+      const admitted = services.gate.admit(route, request, response);
+      const principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
       exchange.customerId = principal.customerId;
       const input = await readInput(route, request, response, principal, isWrite, knownParameters);
       const { status, body, replayed, contentType } = await deadline.wait(

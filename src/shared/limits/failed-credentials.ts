@@ -41,15 +41,17 @@ export const createFailedCredentials = (
   const seconds = limiter.limits.unverified.windowSeconds;
   const known = new Map<string, Known>();
 
-  const remember = (pair: string): void => {
-    const now = nowMs();
-    const before = known.get(pair);
-    const isShared = before !== undefined && now - before.sharedAt < SHARE_MS;
-    known.delete(pair);
-    if (known.size >= KNOWN_MAX) known.delete(known.keys().next().value ?? '');
-    known.set(pair, { verifiedAt: now, sharedAt: isShared ? before.sharedAt : now });
+  const remember = (pair: string, before: Known | undefined, now: number): void => {
+    if (before !== undefined) {
+      before.verifiedAt = now;
+      if (now - before.sharedAt < SHARE_MS) return;
+      before.sharedAt = now;
+    } else {
+      if (known.size >= KNOWN_MAX) known.delete(known.keys().next().value ?? '');
+      known.set(pair, { verifiedAt: now, sharedAt: now });
+    }
     // Nobody waits for it: what it is for begins with later requests.
-    if (!isShared) void counters.reopen(pair, seconds);
+    void counters.reopen(pair, seconds);
   };
 
   return {
@@ -59,8 +61,9 @@ export const createFailedCredentials = (
     },
     refusalOf: async (address, keyName) => {
       const pair = `verified:${address} ${keyName}`;
-      const verifiedAt = known.get(pair)?.verifiedAt ?? -Infinity;
-      if (nowMs() - verifiedAt >= seconds * 1_000) {
+      const before = known.get(pair);
+      const now = nowMs();
+      if (before === undefined || now - before.verifiedAt >= seconds * 1_000) {
         const [failures, verified] = await Promise.all([
           limiter.read('unverified', address),
           counters.read(pair),
@@ -69,7 +72,7 @@ export const createFailedCredentials = (
           return failures;
         }
       }
-      remember(pair);
+      remember(pair, before, now);
       return undefined;
     },
   };

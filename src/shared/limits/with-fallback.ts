@@ -1,3 +1,4 @@
+import { createAnswerInTime } from './answer-in-time.ts';
 import type { OpenWindow, WindowCounters } from './window-counters.ts';
 
 /** A request waits no longer than this for the shared counters; 200 ms are promised. */
@@ -23,6 +24,7 @@ export interface FallbackOptions {
  */
 export const withFallback = ({ shared, own, nodes, onFallback }: FallbackOptions): WindowCounters => {
   const ofAllNodes = asCountedByAll(own, nodes);
+  const inTime = createAnswerInTime(WAIT_MS_MAX);
   let failing: unknown;
   let tryAgainAt = 0;
 
@@ -65,13 +67,3 @@ const asCountedByAll = (own: WindowCounters, nodes: number): WindowCounters => {
     reopen: (subject, seconds) => own.reopen(subject, seconds),
   };
 };
-
-/** @throws Error when there is no answer in time; it is looked for once more first, as timers go before sockets */
-const inTime = <T>(answer: Promise<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => setImmediate(() => reject(new Error(`no answer within ${WAIT_MS_MAX} ms`))),
-      WAIT_MS_MAX,
-    );
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
