@@ -85,6 +85,8 @@ describe('the table of windows', () => {
       `explain select subject from rate_windows where closes_at <= clock_timestamp()
        order by closes_at limit 1000 for update skip locked`,
     );
-    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('Index Scan using rate_windows_by_close');
+    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain(
+      'Index Scan using rate_windows_by_close',
+    );
   });
 });

@@ -154,12 +154,18 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
 
 export const goodKey = 'toy_key.good~/+-_=';
 
+/** Names of keys that verify no more. */
+export const revokedKeys = new Set<string>();
+
+const verifiedAs = (actor: string) => ({ outcome: 'verified', principal: { customerId: 7, actor } }) as const;
+
 const verify: VerifyCredential = async (credential) => {
   if (credential === 'broken-store') throw new Error('connection terminated');
   if (credential === 'at_expired') return { outcome: 'expired' };
-  return credential === goodKey
-    ? { outcome: 'verified', principal: { customerId: 7, actor: 'api-key:toy' } }
-    : { outcome: 'rejected' };
+  if (credential === goodKey) return verifiedAs('api-key:toy');
+  // `key-1`, `at_key-1`: as many good ones as a test wants.
+  const [, name] = /^((?:at_)?key-\d+)$/.exec(credential) ?? [];
+  return name === undefined || revokedKeys.has(name) ? { outcome: 'rejected' } : verifiedAs(name);
 };
 
 export interface ToyService {
@@ -176,11 +182,14 @@ export interface ToyService {
 export interface ToyOptions extends MemoryGateOptions {
   readonly parts?: readonly ReadinessPart[];
   readonly connectionsMax?: number;
+  /** Beside the toy routes. */
+  readonly routes?: readonly Route[];
 }
 
 export const startToyService = async ({
   parts = [],
   connectionsMax,
+  routes: more,
   ...gate
 }: ToyOptions = {}): Promise<ToyService> => {
   const logLines: Record<string, unknown>[] = [];
@@ -195,7 +204,7 @@ export const startToyService = async ({
   const seen: RequestContext[] = [];
   const check = createResponseCheck();
   const metrics = new Registry();
-  const routes = toyRoutes(seen);
+  const routes = [...toyRoutes(seen), ...(more ?? [])];
   const baseUrl = (): string => 'https://exchange.test';
   const headers = securityHeaders(true);
   const app = createApp({
