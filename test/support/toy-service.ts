@@ -12,7 +12,7 @@ import type { ReadinessPart } from '../../src/shared/http/readiness.ts';
 import { route, type RequestContext, type Route } from '../../src/shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, queryBoolean } from '../../src/shared/http/schemas.ts';
 import { securityHeaders } from '../../src/shared/http/security-headers.ts';
-import { startServer, type RunningServer } from '../../src/shared/http/server.ts';
+import { startServer, type ClientTimeouts, type RunningServer } from '../../src/shared/http/server.ts';
 import { serviceRoutes } from '../../src/shared/http/service-routes.ts';
 import { createMemoryGate, type MemoryGateOptions } from './memory-gate.ts';
 import { createResponseCheck, type ResponseCheck } from './response-check.ts';
@@ -182,6 +182,7 @@ export interface ToyService {
 export interface ToyOptions extends MemoryGateOptions {
   readonly parts?: readonly ReadinessPart[];
   readonly connectionsMax?: number;
+  readonly timeouts?: ClientTimeouts;
   /** Beside the toy routes. */
   readonly routes?: readonly Route[];
 }
@@ -189,6 +190,7 @@ export interface ToyOptions extends MemoryGateOptions {
 export const startToyService = async ({
   parts = [],
   connectionsMax,
+  timeouts,
   routes: more,
   ...gate
 }: ToyOptions = {}): Promise<ToyService> => {
@@ -228,7 +230,13 @@ export const startToyService = async ({
   });
   const server = await startServer(
     app,
-    { host: '127.0.0.1', port: 0, headers, ...(connectionsMax === undefined ? {} : { connectionsMax }) },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      headers,
+      ...(connectionsMax === undefined ? {} : { connectionsMax }),
+      ...(timeouts === undefined ? {} : { timeouts }),
+    },
     log,
   );
   const service: ToyService = {
