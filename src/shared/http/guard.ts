@@ -9,8 +9,8 @@ import { headerValues } from './headers.ts';
  */
 export const refuseAmbiguous = (request: IncomingMessage): void => {
   const coding = request.headers['transfer-encoding'];
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    throw ambiguous('Use no transfer encoding but chunked.');
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || request.httpVersion === '1.0')) {
+    throw ambiguous('Use no transfer encoding but chunked, and none in HTTP/1.0.');
   }
   const hosts = headerValues(request, 'host');
   const [host] = hosts;
