@@ -1,7 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { limitOf } from '../../src/shared/http/gate.ts';
 import { securityHeaders } from '../../src/shared/http/security-headers.ts';
-import type { Pagination, Route } from '../../src/shared/http/route.ts';
+import { limitOf, type Pagination, type Route } from '../../src/shared/http/route.ts';
 
 export interface InvariantCheck {
   /** Given to `startService`, beside the check against the declarations. */

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { isOver, type Limiter } from '../limits/limiter.ts';
-import type { LimitName, RequestLimit } from '../limits/limits.ts';
+import type { LimitName } from '../limits/limits.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { ClientAddress } from './client-address.ts';
 import { anonymous, type Principal } from './principal.ts';
 import { keysRefused, rateLimited, setRateLimitHeaders } from './rate-limit-headers.ts';
-import type { Route } from './route.ts';
+import { limitOf, type Route } from './route.ts';
 
 export interface GateOptions {
   readonly authenticate: Authenticate;
@@ -29,10 +29,6 @@ export interface Gate {
    */
   countUnrouted(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
-
-/** Unless a route says otherwise: its credential's own limit, or the address' where none is needed. */
-export const limitOf = ({ limit, access }: Route): RequestLimit | 'none' =>
-  limit ?? (access === 'account' ? 'credential' : 'address');
 
 export const createGate = (options: GateOptions): Gate => {
   const { authenticate, limiter, failedCredentials, clientAddress } = options;

@@ -41,6 +41,10 @@ export interface Route<
   handle(input: RouteInput<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Reply>;
 }
 
+/** Unless a route says otherwise: its credential's own limit, or the address' where none is needed. */
+export const limitOf = ({ limit, access }: Pick<Route, 'limit' | 'access'>): RequestLimit | 'none' =>
+  limit ?? (access === 'account' ? 'credential' : 'address');
+
 export interface SuccessResponse {
   readonly description: string;
   /** Schema of `data`; absent when the answer has no body (204). */

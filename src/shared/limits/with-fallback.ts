@@ -1,8 +1,8 @@
 import { createAnswerInTime } from './answer-in-time.ts';
 import type { OpenWindow, WindowCounters } from './window-counters.ts';
 
-/** A request waits no longer than this for the shared counters; 200 ms are promised. */
-const WAIT_MS_MAX = 150;
+/** A request asks the shared counters at most twice, one after the other: 200 ms are promised. */
+const WAIT_MS_MAX = 100;
 
 /** Once they failed, one request in this time tries them again; the others do not wait. */
 const TRY_AGAIN_MS = 1_000;
