@@ -12,22 +12,26 @@ import { highestAdvertiserId } from './query/advertisers/get-advertisers.ts';
 import { advertiserReadRoutes } from './query/advertisers/routes.ts';
 import { systemClock } from './shared/clock.ts';
 import { createSnapshotStore } from './shared/command/snapshots.ts';
-import type { Config } from './shared/config.ts';
+import { limitsOf, type Config } from './shared/config.ts';
 import { createApp } from './shared/http/app.ts';
 import { createAuthenticate } from './shared/http/authenticate.ts';
+import { createClientAddress } from './shared/http/client-address.ts';
 import { unavailable } from './shared/http/errors.ts';
+import { createGate } from './shared/http/gate.ts';
 import type { VerifyCredential } from './shared/http/principal.ts';
 import type { ReadinessPart } from './shared/http/readiness.ts';
 import type { Route } from './shared/http/route.ts';
 import type { RouteServices } from './shared/http/route-handler.ts';
+import { securityHeaders } from './shared/http/security-headers.ts';
 import { startServer, type RunningServer } from './shared/http/server.ts';
 import { serviceRoutes } from './shared/http/service-routes.ts';
 import { createExecuteOnce } from './shared/idempotency/execute-once.ts';
 import { createIdempotencyStore, type IdempotencyStore } from './shared/idempotency/idempotency-store.ts';
-import { purgeRegularly } from './shared/idempotency/purge-regularly.ts';
+import { createRateLimits, type RateLimits } from './shared/limits/rate-limits.ts';
 import type { Logger } from './shared/log.ts';
 import { createPool } from './shared/postgres/pool.ts';
 import { idSequence } from './shared/postgres/sequence.ts';
+import { purgeRegularly } from './shared/purge-regularly.ts';
 import { createAnswerCache, type AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 import {
   createProjectionProgress,
@@ -80,6 +84,8 @@ export const startService = async (
   const progress = createProjectionProgress();
   const claims = createIdempotencyStore(backbone.storeKind === 'postgres' ? derivedPool : backbone.pool);
   const idempotency = replace.idempotency?.(claims) ?? claims;
+  const rateLimits = rateLimitsOf(config, backbone, log, metrics);
+  const headers = securityHeaders(config.BASE_URL?.startsWith('https:') ?? false);
   const ending = new AbortController();
   let running: Projections | undefined;
   let server: RunningServer | undefined;
@@ -88,7 +94,7 @@ export const startService = async (
 
   const prepared = prepareDatabase(backbone, config, log, ending.signal).then((isPrepared) => {
     if (!isPrepared || ending.signal.aborted) return false;
-    if (config.ROLES.includes('worker')) purgeRegularly(idempotency, log, ending.signal);
+    if (config.ROLES.includes('worker')) purgeOldRows(idempotency, rateLimits, log, ending.signal);
     running = startProjections({
       projections: allProjections.map((projection) => replace.projection?.(projection) ?? projection),
       lead: config.ROLES.includes('projector'),
@@ -105,14 +111,19 @@ export const startService = async (
   prepared.catch(() => undefined);
 
   const routes = config.ROLES.includes('api') ? apiRoutes(backbone, progress, metrics, log) : [];
-  const parts = readinessParts(backbone, () => running);
+  const parts = [...readinessParts(backbone, () => running), rateLimits.readiness];
   const stopping = (): boolean => ending.signal.aborted;
   const app = createApp({
     routes: [...routes, ...serviceRoutes({ version, baseUrl, parts, metrics, stopping }, routes)],
-    authenticate: createAuthenticate(
-      verifyWhenPrepared(() => running !== undefined, verifyApiKey(backbone.pool)),
-      baseUrl,
-    ),
+    headers,
+    gate: createGate({
+      authenticate: createAuthenticate(
+        verifyWhenPrepared(() => running !== undefined, verifyApiKey(backbone.pool)),
+        baseUrl,
+      ),
+      clientAddress: createClientAddress(config.TRUSTED_PROXIES),
+      ...rateLimits,
+    }),
     executeOnce: createExecuteOnce(idempotency, log),
     log,
     durations: requestDurations(metrics),
@@ -122,10 +133,11 @@ export const startService = async (
     ending.abort();
     await server?.drain();
     await running?.stop();
+    await rateLimits.close();
     await derivedPool.end();
     await backbone.close();
   };
-  server = await startServer(app, { host: config.HOST, port: config.PORT }, log).catch(failAfter(stop));
+  server = await startServer(app, { ...listeningAt(config), headers }, log).catch(failAfter(stop));
 
   return { baseUrl: baseUrl(), backbone, prepared, stop };
 };
@@ -153,6 +165,38 @@ const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger): Pool =>
     },
     log,
   );
+
+const listeningAt = ({ HOST, PORT, CONNECTIONS_MAX }: Config) => ({
+  host: HOST,
+  port: PORT,
+  connectionsMax: CONNECTIONS_MAX,
+});
+
+const rateLimitsOf = (
+  config: Config,
+  { databaseUrl }: Backbone,
+  log: Logger,
+  registry: Registry,
+): RateLimits =>
+  createRateLimits({
+    limits: limitsOf(config),
+    nodes: config.LIMIT_NODES,
+    databaseUrl,
+    redisUrl: config.REDIS_URL,
+    redisKeyPrefix: config.REDIS_KEY_PREFIX,
+    log,
+    registry,
+  });
+
+const purgeOldRows = (
+  idempotency: IdempotencyStore,
+  rateLimits: RateLimits,
+  log: Logger,
+  signal: AbortSignal,
+): void => {
+  purgeRegularly('idempotency keys', idempotency, log, signal);
+  purgeRegularly('rate windows', rateLimits, log, signal);
+};
 
 const apiRoutes = (
   { pool, store }: Backbone,

@@ -112,7 +112,9 @@ const describeConfig = (): string =>
   Object.entries(variables)
     .map(([name, schema]) => {
       const byDefault = schema.safeParse(undefined).data ?? '';
-      const shown = byDefault === '' ? '' : ` Default: ${String(byDefault)}.`;
+      // Whose default is no plain value says it in its description.
+      const isPlain = Array.isArray(byDefault) || typeof byDefault !== 'object';
+      const shown = byDefault === '' || !isPlain ? '' : ` Default: ${String(byDefault)}.`;
       return `${name}\n    ${schema.description ?? ''}${shown}`;
     })
     .join('\n');

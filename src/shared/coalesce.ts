@@ -56,6 +56,6 @@ export const coalesce = <Key, Value>(
       if (scheduled || inFlight >= inFlightMax) return;
       // Everything that arrived in the same turn of the event loop goes along.
       scheduled = true;
-      queueMicrotask(dispatch);
+      setImmediate(dispatch);
     });
 };

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { connectionStringProblem } from './event-store/eventstoredb/connection-string.ts';
+import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts';
+import { specifiedLimits, type Limit, type LimitName, type Limits } from './limits/limits.ts';
 
 /**
  * Every setting of the program. Read once at start from the environment; a wrong value stops the start with
@@ -33,6 +35,35 @@ const eventStoreDbUrl = z.string().superRefine((url, context) => {
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
 
+/** `100` requests in the specified window, or `100/60`: requests, and the window's seconds. */
+const limitOf = (name: LimitName, what: string) => {
+  const specified = specifiedLimits[name];
+  return z
+    .string()
+    .regex(/^[1-9]\d{0,8}(?:\/[1-9]\d{0,4})?$/, 'requests, or requests/seconds, e.g. 100/60')
+    .transform((text): Limit => {
+      const [requests, seconds] = text.split('/').map(Number);
+      return {
+        requests: requests ?? specified.requests,
+        windowSeconds: seconds ?? specified.windowSeconds,
+      };
+    })
+    .default(specified)
+    .describe(`${what}. Default ${specified.requests}/${specified.windowSeconds}: requests/seconds.`);
+};
+
+const trustedProxies = z
+  .string()
+  .transform((text, context): TrustedProxies => {
+    try {
+      return parseTrustedProxies(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'invalid' });
+      return z.NEVER;
+    }
+  })
+  .default({ hops: 0 });
+
 const roles = ['api', 'projector', 'worker'] as const;
 export type Role = (typeof roles)[number];
 
@@ -58,15 +89,37 @@ export const variables = {
     .describe('An existing Postgres (14 or newer) instead of the embedded one.'),
   DATABASE_POOL_MAX: integer(2, 500)
     .default(10)
-    .describe('Connections of one process to Postgres at most, besides nine of its own.'),
+    .describe('Connections of one process to Postgres at most, besides eleven of its own.'),
   EVENTSTORE_URL: eventStoreDbUrl
     .optional()
     .describe('EventStoreDB for the events (esdb: or esdb+discover:) instead of Postgres.'),
   REDIS_URL: urlOf('redis:', 'rediss:')
     .optional()
-    .describe('Redis for jobs and limits. Nothing uses it yet: refused.'),
+    .describe('Redis for the counters of the rate limits. Default: they are in Postgres.'),
+  REDIS_KEY_PREFIX: z
+    .string()
+    .regex(/^[\w.:-]{0,64}$/, 'up to 64 letters, digits, "_", ".", ":" or "-"')
+    .default('buyer-exchange:')
+    .describe('Begins every key in Redis, so that installations can share one.'),
   ASSET_STORE_URL: z.string().optional().describe('Store of asset bytes. Nothing uses it yet: refused.'),
   ROLES: rolesList.default([...roles]).describe('What this process does: api, projector, worker.'),
+  TRUSTED_PROXIES: trustedProxies.describe(
+    'Whose X-Forwarded-For is believed: a number of hops (0 to 9), or networks like 10.0.0.0/8, separated by commas. Default: nobody.',
+  ),
+  CONNECTIONS_MAX: integer(1, 1_000_000)
+    .default(10_000)
+    .describe('Open connections of clients at most; a further one is closed at once.'),
+  LIMIT_CREDENTIAL: limitOf('credential', 'Requests of one API key or access token'),
+  LIMIT_ADDRESS: limitOf('address', 'Requests of one client address, from app sessions and anonymous'),
+  LIMIT_AUTH: limitOf('auth', 'Sign-in and other /auth/* requests of one address'),
+  LIMIT_SIGNUP: limitOf('signup', 'Signups from one address'),
+  LIMIT_PASSWORD_RESET: limitOf('passwordReset', 'Password reset requests of one address'),
+  LIMIT_CLIENT_REGISTRATION: limitOf('clientRegistration', 'OAuth client registrations from one address'),
+  LIMIT_TOKEN: limitOf('token', '/auth/token and /auth/revoke requests of one address'),
+  LIMIT_UNVERIFIED: limitOf('unverified', 'Credentials of one address that do not verify'),
+  LIMIT_NODES: integer(1, 1_000)
+    .default(1)
+    .describe('Processes that serve the API. Without their shared counters each allows its part of a limit.'),
   EXCHANGE_FAILPOINTS: z
     .string()
     .regex(/^[a-z-]+:[0-9.]+(,[a-z-]+:[0-9.]+)*$/, 'must be name:probability, separated by commas')
@@ -88,7 +141,7 @@ export class ConfigError extends Error {
 }
 
 /** Parts of the distributed profile that this version does not have: better refused than silently ignored. */
-const notYetAvailable = ['REDIS_URL', 'ASSET_STORE_URL'] as const;
+const notYetAvailable = ['ASSET_STORE_URL'] as const;
 
 /**
  * Reads the configuration. An empty variable counts as not set.
@@ -111,3 +164,15 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   }
   return parsed.data;
 };
+
+/** The rate limits that the configuration sets. */
+export const limitsOf = (config: Config): Limits => ({
+  credential: config.LIMIT_CREDENTIAL,
+  address: config.LIMIT_ADDRESS,
+  auth: config.LIMIT_AUTH,
+  signup: config.LIMIT_SIGNUP,
+  passwordReset: config.LIMIT_PASSWORD_RESET,
+  clientRegistration: config.LIMIT_CLIENT_REGISTRATION,
+  token: config.LIMIT_TOKEN,
+  unverified: config.LIMIT_UNVERIFIED,
+});

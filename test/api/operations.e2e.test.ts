@@ -44,7 +44,7 @@ describe('health and readiness', () => {
     expect(await answer.json()).toEqual({
       status: 'ok',
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      services: { database: 'ok', eventStore: 'ok', projections: 'ok' },
+      services: { database: 'ok', eventStore: 'ok', projections: 'ok', rateLimits: 'ok' },
     });
   });
 
@@ -60,6 +60,7 @@ describe('health and readiness', () => {
         database: { ready: true },
         eventStore: { ready: true },
         projections: { ready: true },
+        rateLimits: { ready: true, detail: { store: 'postgres', counted: 'together' } },
       },
     });
   });

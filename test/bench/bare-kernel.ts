@@ -1,36 +1,63 @@
 import { destination, pino } from 'pino';
-import { Histogram } from 'prom-client';
+import { Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
 import { verifyApiKey } from '../../src/query/accounts/verify-api-key.ts';
 import { createApp } from '../../src/shared/http/app.ts';
 import { createAuthenticate } from '../../src/shared/http/authenticate.ts';
+import { createClientAddress } from '../../src/shared/http/client-address.ts';
+import { createGate } from '../../src/shared/http/gate.ts';
 import { route, type Route } from '../../src/shared/http/route.ts';
+import { securityHeaders, type HeaderLines } from '../../src/shared/http/security-headers.ts';
 import { startServer } from '../../src/shared/http/server.ts';
+import { createRateLimits } from '../../src/shared/limits/rate-limits.ts';
 import { createPool } from '../../src/shared/postgres/pool.ts';
+import { generous } from '../support/generous-limits.ts';
 
-/** The kernel alone, with the log lines of the real service going nowhere: what does it add to a constant? */
+/**
+ * The kernel alone, with the log lines of the real service going nowhere: what does it add to a constant, and what
+ * do authentication, limits and security headers add to that? With `REDIS_URL` the counters are there.
+ */
 
 const log = pino({ level: 'info' }, destination('/dev/null'));
-const pool = createPool(
-  { connectionString: process.env['DATABASE_URL'] ?? '', applicationName: 'bench-kernel', max: 10 },
-  log,
-);
-const constant = (path: string, access: Route['access']): Route =>
+const databaseUrl = process.env['DATABASE_URL'] ?? '';
+const pool = createPool({ connectionString: databaseUrl, applicationName: 'bench-kernel', max: 10 }, log);
+const constant = (path: string, options: Pick<Route, 'access' | 'limit'>): Route =>
   route({
     method: 'get',
     path,
     operationId: path.slice(1),
     summary: 'A constant',
     tag: 'Bench',
-    access,
     responses: { 200: { description: 'A constant', data: z.unknown() } },
     handle: async () => ({ status: 200, dataJson: '{"hello":"world"}' }),
+    ...options,
   });
-const app = createApp({
-  routes: [constant('/public', 'public'), constant('/private', 'account')],
+const gate = createGate({
   authenticate: createAuthenticate(verifyApiKey(pool), () => ''),
-  log,
-  durations: new Histogram({ name: 'durations', help: 'x', labelNames: ['route', 'method', 'status'] }),
+  clientAddress: createClientAddress({ hops: 0 }),
+  ...createRateLimits({
+    limits: generous,
+    nodes: 1,
+    databaseUrl,
+    redisUrl: process.env['REDIS_URL'] === '' ? undefined : process.env['REDIS_URL'],
+    redisKeyPrefix: `bench-${process.pid}:`,
+    log,
+    registry: new Registry(),
+  }),
 });
-const { port } = await startServer(app, { host: '127.0.0.1', port: 0 }, log);
-process.stdout.write(`${JSON.stringify({ port })}\n`);
+const durations = new Histogram({ name: 'durations', help: 'x', labelNames: ['route', 'method', 'status'] });
+const listen = async (routes: readonly Route[], headers: HeaderLines): Promise<number> => {
+  const app = createApp({ routes, headers, gate, log, durations });
+  return (await startServer(app, { host: '127.0.0.1', port: 0 }, log)).port;
+};
+const port = await listen(
+  [
+    constant('/public', { access: 'public', limit: 'none' }),
+    constant('/address', { access: 'public' }),
+    constant('/verified', { access: 'account', limit: 'none' }),
+    constant('/private', { access: 'account' }),
+  ],
+  securityHeaders(true),
+);
+const barePort = await listen([constant('/bare', { access: 'public', limit: 'none' })], []);
+process.stdout.write(`${JSON.stringify({ port, barePort })}\n`);

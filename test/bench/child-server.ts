@@ -5,6 +5,8 @@ import { createInterface } from 'node:readline';
 
 export interface ChildServer {
   readonly port: number;
+  /** Of a second listener, where the server has one. */
+  readonly barePort: number;
   stop(): Promise<void>;
 }
 
@@ -18,9 +20,10 @@ export const startChildServer = async (
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  const { port } = JSON.parse(line) as { port: number };
+  const { port, barePort = 0 } = JSON.parse(line) as { port: number; barePort?: number };
   return {
     port,
+    barePort,
     stop: async () => {
       const exited = once(child, 'exit');
       child.kill('SIGKILL');

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { generousLimits } from '../support/generous-limits.ts';
 
 /** The compiled program, beside this compiled file. */
 const dist = join(import.meta.dirname, '..', '..');
@@ -46,7 +47,7 @@ const startProcess = async (
   const started = performance.now();
   const child = spawn(program, args, {
     cwd: join(dist, '..'),
-    env: { ...process.env, LOG_LEVEL: 'warn', ...environment, PORT: String(port) },
+    env: { ...process.env, LOG_LEVEL: 'warn', ...generousLimits, ...environment, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'inherit'],
     detached: true,
   });

@@ -107,7 +107,7 @@ describe('what operators ask', () => {
 
   it('ready: every part is', async () => {
     databaseIs = async () => ({ ready: true });
-    toys = await startToyService(parts);
+    toys = await startToyService({ parts });
     expect(await ask('/ready')).toEqual([
       200,
       { status: 'ready', parts: { database: { ready: true }, log: { ready: true, detail: { head: '7' } } } },
@@ -128,7 +128,7 @@ describe('what operators ask', () => {
     ['never answers', () => new Promise<never>(() => undefined), 'no answer within 1000 ms'],
   ])('not ready: a part %s', async (_what, check, detail) => {
     databaseIs = check;
-    toys = await startToyService(parts);
+    toys = await startToyService({ parts });
     expect(await ask('/ready')).toEqual([
       503,
       { status: 'not_ready', parts: { database: { ready: false, detail }, log: expect.anything() } },
@@ -142,7 +142,7 @@ describe('what operators ask', () => {
       asked += 1;
       return new Promise<never>(() => undefined);
     };
-    toys = await startToyService(parts);
+    toys = await startToyService({ parts });
     const startedAt = performance.now();
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask('/health')));
     expect(performance.now() - startedAt).toBeLessThan(2_000);

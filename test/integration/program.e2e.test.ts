@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
+import { generousLimits } from '../support/generous-limits.ts';
 import { exchange, startProgram } from '../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -11,7 +12,7 @@ describe('the program on an existing Postgres', () => {
   let environment: Record<string, string>;
   beforeAll(async () => {
     database = await createTestDatabase();
-    environment = { DATABASE_URL: database.url, PORT: '0', LOG_LEVEL: 'info' };
+    environment = { DATABASE_URL: database.url, PORT: '0', LOG_LEVEL: 'info', ...generousLimits };
   });
   afterAll(() => database.drop());
 

@@ -1,8 +1,10 @@
-import type { Pagination, Route } from '../../src/shared/http/route.ts';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { securityHeaders } from '../../src/shared/http/security-headers.ts';
+import { limitOf, type Pagination, type Route } from '../../src/shared/http/route.ts';
 
 export interface InvariantCheck {
   /** Given to `startService`, beside the check against the declarations. */
-  readonly onAnswer: (route: Route, status: number, text: string) => void;
+  readonly onAnswer: (route: Route, status: number, text: string, headers: OutgoingHttpHeaders) => void;
   /** No answer may ever hold this text. */
   neverShow(secret: string): void;
   readonly problems: string[];
@@ -17,10 +19,11 @@ export const createInvariantCheck = (): InvariantCheck => {
   return {
     problems,
     neverShow: (secret) => void secrets.push(secret),
-    onAnswer: (route, status, text) => {
+    onAnswer: (route, status, text, headers) => {
       const complain = (what: string): void =>
         void problems.push(`${route.operationId} ${status}: ${what} in ${text.slice(0, 2_000)}`);
       if (secrets.some((secret) => text.includes(secret))) complain('a credential');
+      checkHeaders(route, status, headers, complain);
       if (status >= 300 || text === '' || route.responses[status]?.mediaType !== undefined) return;
       const body = JSON.parse(text) as Json;
       checkTimes(body, complain);
@@ -41,6 +44,30 @@ const checkPage = (
   const expected = Math.max(0, Math.min(take, total - skip));
   if (length !== expected) complain(`${length} items, not ${expected}`);
   if (hasMore !== skip + length < total) complain('a wrong hasMore');
+};
+
+/**
+ * Every counted answer says where its window stands, no other does. When the credential could not be looked up
+ * (503) nobody is counted.
+ */
+const checkHeaders = (
+  route: Route,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  complain: (what: string) => void,
+): void => {
+  for (const [name, value] of securityHeaders(false)) {
+    if (headers[name.toLowerCase()] !== value) complain(`no ${name}`);
+  }
+  const given = ['limit', 'remaining', 'reset'].map((name) => headers[`ratelimit-${name}`]);
+  const isCounted = given.every((value) => value !== undefined);
+  if (!isCounted && given.some((value) => value !== undefined)) complain('a part of the rate limit headers');
+  if (isCounted !== (limitOf(route) !== 'none') && status !== 503) complain('rate limit headers, or none');
+  if (!isCounted) return;
+  const [limit = 0, remaining = 0, reset = 0] = given.map(Number);
+  if (!given.every((value) => /^\d+$/.test(String(value)))) complain('a rate limit header that is no number');
+  if (remaining >= limit || reset < 1) complain('a wrong RateLimit-Remaining or RateLimit-Reset');
+  if (status === 429 && (remaining > 0 || headers['retry-after'] !== String(reset))) complain('a wrong 429');
 };
 
 const checkTimes = (value: unknown, complain: (what: string) => void): void => {

@@ -13,6 +13,7 @@ import { createLog, type Logger } from '../../src/shared/log.ts';
 import { apiOf, type Api } from './api-client.ts';
 import { startEventStoreService } from './eventstoredb/event-store-service.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
+import { generousLimits } from './generous-limits.ts';
 import { createResponseCheck } from './response-check.ts';
 import { createTestDatabase } from './test-database.ts';
 
@@ -64,11 +65,12 @@ export const startRunningService = async (
     LOG_LEVEL: 'silent',
     DATABASE_URL: database.url,
     ...(eventStore === undefined ? {} : { EVENTSTORE_URL: eventStore.url }),
+    ...generousLimits,
     ...settings,
   });
-  const service = await startService(config, log, (route, status, text) => {
+  const service = await startService(config, log, (route, status, text, headers) => {
     declared.onAnswer(route, status, text);
-    invariant.onAnswer(route, status, text);
+    invariant.onAnswer(route, status, text, headers);
   });
   await service.prepared;
   const { store, pool } = service.backbone;

@@ -11,8 +11,10 @@ import type { VerifyCredential } from '../../src/shared/http/principal.ts';
 import type { ReadinessPart } from '../../src/shared/http/readiness.ts';
 import { route, type RequestContext, type Route } from '../../src/shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, queryBoolean } from '../../src/shared/http/schemas.ts';
-import { startServer, type RunningServer } from '../../src/shared/http/server.ts';
+import { securityHeaders } from '../../src/shared/http/security-headers.ts';
+import { startServer, type ClientTimeouts, type RunningServer } from '../../src/shared/http/server.ts';
 import { serviceRoutes } from '../../src/shared/http/service-routes.ts';
+import { createMemoryGate, type MemoryGateOptions } from './memory-gate.ts';
 import { createResponseCheck, type ResponseCheck } from './response-check.ts';
 
 /** Routes with nothing behind them: whatever they answer is the kernel's doing. */
@@ -152,11 +154,18 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
 
 export const goodKey = 'toy_key.good~/+-_=';
 
+/** Names of keys that verify no more. */
+export const revokedKeys = new Set<string>();
+
+const verifiedAs = (actor: string) => ({ outcome: 'verified', principal: { customerId: 7, actor } }) as const;
+
 const verify: VerifyCredential = async (credential) => {
   if (credential === 'broken-store') throw new Error('connection terminated');
-  return credential === goodKey
-    ? { outcome: 'verified', principal: { customerId: 7, actor: 'api-key:toy' } }
-    : { outcome: 'rejected' };
+  if (credential === 'at_expired') return { outcome: 'expired' };
+  if (credential === goodKey) return verifiedAs('api-key:toy');
+  // `key-1`, `at_key-1`: as many good ones as a test wants.
+  const [, name] = /^((?:at_)?key-\d+)$/.exec(credential) ?? [];
+  return name === undefined || revokedKeys.has(name) ? { outcome: 'rejected' } : verifiedAs(name);
 };
 
 export interface ToyService {
@@ -170,7 +179,21 @@ export interface ToyService {
 }
 
 /** The kernel with the toy routes, listening on a free port. */
-export const startToyService = async (parts: readonly ReadinessPart[] = []): Promise<ToyService> => {
+export interface ToyOptions extends MemoryGateOptions {
+  readonly parts?: readonly ReadinessPart[];
+  readonly connectionsMax?: number;
+  readonly timeouts?: ClientTimeouts;
+  /** Beside the toy routes. */
+  readonly routes?: readonly Route[];
+}
+
+export const startToyService = async ({
+  parts = [],
+  connectionsMax,
+  timeouts,
+  routes: more,
+  ...gate
+}: ToyOptions = {}): Promise<ToyService> => {
   const logLines: Record<string, unknown>[] = [];
   const log = pino(
     new Writable({
@@ -183,8 +206,9 @@ export const startToyService = async (parts: readonly ReadinessPart[] = []): Pro
   const seen: RequestContext[] = [];
   const check = createResponseCheck();
   const metrics = new Registry();
-  const routes = toyRoutes(seen);
+  const routes = [...toyRoutes(seen), ...(more ?? [])];
   const baseUrl = (): string => 'https://exchange.test';
+  const headers = securityHeaders(true);
   const app = createApp({
     routes: [
       ...routes,
@@ -193,7 +217,8 @@ export const startToyService = async (parts: readonly ReadinessPart[] = []): Pro
         routes,
       ),
     ],
-    authenticate: createAuthenticate(verify, baseUrl),
+    headers,
+    gate: createMemoryGate(createAuthenticate(verify, baseUrl), gate),
     log,
     durations: new Histogram({
       name: 'http_request_duration_seconds',
@@ -203,7 +228,17 @@ export const startToyService = async (parts: readonly ReadinessPart[] = []): Pro
     }),
     onAnswer: check.onAnswer,
   });
-  const server = await startServer(app, { host: '127.0.0.1', port: 0 }, log);
+  const server = await startServer(
+    app,
+    {
+      host: '127.0.0.1',
+      port: 0,
+      headers,
+      ...(connectionsMax === undefined ? {} : { connectionsMax }),
+      ...(timeouts === undefined ? {} : { timeouts }),
+    },
+    log,
+  );
   const service: ToyService = {
     port: server.port,
     url: `http://127.0.0.1:${server.port}`,

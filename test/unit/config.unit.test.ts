@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConfigError, readConfig } from '../../src/shared/config.ts';
+import { ConfigError, limitsOf, readConfig } from '../../src/shared/config.ts';
+import { specifiedLimits } from '../../src/shared/limits/limits.ts';
 
 describe('the configuration', () => {
   it('needs nothing', () =>
@@ -24,7 +25,15 @@ describe('the configuration', () => {
     ['EVENTSTORE_URL', 'esdb://localhost:2113?tls=maybe'],
     ['EVENTSTORE_URL', 'esdb://localhost:2113?throwOnAppendFailure=false'],
     ['EVENTSTORE_URL', 'esdb://localhost:2113?keepAliveInterval=soon'],
-    ['REDIS_URL', 'redis://localhost'],
+    ['REDIS_URL', 'http://localhost'],
+    ['REDIS_KEY_PREFIX', 'a b'],
+    ['TRUSTED_PROXIES', 'true'],
+    ['TRUSTED_PROXIES', '0.0.0.0/0'],
+    ['LIMIT_CREDENTIAL', '0'],
+    ['LIMIT_CREDENTIAL', '100/0'],
+    ['LIMIT_SIGNUP', '20 per hour'],
+    ['LIMIT_NODES', '0'],
+    ['CONNECTIONS_MAX', '0'],
   ])('names %s when it is %s', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
     expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^  ${name}`, 'm'));
@@ -37,6 +46,19 @@ describe('the configuration', () => {
   ])('takes EVENTSTORE_URL %s', (url) =>
     expect(readConfig({ EVENTSTORE_URL: url }).EVENTSTORE_URL).toBe(url),
   );
+
+  it('has the limits of the specification, each of which can be another', () => {
+    expect(limitsOf(readConfig({}))).toEqual(specifiedLimits);
+    expect(limitsOf(readConfig({ LIMIT_SIGNUP: '5', LIMIT_TOKEN: '7/30' }))).toEqual({
+      ...specifiedLimits,
+      signup: { requests: 5, windowSeconds: 3_600 },
+      token: { requests: 7, windowSeconds: 30 },
+    });
+  });
+  it('trusts no proxy unless told so', () => {
+    expect(readConfig({}).TRUSTED_PROXIES).toEqual({ hops: 0 });
+    expect(readConfig({ TRUSTED_PROXIES: '2' }).TRUSTED_PROXIES).toEqual({ hops: 2 });
+  });
   it('never shows a wrong value: it may hold a password', () => {
     const wrong = [
       { DATABASE_URL: 'mysql://me:hunter2@host/db' },

@@ -71,6 +71,25 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
+  it('says of counted routes what their answers tell of the limit, and of others nothing', () => {
+    const reference = (name: string) => ({ $ref: `#/components/headers/${name}` });
+    expect(document.paths['/toys']?.['get']).toMatchObject({
+      responses: {
+        200: {
+          headers: {
+            'RateLimit-Limit': reference('RateLimit-Limit'),
+            'RateLimit-Remaining': reference('RateLimit-Remaining'),
+            'RateLimit-Reset': reference('RateLimit-Reset'),
+          },
+        },
+        429: { $ref: '#/components/responses/RateLimited' },
+      },
+    });
+    const [first] = toyRoutes([]);
+    const uncounted = documentOf(first === undefined ? [] : [{ ...first, limit: 'none' }]);
+    expect(JSON.stringify(uncounted.paths)).not.toMatch(/RateLimit|429/);
+  });
+
   it('offers the idempotency key on writes, and asks for a credential where one is needed', () => {
     expect(document.paths['/toys']?.['post']).toMatchObject({
       security: [{ bearer: [] }],

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { kindOfCredential, type CredentialKind } from './credential-kind.ts';
 import { ApiError, unavailable } from './errors.ts';
 import { headerValues } from './headers.ts';
-import type { Principal, VerifyCredential } from './principal.ts';
+import type { Principal, Verification, VerifyCredential } from './principal.ts';
 
 /** RFC 6750, 3.1: another scheme counts as no credential at all. */
 const BEARER_SCHEME = /^bearer(?: |$)/i;
@@ -9,12 +10,19 @@ const BEARER_SCHEME = /^bearer(?: |$)/i;
 /** RFC 6750, 2.1: one credential of token68 characters after the scheme, whose name has no case. */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]{1,4096}=*)$/i;
 
-export type Authenticate = (request: IncomingMessage) => Promise<Principal>;
+/** What became of a request's credential; `challenge` is the 401 to answer it with. */
+export type Authentication =
+  | { readonly outcome: 'verified'; readonly kind: CredentialKind; readonly principal: Principal }
+  | { readonly outcome: 'rejected'; readonly kind: CredentialKind; readonly challenge: ApiError }
+  | { readonly outcome: 'missing' | 'expired'; readonly challenge: ApiError };
+
+/** @throws ApiError SERVICE_UNAVAILABLE when the credential cannot be looked up */
+export type Authenticate = (request: IncomingMessage) => Promise<Authentication>;
 
 /**
  * Who a request comes from, by its bearer credential (specification, Authentication).
  *
- * Answers 401 with the challenge of RFC 6750 and RFC 9728: without `error` when no credential was sent, with
+ * The challenge is that of RFC 6750 and RFC 9728: without `error` when no credential was sent, with
  * `invalid_token` when it does not verify. When the credential cannot be looked up, 503: "no" would make
  * clients drop good credentials, and "yes" is never guessed.
  */
@@ -24,28 +32,45 @@ export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => stri
   const unauthorized = (message: string, parameters = ''): ApiError =>
     new ApiError({ code: 'UNAUTHORIZED', message }, { 'WWW-Authenticate': `${challenge()}${parameters}` });
 
+  const missing = (): Authentication => ({
+    outcome: 'missing',
+    challenge: unauthorized('Send your API key as `Authorization: Bearer <API key>`.'),
+  });
+  const rejected = (kind: CredentialKind): Authentication => ({
+    outcome: 'rejected',
+    kind,
+    challenge: unauthorized(
+      'The credential is unknown, revoked or malformed. Use a valid API key.',
+      ', error="invalid_token"',
+    ),
+  });
+  const expired = (): Authentication => ({
+    outcome: 'expired',
+    challenge: unauthorized(
+      'The access token expired. Refresh it.',
+      ', error="invalid_token", error_description="The access token expired"',
+    ),
+  });
+
   return async (request) => {
     const given = headerValues(request, 'authorization');
     const [header] = given;
-    if (header === undefined || !given.some((value) => BEARER_SCHEME.test(value))) {
-      throw unauthorized('Send your API key as `Authorization: Bearer <API key>`.');
-    }
-    const rejected = (): ApiError =>
-      unauthorized(
-        'The credential is unknown, revoked or malformed. Use a valid API key.',
-        ', error="invalid_token"',
-      );
+    if (header === undefined || !given.some((value) => BEARER_SCHEME.test(value))) return missing();
     const credential = given.length === 1 ? BEARER.exec(header)?.[1] : undefined;
-    if (credential === undefined) throw rejected();
-    const verification = await verify(credential).catch((error: unknown) => {
-      if (error instanceof ApiError) throw error;
-      throw unavailable(
-        'Credentials cannot be verified right now. Repeat the request after Retry-After.',
-        1,
-        error,
-      );
-    });
-    if (verification.outcome === 'rejected') throw rejected();
-    return verification.principal;
+    if (credential === undefined) return rejected('api-key');
+    const verification = await verify(credential).catch(cannotVerify);
+    const kind = kindOfCredential(credential);
+    if (verification.outcome === 'expired') return expired();
+    if (verification.outcome === 'rejected') return rejected(kind);
+    return { outcome: 'verified', kind, principal: verification.principal };
   };
+};
+
+const cannotVerify = (error: unknown): Verification => {
+  if (error instanceof ApiError) throw error;
+  throw unavailable(
+    'Credentials cannot be verified right now. Repeat the request after Retry-After.',
+    1,
+    error,
+  );
 };

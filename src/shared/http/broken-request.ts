@@ -4,6 +4,7 @@ import { randomId } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import { errorEnvelope } from './envelope.ts';
 import type { ErrorCode } from './errors.ts';
+import type { HeaderLines } from './security-headers.ts';
 
 type Refusal = readonly [status: number, code: ErrorCode, message: string];
 
@@ -24,12 +25,13 @@ interface Answering {
 }
 
 /** What Node's parser refuses never reaches a route; it gets the envelope, an id and a log line all the same. */
-export const answerBrokenRequests = (server: Server, log: Logger): void => {
+export const answerBrokenRequests = (server: Server, log: Logger, headers: HeaderLines): void => {
+  const headerText = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   const answer = (socket: Duplex & Answering, [status, code, message]: Refusal): void => {
     const requestId = randomId();
     const body = errorEnvelope({ code, message });
     socket.end(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nX-Request-Id: ${requestId}\r\n` +
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nX-Request-Id: ${requestId}\r\n${headerText}` +
         `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
         `${status === 405 ? 'Allow: \r\n' : ''}Connection: close\r\n\r\n${body}`,
     );

@@ -9,12 +9,26 @@ import { headerValues } from './headers.ts';
  */
 export const refuseAmbiguous = (request: IncomingMessage): void => {
   const coding = request.headers['transfer-encoding'];
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    throw ambiguous('Use no transfer encoding but chunked.');
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || request.httpVersion === '1.0')) {
+    throw ambiguous('Use no transfer encoding but chunked, and none in HTTP/1.0.');
   }
-  const hosts = headerValues(request, 'host').length;
-  if (hosts > 1 || (hosts === 0 && request.httpVersion !== '1.0')) throw ambiguous('Send one Host header.');
+  const hosts = headerValues(request, 'host');
+  const [host] = hosts;
+  if (hosts.length > 1 || (host === undefined && request.httpVersion !== '1.0')) {
+    throw ambiguous('Send one Host header.');
+  }
+  if (host !== undefined && !HOST.test(host)) throw ambiguous('Send a Host header that names a host.');
+  const absolute = ABSOLUTE_FORM.exec(request.url ?? '')?.[1];
+  if (absolute !== undefined && host !== undefined && absolute.toLowerCase() !== host.toLowerCase()) {
+    throw ambiguous('Send the host of the request line as Host header.');
+  }
 };
+
+/** A name or an address, and a port (RFC 9110, 7.2); what else a URI allows there, no host has in its name. */
+const HOST = /^(?:[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
+
+/** RFC 9112, 3.2.2: its host must be that of the Host header. */
+const ABSOLUTE_FORM = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#]*)/;
 
 const ambiguous = (message: string): ApiError =>
   new ApiError({ code: 'BAD_REQUEST', message }, { Connection: 'close' });

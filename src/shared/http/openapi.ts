@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { statusOfCode } from './errors.ts';
 import { IDEMPOTENCY_KEY } from './idempotency-key.ts';
-import type { Route, SuccessResponse } from './route.ts';
+import { limitOf, type Route, type SuccessResponse } from './route.ts';
 
 type Json = Record<string, unknown>;
 
@@ -110,6 +110,21 @@ const requestBodyOf = (body: z.ZodType, components: Json): Json => ({
   content: { 'application/json': { schema: jsonSchema(body, 'input', components) } },
 });
 
+const seconds = (description: string): Json => ({ description, schema: { type: 'integer', minimum: 1 } });
+
+/** On every answer to a counted request (specification, Rate limits). */
+const rateLimitHeaders: Json = {
+  'RateLimit-Limit': { description: 'Requests that the window allows.', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Requests left in it.', schema: { type: 'integer', minimum: 0 } },
+  'RateLimit-Reset': seconds('Seconds until the window ends.'),
+};
+
+const headerReferences: Json = Object.fromEntries(
+  Object.keys(rateLimitHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);
+
+const isCounted = (route: Route): boolean => limitOf(route) !== 'none';
+
 const operationOf = (route: Route, components: Json): Json => ({
   operationId: route.operationId,
   summary: route.summary,
@@ -123,8 +138,12 @@ const operationOf = (route: Route, components: Json): Json => ({
   ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, components) }),
   responses: {
     ...Object.fromEntries(
-      Object.entries(route.responses).map(([status, response]) => [status, successOf(response, components)]),
+      Object.entries(route.responses).map(([status, response]) => [
+        status,
+        { ...successOf(response, components), ...(isCounted(route) ? { headers: headerReferences } : {}) },
+      ]),
     ),
+    ...(isCounted(route) ? { 429: { $ref: '#/components/responses/RateLimited' } } : {}),
     default: { $ref: '#/components/responses/Refused' },
   },
 });
@@ -179,7 +198,16 @@ export const openApiDocument = (
     paths,
     components: {
       schemas: components,
+      headers: rateLimitHeaders,
       responses: {
+        RateLimited: {
+          description: 'Too many requests in this window (RATE_LIMITED); nothing was done.',
+          headers: {
+            ...headerReferences,
+            'Retry-After': seconds('Seconds to wait: the same as RateLimit-Reset.'),
+          },
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } },
+        },
         Refused: {
           description: 'Refused or failed; nothing was changed unless the code is SERVICE_UNAVAILABLE.',
           content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } },

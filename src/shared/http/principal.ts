@@ -2,7 +2,7 @@
 export interface Principal {
   /** The account; 0 for the anonymous principal. */
   readonly customerId: number;
-  /** For event metadata and logs: `api-key:<key id>`. Never a secret. */
+  /** For event metadata, logs and limits: `api-key:<key id>`. Never a secret; another one for each credential. */
   readonly actor: string;
   /**
    * The account's mark (`read-your-writes/account-mark.ts`), read with the credential: it says which ready
@@ -17,7 +17,9 @@ export const anonymous: Principal = { customerId: 0, actor: 'anonymous' };
 export type Verification =
   | { readonly outcome: 'verified'; readonly principal: Principal }
   /** Unknown, revoked or malformed: they look the same from outside. */
-  | { readonly outcome: 'rejected' };
+  | { readonly outcome: 'rejected' }
+  /** An access token that was valid once: its client refreshes it (specification, Authentication, rule 5). */
+  | { readonly outcome: 'expired' };
 
 /**
  * Verifies the credential of `Authorization: Bearer <credential>`.

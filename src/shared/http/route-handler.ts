@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import { failpoint } from '../failpoints.ts';
 import { randomId } from '../ids.ts';
@@ -6,27 +7,27 @@ import type { ExecuteOnce, KeyedCommand } from '../idempotency/execute-once.ts';
 import type { StoredAnswer } from '../idempotency/claim.ts';
 import type { Logger } from '../log.ts';
 import { apiErrorOf } from './api-error-of.ts';
-import type { Authenticate } from './authenticate.ts';
 import { readJsonBody } from './body.ts';
 import { createDeadline } from './deadline.ts';
 import { errorEnvelope, successEnvelope } from './envelope.ts';
 import { notFound, type ApiError } from './errors.ts';
 import { exchangeOf } from './exchange.ts';
+import type { Gate } from './gate.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { parameterNames } from './openapi.ts';
-import { anonymous, type Principal } from './principal.ts';
+import type { Principal } from './principal.ts';
 import { parseQueryString } from './query-string.ts';
 import type { Reply, RequestContext, Route } from './route.ts';
 import { sendEmpty, sendError, sendText } from './send.ts';
 import { validate } from './validate.ts';
 
 export interface RouteServices {
-  readonly authenticate: Authenticate;
+  readonly gate: Gate;
   /** Runs keyed writes at most once; without it keys are checked for their form only. */
   readonly executeOnce?: ExecuteOnce;
   readonly log: Logger;
-  /** Sees every answer of a route before it is sent, refusals too. For tests. */
-  readonly onAnswer?: (route: Route, status: number, text: string) => void;
+  /** Sees every answer of a route, refusals too, with its headers so far. For tests. */
+  readonly onAnswer?: (route: Route, status: number, text: string, headers: OutgoingHttpHeaders) => void;
 }
 
 /** `contentType` is there when the body is not JSON: never the case for a write. */
@@ -43,7 +44,7 @@ interface Input {
 }
 
 /**
- * The Express handler of a route. Order of checks: credential, key format, schema, key, handler
+ * The Express handler of a route. Order of checks: credential, rate, key format, schema, key, handler
  * (decisions.md 1.2, order of checks).
  */
 export const routeHandler = (route: Route, services: RouteServices) => {
@@ -59,23 +60,23 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       const deadline = createDeadline((error) =>
         log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503'),
       );
-      const principal =
-        route.access === 'account' ? await deadline.wait(services.authenticate(request)) : anonymous;
+      const admitted = services.gate.admit(route, request, response);
+      const principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
       exchange.customerId = principal.customerId;
       const input = await readInput(route, request, response, principal, isWrite, knownParameters);
       const { status, body, replayed, contentType } = await deadline.wait(
         answer(route, input, { requestId, isAbandoned: () => deadline.isOver }, services),
       );
       if (isWrite) failpoint('before-reply');
-      services.onAnswer?.(route, status, body);
+      services.onAnswer?.(route, status, body, response.getHeaders());
       const headers = replayed ? { 'Idempotent-Replayed': 'true' } : undefined;
       if (body === '') sendEmpty(response, status, headers);
       else sendText(response, status, body, headers, contentType);
     } catch (error) {
       const refusal = apiErrorOf(error);
       logFailure(log, error, refusal, requestId, route.path);
-      services.onAnswer?.(route, refusal.status, errorEnvelope(refusal.body));
       sendError(response, refusal);
+      services.onAnswer?.(route, refusal.status, errorEnvelope(refusal.body), response.getHeaders());
     }
   };
 };

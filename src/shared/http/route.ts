@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { RequestLimit } from '../limits/limits.ts';
 import type { Principal } from './principal.ts';
 
 /**
@@ -20,6 +21,11 @@ export interface Route<
   readonly tag: string;
   /** `account`: a verified credential is required. `public`: anyone may call it. */
   readonly access: 'account' | 'public';
+  /**
+   * Which limit counts its requests: `credential` by the verified credential, any other by the client's address,
+   * `none` not at all. Default: `credential` where one is required, otherwise `address`.
+   */
+  readonly limit?: RequestLimit | 'none';
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
@@ -34,6 +40,10 @@ export interface Route<
   readonly responses: Readonly<Record<number, SuccessResponse>>;
   handle(input: RouteInput<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Reply>;
 }
+
+/** Unless a route says otherwise: its credential's own limit, or the address' where none is needed. */
+export const limitOf = ({ limit, access }: Pick<Route, 'limit' | 'access'>): RequestLimit | 'none' =>
+  limit ?? (access === 'account' ? 'credential' : 'address');
 
 export interface SuccessResponse {
   readonly description: string;

@@ -5,6 +5,7 @@ import { sleep } from '../backoff.ts';
 import type { Logger } from '../log.ts';
 import { answerBrokenRequests } from './broken-request.ts';
 import { isBehindLast, makeLast } from './last-answer.ts';
+import type { HeaderLines } from './security-headers.ts';
 
 export interface RunningServer {
   readonly port: number;
@@ -16,16 +17,40 @@ export interface RunningServer {
   drain(): Promise<void>;
 }
 
+/** Slow clients are looked for this often. */
+const CHECK_MS = 1_000;
 const DRAIN_DELAY_MS = 500;
 /** Requests still came after the delay: the server, or its clients, had no time to get to them. */
 const QUIET_MS = 100;
 const QUIET_WAIT_MS_MAX = 2_000;
 const DRAIN_MS_MAX = 10_000;
 
-/** Starts to listen. Slow clients are cut: 8 s for the headers, 60 s for the whole request. */
+/** How long a client may take, ms. */
+export interface ClientTimeouts {
+  /** From the connection, or the end of the last request, to the end of the headers. */
+  readonly headersMs: number;
+  /** To the end of the body. */
+  readonly requestMs: number;
+  /** Without a byte in either direction while a request is under way: a body not sent, an answer not read. */
+  readonly silenceMs: number;
+}
+
+const clientTimeouts: ClientTimeouts = { headersMs: 8_000, requestMs: 60_000, silenceMs: 30_000 };
+
+export interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Connections at most; a further one is closed at once. */
+  readonly connectionsMax?: number;
+  /** On answers to what is no request. */
+  readonly headers?: HeaderLines;
+  readonly timeouts?: ClientTimeouts;
+}
+
+/** Starts to listen. Slow clients are cut: 8 s for the headers, 60 s for the whole request, 30 s of silence. */
 export const startServer = async (
   app: Express,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, connectionsMax, headers = [], timeouts = clientTimeouts }: ServerOptions,
   log: Logger,
 ): Promise<RunningServer> => {
   const running = new Set<ServerResponse>();
@@ -33,10 +58,10 @@ export const startServer = async (
   let begun = 0;
   const server = createServer(
     {
-      headersTimeout: 8_000,
-      requestTimeout: 60_000,
+      headersTimeout: timeouts.headersMs,
+      requestTimeout: timeouts.requestMs,
       keepAliveTimeout: 65_000,
-      connectionsCheckingInterval: 1_000,
+      connectionsCheckingInterval: CHECK_MS,
       // `guard.ts` asks for it, and answers in the envelope.
       requireHostHeader: false,
     },
@@ -50,7 +75,11 @@ export const startServer = async (
   );
   // Node drops what comes after the 2,000th header, and with it perhaps a second Host; 16 KiB bound them too.
   server.maxHeadersCount = 0;
-  answerBrokenRequests(server, log);
+  // Whoever does not read their answer would otherwise keep the connection for ever. A stream that may be silent
+  // for longer sets its own with `response.setTimeout`.
+  server.timeout = timeouts.silenceMs;
+  if (connectionsMax !== undefined) server.maxConnections = connectionsMax;
+  answerBrokenRequests(server, log, headers);
   // `body.ts` answers `Expect: 100-continue`; other expectations are ignored (RFC 9110, 10.1.1).
   const serve = (request: IncomingMessage, response: ServerResponse): boolean =>
     server.emit('request', request, response);

@@ -48,6 +48,7 @@ export const serviceRoutes = (
     summary: 'This API as an OpenAPI 3.1 document',
     tag,
     access: 'public',
+    limit: 'none',
     responses: { 200: { description: 'OpenAPI 3.1', data: z.looseObject({}), enveloped: false } },
     handle: async () => {
       document ??= openApiDocument([...apiRoutes, ...routes, openapi], {
@@ -69,6 +70,7 @@ const healthRoute = ({ version, stopping }: ServiceRoutesOptions, check: CheckRe
     summary: 'Whether the process is alive',
     tag,
     access: 'public',
+    limit: 'none',
     responses: { 200: { description: 'Alive', data: Health, enveloped: false } },
     handle: async () => {
       const { parts: statuses } = await check();
@@ -88,6 +90,7 @@ const readyRoute = ({ stopping }: ServiceRoutesOptions, check: CheckReadiness): 
     summary: 'Whether everything that this process serves works, by part',
     tag,
     access: 'public',
+    limit: 'none',
     responses: {
       200: { description: 'Ready', data: Ready, enveloped: false },
       503: { description: 'Not ready', data: Ready, enveloped: false },
@@ -110,6 +113,7 @@ const metricsRoute = ({ metrics }: ServiceRoutesOptions): Route =>
     summary: 'Metrics in the Prometheus text format',
     tag,
     access: 'public',
+    limit: 'none',
     responses: { 200: { description: 'Metrics', mediaType: 'text/plain' } },
     handle: async () => ({ status: 200, text: await metrics.metrics(), contentType: metrics.contentType }),
   });

@@ -3,6 +3,7 @@ import { growth } from './growth.ts';
 import { createAdvertisers, keyedWrites, kernelOverhead, readAdvertisers } from './http.ts';
 import { idleMemory } from './memory.ts';
 import { liveProjection } from './projection.ts';
+import { gateCost } from './gate.ts';
 import type { Scenario } from './scenario.ts';
 import { startUp } from './start.ts';
 
@@ -14,6 +15,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   read: readAdvertisers,
   key: keyedWrites,
   kernel: kernelOverhead,
+  gate: gateCost,
   append: appends,
   projection: liveProjection,
   growth,

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { sleep } from '../../../src/shared/backoff.ts';
 import { freePort } from '../../bench/service-process.ts';
+import { generousLimits } from '../../support/generous-limits.ts';
 
 /** The compiled programs, beside this compiled file. */
 const service = join(import.meta.dirname, '..', '..', '..', 'src', 'main.js');
@@ -45,6 +46,7 @@ export const startSupervisor = async (
         PATH: process.env['PATH'],
         NODE_ENV: 'test',
         LOG_LEVEL: 'fatal',
+        ...generousLimits,
         ...environment,
         ...(isCalm ? { EXCHANGE_FAILPOINTS: '' } : {}),
         PORT: String(ports[index]),

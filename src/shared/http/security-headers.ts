@@ -1,0 +1,37 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import helmet from 'helmet';
+
+export type HeaderLines = readonly (readonly [name: string, value: string])[];
+
+/**
+ * The security headers of every answer, only what an API needs: nothing sniffed, nothing loaded, framed or run,
+ * and no plain HTTP once it was HTTPS. Helmet decides the values; they never change, so it is asked once.
+ */
+export const securityHeaders = (isHttps: boolean): HeaderLines => {
+  const headers = new ServerResponse(new IncomingMessage(new Socket()));
+  const write = helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    },
+    strictTransportSecurity: isHttps,
+    crossOriginOpenerPolicy: false,
+    crossOriginResourcePolicy: false,
+    originAgentCluster: false,
+    referrerPolicy: false,
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xFrameOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
+  });
+  write(headers.req, headers, (error?: unknown) => {
+    if (error !== undefined) throw new Error('helmet failed', { cause: error });
+  });
+  return headers.getHeaderNames().map((name) => [properCase(name), String(headers.getHeader(name))]);
+};
+
+/** `getHeaderNames` gives lower case. */
+const properCase = (name: string): string =>
+  name.replaceAll(/(?:^|-)[a-z]/g, (letter) => letter.toUpperCase());

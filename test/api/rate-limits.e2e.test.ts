@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import type { ApiAnswer } from '../support/api-client.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** The published limits over the real routes; where each request is counted, `http-limits.e2e.test.ts` says. */
+
+let service: RunningService;
+beforeAll(async () => {
+  // As the program runs without any setting, but for windows that outlast these tests.
+  service = await startRunningService({
+    LIMIT_CREDENTIAL: '100/600',
+    LIMIT_ADDRESS: '100/600',
+    LIMIT_UNVERIFIED: '30/600',
+  });
+});
+afterAll(() => service.stop());
+
+const remaining = ({ headers }: Pick<ApiAnswer<unknown>, 'headers'>): number =>
+  Number(headers.get('ratelimit-remaining') ?? NaN);
+
+describe('an account', () => {
+  let account: TestAccount;
+  beforeAll(async () => {
+    account = await service.openAccount();
+  });
+
+  it('is told with every answer what is left, whatever it is', async () => {
+    const key = { 'Idempotency-Key': 'rate-limits-0001' };
+    const create = () => account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' }, key);
+    const first = await create();
+    const replay = await create();
+    expect([replay.status, replay.headers.get('idempotent-replayed'), replay.text]).toEqual([
+      201,
+      'true',
+      first.text,
+    ]);
+    const one = `/advertisers/${first.body.data.id}`;
+    const answers = [
+      first,
+      replay,
+      await account.api.get('/advertisers'),
+      await account.api.get(one),
+      await account.api.put(one, { name: '' }),
+      await account.api.get('/advertisers/2147483647'),
+      await account.api.delete(one),
+      await account.api.post(`${one}/restore`),
+      await account.api.post('/advertisers', '{'),
+      await account.api.post('/advertisers', { name: 'Other' }, key),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 200, 200, 400, 404, 204, 200, 400, 409]);
+    expect(answers.map(remaining)).toEqual([99, 98, 97, 96, 95, 94, 93, 92, 91, 90]);
+    for (const { headers } of answers) {
+      expect(headers.get('ratelimit-limit')).toBe('100');
+      expect(Number(headers.get('ratelimit-reset'))).toBeGreaterThan(500);
+    }
+  });
+
+  it('is refused above its limit, and nothing is done; another key is not', async () => {
+    while (remaining(await account.api.get('/advertisers')) > 0);
+    const before = await service.store.head();
+    const refused = await account.api.post('/advertisers', { name: 'Too much' });
+    expect([refused.status, refused.body]).toMatchObject([
+      429,
+      { data: null, error: { code: 'RATE_LIMITED' } },
+    ]);
+    expect(refused.headers.get('retry-after')).toBe(refused.headers.get('ratelimit-reset'));
+    expect(await service.store.head()).toBe(before);
+    const other = await service.openAccount();
+    expect(remaining(await other.api.get('/advertisers'))).toBe(99);
+  });
+
+  it('leaves the anonymous calls of its address as they were', async () => {
+    const answer = await fetch(`${service.baseUrl}/api/v2/buyer/nothing`);
+    expect([answer.status, remaining(answer)]).toEqual([404, 99]);
+  });
+});
+
+describe('operators and tools', () => {
+  it.each(['/health', '/ready', '/metrics', '/openapi.json', '/.well-known/any', '/assets/any'])(
+    'are never counted: %s',
+    async (path) => {
+      for (let n = 0; n < 110; n++) {
+        const answer = await fetch(service.baseUrl + path);
+        await answer.arrayBuffer();
+        expect([answer.status === 429, answer.headers.get('ratelimit-limit')]).toEqual([false, null]);
+      }
+    },
+  );
+});
+
+describe('the database', () => {
+  it('keeps a window only for credentials that verified, and for addresses', async () => {
+    for (let n = 0; n < 10; n++) {
+      await fetch(`${service.baseUrl}/api/v2/buyer/advertisers`, {
+        headers: { Authorization: `Bearer bx_${String(n).padStart(16, '0')}_${'b'.repeat(43)}` },
+      });
+    }
+    const { rows } = await service.pool.query<{ kind: string; windows: number }>(
+      `select split_part(subject, ':', 1) as kind, count(*)::int as windows from rate_windows group by 1 order by 1`,
+    );
+    expect(rows).toEqual([
+      { kind: 'address', windows: 1 },
+      { kind: 'credential', windows: 2 },
+      { kind: 'unverified', windows: 1 },
+      { kind: 'verified', windows: 2 },
+    ]);
+  });
+});

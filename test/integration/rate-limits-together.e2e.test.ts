@@ -1,0 +1,138 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createAccount, startService, type ServiceProcess } from '../bench/service-process.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { parseAnswers, type RawAnswer } from '../support/raw-http.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestRedis, describeWithRedis } from '../support/test-redis.ts';
+
+/** Two processes count as one, whether their counters are in Postgres or in Redis. */
+
+const CONNECTIONS = 50;
+const REQUESTS = 300;
+const WINDOW_SECONDS = 15;
+const path = '/api/v2/buyer/advertisers';
+
+const testRedis = createTestRedis();
+const stores = [
+  ['Postgres', describe, {}],
+  ['Redis', await describeWithRedis(), { REDIS_URL: testRedis.url, REDIS_KEY_PREFIX: testRedis.keyPrefix }],
+] as const;
+afterAll(() => testRedis.clear());
+
+/** Requests one after the other on connections of their own, taking turns between the processes. */
+const burst = async (services: readonly ServiceProcess[], key: string): Promise<readonly RawAnswer[]> => {
+  const answers: RawAnswer[] = [];
+  let sent = 0;
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async (_, n) => {
+      const socket = connect(services[n % services.length]?.port ?? 0, '127.0.0.1');
+      while (sent < REQUESTS) {
+        sent += 1;
+        answers.push(await ask(socket, key));
+      }
+      socket.destroy();
+    }),
+  );
+  return answers;
+};
+
+const ask = (socket: Socket, key: string): Promise<RawAnswer> =>
+  new Promise((resolve, reject) => {
+    let text = '';
+    const onData = (chunk: Buffer): void => {
+      text += chunk.toString('latin1');
+      const head = text.indexOf('\r\n\r\n');
+      const length = Number(/content-length: (\d+)/i.exec(text)?.[1]);
+      if (head < 0 || text.length < head + 4 + length) return;
+      socket.off('data', onData).off('error', reject);
+      const [answer] = parseAnswers(text);
+      if (answer !== undefined) resolve(answer);
+    };
+    socket.on('data', onData).once('error', reject);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+  });
+
+describe.each(stores)('two processes with counters in %s', (_name, describeStore, settings) => {
+  describeStore('count as one', () => {
+    let database: TestDatabase;
+    let services: ServiceProcess[];
+    let environment: Record<string, string>;
+    beforeAll(async () => {
+      database = await createTestDatabase();
+      environment = {
+        DATABASE_URL: database.url,
+        NODE_ENV: 'test',
+        LIMIT_CREDENTIAL: `100/${WINDOW_SECONDS}`,
+        LIMIT_UNVERIFIED: '30/60',
+        ...settings,
+      };
+      services = await Promise.all([startService(environment), startService(environment)]);
+    }, 60_000);
+    afterAll(async () => {
+      await Promise.all(services.map((service) => service.kill()));
+      await database.drop();
+    });
+
+    const newKey = async (): Promise<string> => (await createAccount(environment)).apiKey;
+    const get = async (service: ServiceProcess | undefined, key: string): Promise<Response> => {
+      const answer = await fetch(`http://127.0.0.1:${service?.port}${path}`, {
+        headers: { Authorization: `Bearer ${key}` },
+      });
+      await answer.clone().arrayBuffer();
+      return answer;
+    };
+
+    it('and say so', async () => {
+      for (const { port } of services) {
+        const answer = await fetch(`http://127.0.0.1:${port}/ready`);
+        const { parts } = (await answer.json()) as { parts: Record<string, unknown> };
+        expect(parts['rateLimits']).toMatchObject({ ready: true, detail: { counted: 'together' } });
+      }
+    });
+
+    it(`let exactly 100 of ${REQUESTS} requests on ${CONNECTIONS} connections pass in each window`, async () => {
+      const key = await newKey();
+      for (let window = 1; window <= 2; window++) {
+        const answers = await burst(services, key);
+        const passed = answers.filter(({ status }) => status === 200);
+        const refused = answers.filter(({ status }) => status === 429);
+        expect([passed.length, refused.length]).toEqual([100, REQUESTS - 100]);
+        const remaining = passed.map(({ headers }) => Number(headers['ratelimit-remaining']));
+        expect(remaining.sort((a, b) => b - a)).toEqual(Array.from({ length: 100 }, (_, n) => 99 - n));
+        for (const { headers } of refused) {
+          expect(headers).toMatchObject({ 'ratelimit-limit': '100', 'ratelimit-remaining': '0' });
+          expect(headers['retry-after']).toBe(headers['ratelimit-reset']);
+        }
+        const resets = answers.map(({ headers }) => Number(headers['ratelimit-reset']));
+        expect(Math.min(...resets)).toBeGreaterThan(0);
+        expect(Math.max(...resets)).toBeLessThanOrEqual(WINDOW_SECONDS);
+        await sleep(Math.min(...resets) * 1_000 + 200);
+      }
+    }, 120_000);
+
+    it('refuse the keys of an address after 30 failures on both together, but none that verified on either', async () => {
+      const [known, fresh] = [await newKey(), await newKey()];
+      expect((await get(services[0], known)).status).toBe(200);
+      const statuses: number[] = [];
+      for (let n = 0; n < 32; n++) statuses.push((await get(services[n % 2], `bad-key-${n}`)).status);
+      expect(statuses).toEqual([...Array.from({ length: 30 }, () => 401), 429, 429]);
+      for (const service of services) {
+        const answer = await get(service, fresh);
+        expect([answer.status, await answer.json()]).toMatchObject([
+          429,
+          { error: { code: 'RATE_LIMITED', details: { reason: 'unverified_credentials' } } },
+        ]);
+        expect((await get(service, known)).status).toBe(200);
+      }
+    });
+
+    it('forget nothing when one of them is killed', async () => {
+      const before = await get(services[0], 'bad-key');
+      expect(before.status).toBe(429);
+      await services[0]?.kill();
+      services[0] = await startService(environment);
+      expect((await get(services[0], 'bad-key')).status).toBe(429);
+    }, 60_000);
+  });
+});
