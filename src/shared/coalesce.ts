@@ -54,7 +54,8 @@ export const coalesce = <Key, Value>(
     new Promise<Value>((resolve, reject) => {
       queue.push({ key, resolve, reject });
       if (scheduled || inFlight >= inFlightMax) return;
-      // Everything that arrived in the same turn of the event loop goes along.
+      // Everything that is read from sockets in the same turn of the event loop goes along; a microtask would
+      // run after the first of them.
       scheduled = true;
       setImmediate(dispatch);
     });

@@ -1,5 +1,12 @@
-/** Waits for an answer, but not longer than a set time. @throws Error when there is none by then */
-export type AnswerInTime = <T>(answer: Promise<T>) => Promise<T>;
+/**
+ * Hands over an answer, or what went wrong, or after a set time that there is none. One of the two is called,
+ * once.
+ */
+export type AnswerInTime = <T>(
+  answer: Promise<T>,
+  onAnswer: (value: T) => void,
+  onFailure: (error: unknown) => void,
+) => void;
 
 /** What was asked in one turn of the event loop, under one timer. */
 interface Turn {
@@ -20,7 +27,7 @@ export const createAnswerInTime = (waitMs: number): AnswerInTime => {
     const late: Turn['late'] = [];
     const tooLate = (): void => {
       const error = new Error(`no answer within ${waitMs} ms`);
-      for (const reject of late) reject(error);
+      for (const giveUp of late) giveUp(error);
     };
     setImmediate(() => {
       current = undefined;
@@ -28,24 +35,23 @@ export const createAnswerInTime = (waitMs: number): AnswerInTime => {
     return { late, waiting: 0, timer: setTimeout(() => setImmediate(tooLate), waitMs) };
   };
 
-  return (answer) =>
-    new Promise((resolve, reject) => {
-      const turn = (current ??= begin());
-      turn.waiting += 1;
-      turn.late.push(reject);
-      const settled = (): void => {
-        turn.waiting -= 1;
-        if (turn.waiting === 0) clearTimeout(turn.timer);
-      };
-      answer.then(
-        (value) => {
-          settled();
-          resolve(value);
-        },
-        (error: unknown) => {
-          settled();
-          reject(error);
-        },
-      );
-    });
+  return (answer, onAnswer, onFailure) => {
+    const turn = (current ??= begin());
+    let isSettled = false;
+    const settles = (): boolean => {
+      if (isSettled) return false;
+      isSettled = true;
+      turn.waiting -= 1;
+      if (turn.waiting === 0) clearTimeout(turn.timer);
+      return true;
+    };
+    const fail = (error: unknown): void => {
+      if (settles()) onFailure(error);
+    };
+    turn.waiting += 1;
+    turn.late.push(fail);
+    answer.then((value) => {
+      if (settles()) onAnswer(value);
+    }, fail);
+  };
 };

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { Logger } from '../log.ts';
+import { countTogether } from './count-together.ts';
 import type { OpenWindow, WindowCounters } from './window-counters.ts';
 
 export interface RedisCounters extends WindowCounters {
@@ -58,8 +59,9 @@ export const createRedisCounters = (url: string, keyPrefix: string, log: Logger)
     get evictionPolicy() {
       return evictionPolicy;
     },
-    count: async (subject, seconds) =>
-      windowOf(await limiter.penalty(subject, 1, { customDuration: seconds })),
+    count: countTogether(async (subject, seconds, times) =>
+      windowOf(await limiter.penalty(subject, times, { customDuration: seconds })),
+    ),
     read: async (subject) => {
       const result = await limiter.get(subject);
       return result === null || result.msBeforeNext <= 0 ? undefined : windowOf(result);

@@ -28,20 +28,25 @@ export const withFallback = ({ shared, own, nodes, onFallback }: FallbackOptions
   let failing: unknown;
   let tryAgainAt = 0;
 
-  const first = async <T>(ask: (counters: WindowCounters) => Promise<T>): Promise<T> => {
+  const first = <T>(ask: (counters: WindowCounters) => Promise<T>): Promise<T> => {
     if (failing !== undefined) {
       if (performance.now() < tryAgainAt) return instead(ask);
       tryAgainAt = performance.now() + TRY_AGAIN_MS;
     }
-    try {
-      const answer = await inTime(ask(shared));
-      failing = undefined;
-      return answer;
-    } catch (error) {
-      failing = error;
-      tryAgainAt = performance.now() + TRY_AGAIN_MS;
-      return instead(ask);
-    }
+    return new Promise((resolve, reject) => {
+      inTime(
+        ask(shared),
+        (answer) => {
+          failing = undefined;
+          resolve(answer);
+        },
+        (error) => {
+          failing = error;
+          tryAgainAt = performance.now() + TRY_AGAIN_MS;
+          instead(ask).then(resolve, reject);
+        },
+      );
+    });
   };
   const instead = <T>(ask: (counters: WindowCounters) => Promise<T>): Promise<T> => {
     onFallback(failing);

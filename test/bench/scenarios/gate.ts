@@ -4,10 +4,20 @@ import { alternate, lineOf, type Line } from '../measure.ts';
 import { authorized, rate } from './advertiser-requests.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
+/** Answers the same without the gate. */
+interface Peer {
+  readonly name: string;
+  readonly port: number;
+  readonly path: string;
+}
+
 const CONNECTIONS = 32;
 const GOAL = 1.25;
 
-/** What authentication, limits and security headers cost, beside the same handler without them. */
+/**
+ * What authentication, limits and security headers cost, beside the same handler without them. The line with all
+ * three is also compared with a bare Express handler.
+ */
 export const gateCost: Scenario = async (bench) => {
   const lines = await compareWith(bench, 'Postgres', {});
   const redisUrl = process.env['REDIS_URL'];
@@ -30,21 +40,23 @@ const compareWith = async (
     ...environment,
   });
   bench.atEnd(() => kernel.stop());
-  const bare = rawRequest('GET', '/bare', {});
-  const compare = async (name: string, path: string): Promise<Line> => {
+  const same: Peer = { name: 'same handler, nothing else', port: kernel.barePort, path: '/bare' };
+  const express: Peer = { name: 'Express 5, constant', port: stage.bare.port, path: '/constant' };
+  const compare = async (name: string, path: string, peer = same): Promise<Line> => {
+    const bare = rawRequest('GET', peer.path, {});
     const ours = rawRequest('GET', path, authorized(stage));
     const usOf = async (port: number, request: string): Promise<number> =>
       1_000_000 / (await rate(port, CONNECTIONS, bench.seconds, () => request));
     const result = await alternate(
       bench.rounds,
       () => usOf(kernel.port, ours),
-      () => usOf(kernel.barePort, bare),
+      () => usOf(peer.port, bare),
     );
     return lineOf({
       name: `${name}, counters in ${store}`,
       unit: 'us',
       ...result,
-      baselineName: 'same handler, nothing else',
+      baselineName: peer.name,
       goal: GOAL,
       atMost: true,
     });
@@ -54,5 +66,6 @@ const compareWith = async (
     await compare('and a limit by address', '/address'),
     await compare('and authentication, no limit', '/verified'),
     await compare('authentication, limit, headers', '/private'),
+    await compare('authentication, limit, headers', '/private', express),
   ];
 };
