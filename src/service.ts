@@ -1,11 +1,14 @@
 import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { createKeyUse, maintainKeys } from './command/accounts/record-key-use.ts';
+import { accountWriteRoutes } from './command/accounts/routes.ts';
 import { advertiserWriteRoutes, loadAdvertiser } from './command/advertisers/routes.ts';
 import { openBackbone, type Backbone } from './composition.ts';
 import { allProjections } from './projections/all-projections.ts';
 import type { Projection } from './projections/engine/projection.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
 import { startProjections, type Projections } from './projections/engine/projection-engine.ts';
+import { accountReadRoutes } from './query/accounts/routes.ts';
 import { verifyApiKey } from './query/accounts/verify-api-key.ts';
 import { advertiserReadRoutes } from './query/advertisers/routes.ts';
 import { systemClock } from './shared/clock.ts';
@@ -24,6 +27,11 @@ import { createIdempotencyStore, type IdempotencyStore } from './shared/idempote
 import { purgeRegularly } from './shared/idempotency/purge-regularly.ts';
 import type { Logger } from './shared/log.ts';
 import { createPool } from './shared/postgres/pool.ts';
+import {
+  createTenantDatabase,
+  type RewriteStatement,
+  type TenantDatabase,
+} from './shared/postgres/tenant-database.ts';
 import { sequenceAllocator } from './shared/postgres/sequence.ts';
 import { createAnswerCache, type AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 import {
@@ -53,6 +61,7 @@ export interface Replacements {
   readonly store?: (store: EventStore) => EventStore;
   readonly idempotency?: (store: IdempotencyStore) => IdempotencyStore;
   readonly projection?: (projection: Projection) => Projection;
+  readonly tenantStatement?: RewriteStatement;
 }
 
 /** Memory that ready answers of reads may take. */
@@ -74,6 +83,8 @@ export const startService = async (
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
   const progress = createProjectionProgress();
+  const database = createTenantDatabase(backbone.requestPool, replace.tenantStatement);
+  const keyUse = createKeyUse(backbone.pool, systemClock);
   const claims = createIdempotencyStore(derivedPool);
   const idempotency = replace.idempotency?.(claims) ?? claims;
   const ending = new AbortController();
@@ -84,6 +95,7 @@ export const startService = async (
   const prepared = prepareDatabase(backbone, config, log, ending.signal).then((isPrepared) => {
     if (!isPrepared || ending.signal.aborted) return false;
     if (config.ROLES.includes('worker')) purgeRegularly(idempotency, log, ending.signal);
+    maintainKeys(backbone.pool, keyUse, log, ending.signal);
     running = startProjections({
       projections: allProjections.map((projection) => replace.projection?.(projection) ?? projection),
       lead: config.ROLES.includes('projector'),
@@ -99,13 +111,13 @@ export const startService = async (
   // Whoever awaits `prepared` learns of a failure; nobody awaiting it yet is no reason to end the process.
   prepared.catch(() => undefined);
 
-  const routes = config.ROLES.includes('api') ? apiRoutes(backbone, progress, metrics) : [];
+  const routes = config.ROLES.includes('api') ? apiRoutes(backbone, database, progress, metrics) : [];
   const parts = readinessParts(backbone, () => running);
   const stopping = (): boolean => ending.signal.aborted;
   const app = createApp({
     routes: [...routes, ...serviceRoutes({ version, baseUrl, parts, metrics, stopping }, routes)],
     authenticate: createAuthenticate(
-      verifyWhenPrepared(() => running !== undefined, verifyApiKey(backbone.pool)),
+      verifyWhenPrepared(() => running !== undefined, verifyApiKey(backbone.requestPool, keyUse.used)),
       baseUrl,
     ),
     executeOnce: createExecuteOnce(idempotency, log),
@@ -117,6 +129,7 @@ export const startService = async (
     ending.abort();
     await server?.drain();
     await running?.stop();
+    if (running !== undefined) await keyUse.flush().catch(notWritten(log));
     await derivedPool.end();
     await backbone.close();
   };
@@ -124,6 +137,11 @@ export const startService = async (
 
   return { baseUrl: baseUrl(), backbone, prepared, stop };
 };
+
+const notWritten =
+  (log: Logger) =>
+  (error: unknown): void =>
+    log.warn({ err: error }, 'the last use of keys could not be written down');
 
 /** What could not start, because its port is taken, say, leaves no Postgres running behind it. */
 const failAfter =
@@ -145,24 +163,28 @@ const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger): Pool =>
       // A batch of each read model, and the claims of the requests.
       max: allProjections.length + 4,
       asyncCommit: true,
+      system: true,
     },
     log,
   );
 
 const apiRoutes = (
-  { pool, store }: Backbone,
+  { pool, requestPool, store }: Backbone,
+  database: TenantDatabase,
   progress: ProjectionProgress,
   metrics: Registry,
 ): readonly Route[] => [
+  ...accountWriteRoutes({ store, database, clock: systemClock }),
+  ...accountReadRoutes(database),
   ...advertiserWriteRoutes({
     store,
     clock: systemClock,
     nextAdvertiserId: sequenceAllocator(pool, 'advertiser_ids'),
   }),
   ...advertiserReadRoutes({
-    pool,
+    database,
     progress,
-    answers: readyAnswers(pool, metrics),
+    answers: readyAnswers(requestPool, metrics),
     foldAdvertiser: (customerId, id) => loadAdvertiser(store, customerId, id),
   }),
 ];

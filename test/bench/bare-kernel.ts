@@ -27,7 +27,7 @@ const constant = (path: string, access: Route['access']): Route =>
     handle: async () => ({ status: 200, dataJson: '{"hello":"world"}' }),
   });
 const app = createApp({
-  routes: [constant('/public', 'public'), constant('/private', 'account')],
+  routes: [constant('/public', 'public'), constant('/private', 'exchange:read')],
   authenticate: createAuthenticate(verifyApiKey(pool), () => ''),
   log,
   durations: new Histogram({ name: 'durations', help: 'x', labelNames: ['route', 'method', 'status'] }),

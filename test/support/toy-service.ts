@@ -36,7 +36,7 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
     operationId: 'listToys',
     summary: 'List toys',
     tag,
-    access: 'account',
+    access: 'exchange:read',
     query: z.object({
       ...pagingParameters(200),
       archived: queryBoolean('Archived ones too.').optional(),
@@ -55,7 +55,7 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
     operationId: 'createToy',
     summary: 'Create a toy',
     tag,
-    access: 'account',
+    access: 'exchange:write',
     body: z.object({
       name: z.string().min(1).max(200),
       labels: z.record(z.string(), z.unknown()).optional(),
@@ -73,7 +73,7 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
     operationId: 'getToy',
     summary: 'Read a toy',
     tag,
-    access: 'account',
+    access: 'exchange:read',
     params,
     responses: { 200: { description: 'The toy', data: Toy } },
     handle: async ({ params: { id } }) => ({ status: 200, data: { id, name: 'toy' } }),
@@ -84,7 +84,7 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
     operationId: 'deleteToy',
     summary: 'Archive a toy',
     tag,
-    access: 'account',
+    access: 'exchange:write',
     params,
     responses: { 204: { description: 'Archived' } },
     handle: async ({ request }) => {
@@ -155,7 +155,7 @@ export const goodKey = 'toy_key.good~/+-_=';
 const verify: VerifyCredential = async (credential) => {
   if (credential === 'broken-store') throw new Error('connection terminated');
   return credential === goodKey
-    ? { outcome: 'verified', principal: { customerId: 7, actor: 'api-key:toy' } }
+    ? { outcome: 'verified', principal: { customerId: 7, actor: 'api-key:toy', scopes: ['exchange:read', 'exchange:write'] } }
     : { outcome: 'rejected' };
 };
 

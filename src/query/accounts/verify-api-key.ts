@@ -1,13 +1,18 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
-import { parseApiKey } from '../../shared/auth/api-key.ts';
+import type { Role, Scope } from '../../domain/accounts/access.ts';
+import { parseApiKey, sealerOf } from '../../shared/auth/api-key.ts';
 import { coalesce } from '../../shared/coalesce.ts';
 import type { Verification, VerifyCredential } from '../../shared/http/principal.ts';
 import { accountMarkSql } from '../../shared/read-your-writes/account-mark.ts';
 
 interface StoredKey {
-  readonly customerId: number;
+  readonly keyId: string;
+  readonly customerId: string;
   readonly secretHash: Buffer;
+  readonly userId: string;
+  readonly role: Role;
+  readonly scopes: readonly Scope[];
   readonly mark: string;
 }
 
@@ -15,10 +20,15 @@ const rejected: Verification = { outcome: 'rejected' };
 
 /**
  * Verifies API keys against their stored hashes. Nothing is remembered between requests, so a revoked key
- * is refused on its next request on every node (specification, Authentication, rule 4); requests that
- * arrive together are looked up together. The account's mark comes along: it is read after the request came.
+ * is refused on its next request on every node (specification, Authentication, rule 4), as is one that has
+ * expired or whose account is disabled; requests that arrive together are looked up together. The account's mark
+ * comes along: it is read after the request came.
+ * @param used told of every key that verified
  */
-export const verifyApiKey = (pool: Pool): VerifyCredential => {
+export const verifyApiKey = (
+  pool: Pick<Pool, 'query'>,
+  used: (keyId: string) => void = () => undefined,
+): VerifyCredential => {
   const lookUp = coalesce((keyIds: readonly string[]) => storedKeys(pool, keyIds), {
     batchMax: 200,
     inFlightMax: 2,
@@ -28,11 +38,15 @@ export const verifyApiKey = (pool: Pool): VerifyCredential => {
     if (presented === undefined) return rejected;
     const stored = await lookUp(presented.keyId);
     if (stored === undefined || !timingSafeEqual(stored.secretHash, presented.secretHash)) return rejected;
+    used(presented.keyId);
     return {
       outcome: 'verified',
       principal: {
-        customerId: stored.customerId,
+        customerId: Number(stored.customerId),
         actor: `api-key:${presented.keyId}`,
+        scopes: stored.scopes.filter((scope) => scope !== 'exchange:admin' || stored.role === 'admin'),
+        user: { id: stored.userId, role: stored.role },
+        sealer: sealerOf(credential),
         mark: stored.mark,
       },
     };
@@ -40,25 +54,16 @@ export const verifyApiKey = (pool: Pool): VerifyCredential => {
 };
 
 const storedKeys = async (
-  pool: Pool,
+  pool: Pick<Pool, 'query'>,
   keyIds: readonly string[],
 ): Promise<readonly (StoredKey | undefined)[]> => {
-  const { rows } = await pool.query<{
-    key_id: string;
-    customer_id: string;
-    secret_hash: Buffer;
-    mark: string;
-  }>({
+  const { rows } = await pool.query<StoredKey>({
     name: 'api-keys-by-id',
-    text: `select key_id, customer_id, secret_hash, ${accountMarkSql('api_keys.customer_id')} as mark from api_keys
-           where key_id = any($1::text[]) and revoked_at is null`,
+    text: `select key_id as "keyId", customer_id as "customerId", secret_hash as "secretHash",
+             user_id as "userId", role, scopes, ${accountMarkSql('k.customer_id')} as mark
+           from find_api_keys($1::text[]) k`,
     values: [keyIds],
   });
-  const byId = new Map(
-    rows.map((row) => [
-      row.key_id,
-      { customerId: Number(row.customer_id), secretHash: row.secret_hash, mark: row.mark },
-    ]),
-  );
+  const byId = new Map(rows.map((row) => [row.keyId, row]));
   return keyIds.map((keyId) => byId.get(keyId));
 };

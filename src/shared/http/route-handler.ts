@@ -10,7 +10,7 @@ import type { Authenticate } from './authenticate.ts';
 import { readJsonBody } from './body.ts';
 import { createDeadline } from './deadline.ts';
 import { errorEnvelope, successEnvelope } from './envelope.ts';
-import { notFound, type ApiError } from './errors.ts';
+import { ApiError, notFound } from './errors.ts';
 import { exchangeOf } from './exchange.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { parameterNames } from './openapi.ts';
@@ -56,8 +56,9 @@ export const routeHandler = (route: Route, services: RouteServices) => {
     try {
       const deadline = createDeadline();
       const principal =
-        route.access === 'account' ? await deadline.wait(services.authenticate(request)) : anonymous;
+        route.access === 'public' ? anonymous : await deadline.wait(services.authenticate(request));
       exchange.customerId = principal.customerId;
+      refuseWithoutScope(route, principal);
       const input = await readInput(route, request, response, principal, isWrite, knownParameters);
       const { status, body, replayed, contentType } = await deadline.wait(
         answer(route, input, exchange.requestId, services),
@@ -86,6 +87,16 @@ const logFailure = (
 ): void => {
   if (status === 503) log.warn({ err: error, requestId, route }, 'not available');
   else if (status >= 500) log.error({ err: error, requestId, route }, 'request failed');
+};
+
+/** Before anything of the request is looked at: what it says is nobody's business without the scope. */
+const refuseWithoutScope = ({ access }: Route, { scopes }: Principal): void => {
+  if (access === 'public' || scopes.includes(access)) return;
+  throw new ApiError({
+    code: 'FORBIDDEN',
+    message: `The credential lacks the scope ${access}. Use one that has it.`,
+    details: { scope: access },
+  });
 };
 
 const readInput = async (
@@ -128,7 +139,8 @@ const answer = async (
   const { principal, idempotencyKey, params, query, body } = input;
   const run = async ({ commandId, reserved }: KeyedCommand): Promise<Answer> => {
     try {
-      const request = { requestId, principal, commandId, reserved };
+      const isRepeatable = idempotencyKey !== undefined;
+      const request = { requestId, principal, commandId, isRepeatable, reserved };
       return answerOf(await route.handle({ params, query, body, request }), route);
     } catch (error) {
       throw apiErrorOf(error);
@@ -146,7 +158,13 @@ const answer = async (
     body: input.rawBody,
   });
   return executeOnce(
-    { scope: String(principal.customerId), key: idempotencyKey, fingerprint, reserved },
+    {
+      scope: String(principal.customerId),
+      key: idempotencyKey,
+      fingerprint,
+      reserved,
+      keepsAnswer: route.answerIsSecret !== true,
+    },
     run,
   );
 };

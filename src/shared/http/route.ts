@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Principal } from './principal.ts';
+import type { Principal, Scope } from './principal.ts';
 
 /**
  * One endpoint, declared once. From this value the kernel makes the Express handler (`app.ts`), the
@@ -18,8 +18,8 @@ export interface Route<
   readonly summary: string;
   /** The OpenAPI tag: the area of the API. */
   readonly tag: string;
-  /** `account`: a verified credential is required. `public`: anyone may call it. */
-  readonly access: 'account' | 'public';
+  /** The scope that a verified credential must have. `public`: anyone may call it. */
+  readonly access: Scope | 'public';
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
@@ -30,6 +30,11 @@ export interface Route<
    * to allocate each. Kept with the idempotency key.
    */
   readonly reserves?: Readonly<Record<string, () => Promise<number>>>;
+  /**
+   * True when the answer holds a secret: it is not kept with the idempotency key. A repeat runs the handler
+   * again, which must come to the same answer (`isRepeatable`).
+   */
+  readonly answerIsSecret?: boolean;
   /** The success answers by status. */
   readonly responses: Readonly<Record<number, SuccessResponse>>;
   handle(input: RouteInput<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Reply>;
@@ -61,6 +66,8 @@ export interface RequestContext {
   readonly principal: Principal;
   /** The one command this request is (faults.md I2); event ids derive from it. */
   readonly commandId: string;
+  /** Somebody may repeat this command: it has an idempotency key. */
+  readonly isRepeatable: boolean;
   /** What the route's `reserves` allocated; the same when the command is repeated. */
   readonly reserved: Readonly<Record<string, number>>;
 }

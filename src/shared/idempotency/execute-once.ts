@@ -39,12 +39,14 @@ export const createExecuteOnce =
     if (claim.outcome === 'in-flight') throw stillRunning();
     if (claim.outcome === 'done') return { ...claim.answer, replayed: true };
     failpoint('after-claim');
-    const { scope, key } = request;
+    const { scope, key, keepsAnswer = true } = request;
     try {
       const answer = await run(claim);
       // Best effort: the effect is in the log, and a retry derives the same answer from it.
       failpoint('before-complete');
-      await bestEffort(log, () => store.complete(scope, key, answer));
+      await bestEffort(log, () =>
+        keepsAnswer ? store.complete(scope, key, answer) : store.lapse(scope, key),
+      );
       failpoint('after-complete');
       return { ...answer, replayed: false };
     } catch (error) {
