@@ -27,6 +27,9 @@ export interface Backbone {
   close(): Promise<void>;
 }
 
+/** Look-ups of credentials (two at once), streams and ids; most of what asks here is asked together. */
+const SYSTEM_CONNECTIONS_MAX = 5;
+
 /** Opens connections lazily: with an external database that is away, this succeeds and its users get 503. */
 export const openBackbone = async (
   config: Config,
@@ -38,14 +41,13 @@ export const openBackbone = async (
       ? await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log })
       : undefined;
   const databaseUrl = config.DATABASE_URL ?? embedded?.url ?? '';
-  const half = config.DATABASE_POOL_MAX / 2;
   const pool = createPool(
-    { connectionString: databaseUrl, applicationName, max: Math.floor(half), system: true },
+    { connectionString: databaseUrl, applicationName, max: SYSTEM_CONNECTIONS_MAX, system: true, planOnce: true },
     log,
   );
   let isolation: TenantIsolation | undefined;
   const requestPool = createRequestPool(
-    { connectionString: databaseUrl, applicationName: `${applicationName}-requests`, max: Math.ceil(half) },
+    { connectionString: databaseUrl, applicationName: `${applicationName}-requests`, max: config.DATABASE_POOL_MAX },
     () => isolation,
     log,
   );

@@ -117,7 +117,7 @@ export const startService = async (
   const app = createApp({
     routes: [...routes, ...serviceRoutes({ version, baseUrl, parts, metrics, stopping }, routes)],
     authenticate: createAuthenticate(
-      verifyWhenPrepared(() => running !== undefined, verifyApiKey(backbone.requestPool, keyUse.used)),
+      verifyWhenPrepared(() => running !== undefined, verifyApiKey(backbone.pool, keyUse.used)),
       baseUrl,
     ),
     executeOnce: createExecuteOnce(idempotency, log),
@@ -184,7 +184,7 @@ const apiRoutes = (
   ...advertiserReadRoutes({
     database,
     progress,
-    answers: readyAnswers(requestPool, metrics),
+    answers: readyAnswers([pool, requestPool], metrics),
     foldAdvertiser: (customerId, id) => loadAdvertiser(store, customerId, id),
   }),
 ];
@@ -227,10 +227,10 @@ const requestDurations = (registry: Registry): Histogram =>
     registers: [registry],
   });
 
-/** Of the pool through which marks are read: a new connection may lead to another server (`AnswerCache.clear`). */
-const readyAnswers = (pool: Pool, registry: Registry): AnswerCache => {
+/** Of the pools through which marks are read: a new connection may lead to another server (`AnswerCache.clear`). */
+const readyAnswers = (pools: readonly Pool[], registry: Registry): AnswerCache => {
   const answers = createAnswerCache(ANSWER_CACHE_BYTES_MAX);
-  pool.on('connect', () => answers.clear());
+  for (const pool of pools) pool.on('connect', () => answers.clear());
   const counter = new Counter({
     name: 'read_answers_total',
     help: 'Answers of reads, by whether they were ready in memory',

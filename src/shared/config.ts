@@ -51,7 +51,7 @@ export const variables = {
     .describe('An existing Postgres (14 or newer) instead of the embedded one.'),
   DATABASE_POOL_MAX: integer(2, 500)
     .default(10)
-    .describe('Connections of one process to Postgres at most, besides nine of its own.'),
+    .describe('Connections of one process to Postgres at most, besides fourteen of its own.'),
   EVENTSTORE_URL: urlOf('esdb:', 'esdb+discover:')
     .optional()
     .describe('EventStoreDB for the events. Not available yet: refused.'),

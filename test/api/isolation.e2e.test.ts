@@ -250,6 +250,7 @@ describe.each([
         connectionString: service.databaseUrl,
         applicationName: 'unbound',
         max: 1,
+        system: true,
         verify: async (client) => void (await client.query(prepareBinding)),
       },
       createLog('silent'),

@@ -11,7 +11,8 @@ interface StoredKey {
   readonly customerId: string;
   readonly secretHash: Buffer;
   readonly userId: string;
-  readonly role: Role;
+  /** Null when there is no such user: the account was never quite opened. */
+  readonly role: Role | null;
   readonly scopes: readonly Scope[];
   readonly mark: string;
 }
@@ -23,6 +24,7 @@ const rejected: Verification = { outcome: 'rejected' };
  * is refused on its next request on every node (specification, Authentication, rule 4), as is one that has
  * expired or whose account is disabled; requests that arrive together are looked up together. The account's mark
  * comes along: it is read after the request came.
+ * @param pool with the rights of the installation: before a key is verified there is no account to be bound to
  * @param used told of every key that verified
  */
 export const verifyApiKey = (
@@ -37,7 +39,8 @@ export const verifyApiKey = (
     const presented = parseApiKey(credential);
     if (presented === undefined) return rejected;
     const stored = await lookUp(presented.keyId);
-    if (stored === undefined || !timingSafeEqual(stored.secretHash, presented.secretHash)) return rejected;
+    if (stored === undefined || stored.role === null) return rejected;
+    if (!timingSafeEqual(stored.secretHash, presented.secretHash)) return rejected;
     used(presented.keyId);
     return {
       outcome: 'verified',
@@ -60,8 +63,13 @@ const storedKeys = async (
   const { rows } = await pool.query<StoredKey>({
     name: 'api-keys-by-id',
     text: `select key_id as "keyId", customer_id as "customerId", secret_hash as "secretHash",
-             user_id as "userId", role, scopes, ${accountMarkSql('k.customer_id')} as mark
-           from find_api_keys($1::text[]) k`,
+             user_id as "userId", scopes,
+             (select role from users u where u.customer_id = k.customer_id and u.user_id = k.user_id) as role,
+             ${accountMarkSql('k.customer_id')} as mark
+           from api_keys k
+           where key_id = any($1::text[]) and revoked_at is null
+             and (expires_at is null or expires_at > clock_timestamp())
+             and (select disabled_at is null from accounts a where a.customer_id = k.customer_id)`,
     values: [keyIds],
   });
   const byId = new Map(rows.map((row) => [row.keyId, row]));

@@ -10,13 +10,12 @@ export type TenantIsolation = 'role' | 'forced';
  */
 export const REQUEST_ROLE = 'exchange_requests';
 
-/** What requests may do. `api_keys.secret_hash` is written and never read: `find_api_keys` compares. */
+/** What requests may do. `api_keys.secret_hash` is written and never read: who asks is found out before. */
 const GRANTS = `
   grant select on advertisers, advertiser_counts, accounts, users, account_positions, projection_checkpoints
     to ${REQUEST_ROLE};
   grant select (key_id, customer_id, user_id, name, masked_key, scopes, created_at, expires_at, last_used_at,
     revoked_at, sealed_secret), insert, update (revoked_at, sealed_secret), delete on api_keys to ${REQUEST_ROLE};
-  grant execute on function find_api_keys(text[]) to ${REQUEST_ROLE};
 `;
 
 const TABLES = ['advertisers', 'advertiser_counts', 'accounts', 'users', 'api_keys'] as const;
@@ -30,9 +29,6 @@ const FORCE = TABLES.map(
     create policy system on ${table} to current_user using (current_setting('app.access', true) = 'system');
     alter table ${table} force row level security;`,
 ).join('');
-
-/** Owned rows are visible to a function that runs as the owner, too, only on the system's behalf. */
-const FORCED_FUNCTIONS = `alter function find_api_keys(text[]) set ${SYSTEM_ACCESS.replace('=', " = '")}';`;
 
 const UNFORCE = TABLES.map((table) => `alter table ${table} no force row level security;`).join('');
 
@@ -49,7 +45,7 @@ export const isolateTenants = async (connectionString: string): Promise<TenantIs
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.migration]);
     const isolation = (await canUseRole(client)) ? 'role' : 'forced';
     if ((await current(client)) !== isolation) {
-      const changes = isolation === 'role' ? UNFORCE + GRANTS : FORCE + FORCED_FUNCTIONS;
+      const changes = isolation === 'role' ? UNFORCE + GRANTS : FORCE;
       await client.query(`begin; ${changes} commit`);
     }
     return isolation;
@@ -62,9 +58,8 @@ export const isolateTenants = async (connectionString: string): Promise<TenantIs
 const current = async (client: Client): Promise<TenantIsolation | undefined> => {
   const { rows } = await client.query<{ forced: boolean; granted: boolean }>(
     `select bool_and(c.relforcerowsecurity) as forced,
-       coalesce((select has_function_privilege(oid, 'find_api_keys(text[])', 'execute')
-         and has_table_privilege(oid, 'projection_checkpoints', 'select')
-         from pg_roles where rolname = $1), false) as granted
+       coalesce((select has_table_privilege(oid, 'api_keys', 'delete') from pg_roles where rolname = $1), false)
+         as granted
      from pg_class c where c.oid = any($2::regclass[]::oid[])`,
     [REQUEST_ROLE, TABLES],
   );

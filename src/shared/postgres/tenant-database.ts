@@ -87,6 +87,7 @@ export const createRequestPool = (
   createPool(
     {
       ...options,
+      planOnce: true,
       verify: async (client) => {
         const how = isolation();
         if (how === undefined) throw new Error('the database is not prepared yet');
