@@ -9,23 +9,35 @@ import {
 } from './shared/event-store/postgres/postgres-event-store.ts';
 import type { Logger } from './shared/log.ts';
 import { startEmbeddedPostgres } from './shared/postgres/embedded/embedded-postgres.ts';
+import {
+  isolateTenants,
+  provideRequestRole,
+  type TenantIsolation,
+} from './shared/postgres/isolate-tenants.ts';
 import { migrate } from './shared/postgres/migrate.ts';
 import { createPool } from './shared/postgres/pool.ts';
+import { createRequestPool } from './shared/postgres/tenant-database.ts';
 import { createMarkAccount } from './shared/read-your-writes/mark-account.ts';
 
 /** What every program of this package stands on: one database, one pool, one log of events. */
 export interface Backbone {
   readonly databaseUrl: string;
+  /** With the rights of the installation, across accounts. Not for reads that a request asks for. */
   readonly pool: Pool;
+  /** For requests: each connection is bound by the policies, see `createTenantDatabase`. */
+  readonly requestPool: Pool;
   readonly store: EventStore;
   /** Where the events are. */
   readonly storeKind: 'postgres' | 'eventstoredb';
   /** Figures of the event store, if it has any of its own. */
   registerMetrics(registry: Registry): void;
-  /** Brings the schema up to date. */
+  /** Brings the schema up to date, and what keeps accounts apart. */
   migrate(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Look-ups of credentials (two at once), streams and ids; most of what asks here is asked together. */
+const SYSTEM_CONNECTIONS_MAX = 5;
 
 /** Opens connections lazily: with an external database that is away, this succeeds and its users get 503. */
 export const openBackbone = async (
@@ -39,21 +51,40 @@ export const openBackbone = async (
       : undefined;
   const databaseUrl = config.DATABASE_URL ?? embedded?.url ?? '';
   const pool = createPool(
-    { connectionString: databaseUrl, applicationName, max: config.DATABASE_POOL_MAX },
+    {
+      connectionString: databaseUrl,
+      applicationName,
+      max: SYSTEM_CONNECTIONS_MAX,
+      system: true,
+      planOnce: true,
+    },
+    log,
+  );
+  let isolation: TenantIsolation | undefined;
+  const requestPool = createRequestPool(
+    {
+      connectionString: databaseUrl,
+      applicationName: `${applicationName}-requests`,
+      max: config.DATABASE_POOL_MAX,
+    },
+    () => isolation,
     log,
   );
   const eventLog = await openLog(config, { connectionString: databaseUrl, pool, log });
   return {
     databaseUrl,
     pool,
+    requestPool,
     ...eventLog,
     migrate: async () => {
       const names = await migrate(databaseUrl, migrations);
+      if (embedded !== undefined) await provideRequestRole(embedded);
+      isolation = await isolateTenants(databaseUrl);
       if (names.length > 0) log.info({ migrations: names }, 'database migrated');
     },
     close: async () => {
       await eventLog.store.close();
-      await pool.end();
+      await Promise.all([pool.end(), requestPool.end()]);
       await embedded?.stop();
     },
   };

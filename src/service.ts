@@ -1,5 +1,7 @@
 import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { createKeyUse, maintainKeys } from './command/accounts/record-key-use.ts';
+import { accountWriteRoutes } from './command/accounts/routes.ts';
 import { advertiserWriteRoutes, loadAdvertiser } from './command/advertisers/routes.ts';
 import { openBackbone, type Backbone } from './composition.ts';
 import { advertiserStream } from './domain/advertisers/advertiser.ts';
@@ -7,6 +9,7 @@ import { allProjections } from './projections/all-projections.ts';
 import type { Projection } from './projections/engine/projection.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
 import { startProjections, type Projections } from './projections/engine/projection-engine.ts';
+import { accountReadRoutes } from './query/accounts/routes.ts';
 import { verifyApiKey } from './query/accounts/verify-api-key.ts';
 import { highestAdvertiserId } from './query/advertisers/get-advertisers.ts';
 import { advertiserReadRoutes } from './query/advertisers/routes.ts';
@@ -32,6 +35,11 @@ import type { Logger } from './shared/log.ts';
 import { createPool } from './shared/postgres/pool.ts';
 import { idSequence } from './shared/postgres/sequence.ts';
 import { purgeRegularly } from './shared/purge-regularly.ts';
+import {
+  createTenantDatabase,
+  type RewriteStatement,
+  type TenantDatabase,
+} from './shared/postgres/tenant-database.ts';
 import { createAnswerCache, type AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 import {
   createProjectionProgress,
@@ -60,6 +68,7 @@ export interface Replacements {
   readonly store?: (store: EventStore) => EventStore;
   readonly idempotency?: (store: IdempotencyStore) => IdempotencyStore;
   readonly projection?: (projection: Projection) => Projection;
+  readonly tenantStatement?: RewriteStatement;
 }
 
 /** Memory that ready answers of reads may take. */
@@ -82,6 +91,9 @@ export const startService = async (
   collectDefaultMetrics({ register: metrics });
   backbone.registerMetrics(metrics);
   const progress = createProjectionProgress();
+  const database = createTenantDatabase(backbone.requestPool, replace.tenantStatement);
+  const keyUse = createKeyUse(backbone.pool, systemClock);
+  // Events elsewhere say nothing of the order of commits here: then a claim must be on the disk before them.
   const claims = createIdempotencyStore(backbone.storeKind === 'postgres' ? derivedPool : backbone.pool);
   const idempotency = replace.idempotency?.(claims) ?? claims;
   const rateLimits = rateLimitsOf(config, backbone, log, metrics);
@@ -95,6 +107,7 @@ export const startService = async (
   const prepared = prepareDatabase(backbone, config, log, ending.signal).then((isPrepared) => {
     if (!isPrepared || ending.signal.aborted) return false;
     if (config.ROLES.includes('worker')) purgeOldRows(idempotency, rateLimits, log, ending.signal);
+    maintainKeys(backbone.pool, keyUse, log, ending.signal);
     running = startProjections({
       projections: allProjections.map((projection) => replace.projection?.(projection) ?? projection),
       lead: config.ROLES.includes('projector'),
@@ -110,7 +123,7 @@ export const startService = async (
   // Whoever awaits `prepared` learns of a failure; nobody awaiting it yet is no reason to end the process.
   prepared.catch(() => undefined);
 
-  const routes = config.ROLES.includes('api') ? apiRoutes(backbone, progress, metrics, log) : [];
+  const routes = config.ROLES.includes('api') ? apiRoutes(backbone, database, progress, metrics, log) : [];
   const parts = [...readinessParts(backbone, () => running), rateLimits.readiness];
   const stopping = (): boolean => ending.signal.aborted;
   const app = createApp({
@@ -118,7 +131,7 @@ export const startService = async (
     headers,
     gate: createGate({
       authenticate: createAuthenticate(
-        verifyWhenPrepared(() => running !== undefined, verifyApiKey(backbone.pool)),
+        verifyWhenPrepared(() => running !== undefined, verifyApiKey(backbone.pool, keyUse.used)),
         baseUrl,
       ),
       clientAddress: createClientAddress(config.TRUSTED_PROXIES),
@@ -134,6 +147,7 @@ export const startService = async (
     await server?.drain();
     await running?.stop();
     await rateLimits.close();
+    if (running !== undefined) await keyUse.flush().catch(notWritten(log));
     await derivedPool.end();
     await backbone.close();
   };
@@ -141,6 +155,11 @@ export const startService = async (
 
   return { baseUrl: baseUrl(), backbone, prepared, stop };
 };
+
+const notWritten =
+  (log: Logger) =>
+  (error: unknown): void =>
+    log.warn({ err: error }, 'the last use of keys could not be written down');
 
 /** What could not start, because its port is taken, say, leaves no Postgres running behind it. */
 const failAfter =
@@ -162,6 +181,7 @@ const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger): Pool =>
       // A batch of each read model, and the claims of the requests.
       max: allProjections.length + 4,
       asyncCommit: true,
+      system: true,
     },
     log,
   );
@@ -199,23 +219,26 @@ const purgeOldRows = (
 };
 
 const apiRoutes = (
-  { pool, store }: Backbone,
+  { pool, requestPool, store }: Backbone,
+  database: TenantDatabase,
   progress: ProjectionProgress,
   metrics: Registry,
   log: Logger,
 ): readonly Route[] => {
   const stores = { store, snapshots: createSnapshotStore(pool, log) };
   return [
+    ...accountWriteRoutes({ store, database, clock: systemClock }),
+    ...accountReadRoutes(database),
     ...advertiserWriteRoutes({
       ...stores,
       clock: systemClock,
       ids: idSequence(pool, 'advertiser_ids'),
-      highestId: (customerId) => highestAdvertiserId(pool, customerId),
+      highestId: (customerId) => highestAdvertiserId(database, customerId),
     }),
     ...advertiserReadRoutes({
-      pool,
+      database,
       progress,
-      answers: readyAnswers(pool, metrics),
+      answers: readyAnswers([pool, requestPool], metrics),
       streamOf: advertiserStream,
       foldAdvertiser: (customerId, id) => loadAdvertiser(stores, customerId, id),
     }),
@@ -263,10 +286,10 @@ const requestDurations = (registry: Registry): Histogram =>
     registers: [registry],
   });
 
-/** Of the pool through which marks are read: a new connection may lead to another server (`AnswerCache.clear`). */
-const readyAnswers = (pool: Pool, registry: Registry): AnswerCache => {
+/** Of the pools through which marks are read: a new connection may lead to another server (`AnswerCache.clear`). */
+const readyAnswers = (pools: readonly Pool[], registry: Registry): AnswerCache => {
   const answers = createAnswerCache(ANSWER_CACHE_BYTES_MAX);
-  pool.on('connect', () => answers.clear());
+  for (const pool of pools) pool.on('connect', () => answers.clear());
   const counter = new Counter({
     name: 'read_answers_total',
     help: 'Answers of reads, by whether they were ready in memory',

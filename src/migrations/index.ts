@@ -4,6 +4,7 @@ import { projections } from './0002-projections.ts';
 import { accounts } from './0003-accounts.ts';
 import { advertisers } from './0004-advertisers.ts';
 import { idempotencyKeys } from './0005-idempotency-keys.ts';
+import { access } from './0006-access.ts';
 import { rateLimits } from './0007-rate-limits.ts';
 import { snapshots } from './0008-snapshots.ts';
 
@@ -20,6 +21,7 @@ export const migrations: readonly Migration[] = [
   accounts,
   advertisers,
   idempotencyKeys,
+  access,
   rateLimits,
   snapshots,
 ];

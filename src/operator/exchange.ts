@@ -2,15 +2,14 @@ import { parseArgs } from 'node:util';
 import { openBackbone, type Backbone } from '../composition.ts';
 import { ConfigError, readConfig, variables } from '../shared/config.ts';
 import { createLog } from '../shared/log.ts';
-import { createAccount } from './create-account.ts';
+import { accountCommand, accountOptions, accountUsage, WordsError, type Work } from './account-commands.ts';
 import { parkedStreams, retryStream } from './parked.ts';
 
 /** The operator's command line. Works beside a running service and without one. */
 
 const usage = `Usage: npm run -s exchange -- COMMAND
 
-  accounts create --name NAME [--json]   Opens an account with a first API key, shown once.
-  parked list [--json]                   Lists streams that a read model leaves out, with the reason.
+${accountUsage}  parked list [--json]                   Lists streams that a read model leaves out, with the reason.
   parked retry PROJECTION STREAM         Tries one again; exit status 1 when it is parked still.
   config                                 Lists every setting of the service with its default.
 
@@ -18,8 +17,7 @@ The settings of the service (DATABASE_URL, DATA_DIR, ...) apply here too.
 `;
 
 const options = {
-  name: { type: 'string' },
-  json: { type: 'boolean', default: false },
+  ...accountOptions,
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -36,9 +34,10 @@ const run = async (argv: readonly string[]): Promise<void> => {
   const { values, positionals } = parseArguments(argv);
   if (values.help) return print(usage);
   const [noun, verb, ...rest] = positionals;
-  switch (`${noun ?? ''} ${verb ?? ''}`.trim()) {
-    case 'accounts create':
-      return accountsCreate(values.name, values.json);
+  const command = `${noun ?? ''} ${verb ?? ''}`.trim();
+  const work = accountWork(command, rest, values);
+  if (work !== undefined) return withBackbone((backbone) => printLines(work(backbone)));
+  switch (command) {
     case 'parked list':
       return withBackbone((backbone) => parkedList(backbone, values.json));
     case 'parked retry':
@@ -69,18 +68,17 @@ const parseArguments = (argv: readonly string[]) => {
   }
 };
 
-const accountsCreate = async (name: string | undefined, json: boolean): Promise<void> => {
-  if (name === undefined || name.trim() === '' || name.length > 200) {
-    throw new UsageError('accounts create needs --name, 1 to 200 characters');
+const accountWork = (...words: Parameters<typeof accountCommand>): Work | undefined => {
+  try {
+    return accountCommand(...words);
+  } catch (error) {
+    if (error instanceof WordsError) throw new UsageError(`${words[0]}: ${error.message}`);
+    throw error;
   }
-  await withBackbone(async (backbone) => {
-    const { customerId, apiKey } = await createAccount(backbone, name);
-    print(
-      json
-        ? JSON.stringify({ customerId, apiKey })
-        : `Account ${customerId} (${name}) is open.\nAPI key, shown only now: ${apiKey}`,
-    );
-  });
+};
+
+const printLines = async (lines: AsyncIterable<string>): Promise<void> => {
+  for await (const line of lines) print(line);
 };
 
 const parkedList = async (backbone: Backbone, json: boolean): Promise<void> => {

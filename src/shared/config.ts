@@ -89,7 +89,7 @@ export const variables = {
     .describe('An existing Postgres (14 or newer) instead of the embedded one.'),
   DATABASE_POOL_MAX: integer(2, 500)
     .default(10)
-    .describe('Connections of one process to Postgres at most, besides eleven of its own.'),
+    .describe('Connections of one process to Postgres at most, besides sixteen of its own.'),
   EVENTSTORE_URL: eventStoreDbUrl
     .optional()
     .describe('EventStoreDB for the events (esdb: or esdb+discover:) instead of Postgres.'),

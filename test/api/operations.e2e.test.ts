@@ -95,14 +95,18 @@ describe('/openapi.json', () => {
     );
     expect(operations.sort()).toEqual([
       'delete /api/v2/buyer/advertisers/{id} deleteAdvertiser',
+      'delete /api/v2/buyer/api-keys/{id} revokeApiKey',
+      'get /api/v2/accounts/current getCurrentAccount',
       'get /api/v2/buyer/advertisers listAdvertisers',
       'get /api/v2/buyer/advertisers/{id} getAdvertiser',
+      'get /api/v2/buyer/api-keys listApiKeys',
       'get /health getHealth',
       'get /metrics getMetrics',
       'get /openapi.json getOpenApi',
       'get /ready getReady',
       'post /api/v2/buyer/advertisers createAdvertiser',
       'post /api/v2/buyer/advertisers/{id}/restore restoreAdvertiser',
+      'post /api/v2/buyer/api-keys createApiKey',
       'put /api/v2/buyer/advertisers/{id} updateAdvertiser',
     ]);
   });
@@ -111,7 +115,10 @@ describe('/openapi.json', () => {
     const { paths } = (await (await get('/openapi.json')).json()) as Document;
     for (const [path, item] of Object.entries(paths)) {
       for (const { security } of Object.values(item)) {
-        expect([path, security]).toEqual([path, path.startsWith('/api/') ? [{ bearer: [] }] : []]);
+        expect([path, security]).toEqual([
+          path,
+          path.startsWith('/api/') ? [{ bearer: [expect.stringMatching(/^exchange:/)] }] : [],
+        ]);
       }
     }
   });

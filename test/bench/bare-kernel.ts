@@ -54,8 +54,8 @@ const port = await listen(
   [
     constant('/public', { access: 'public', limit: 'none' }),
     constant('/address', { access: 'public' }),
-    constant('/verified', { access: 'account', limit: 'none' }),
-    constant('/private', { access: 'account' }),
+    constant('/verified', { access: 'exchange:read', limit: 'none' }),
+    constant('/private', { access: 'exchange:read' }),
   ],
   securityHeaders(true),
 );

@@ -68,7 +68,7 @@ describe('the table of limits', () => {
       operationId: `count-${limit}`,
       summary: 'Counted',
       tag: 'Toys',
-      access: limit === 'credential' ? 'account' : 'public',
+      access: limit === 'credential' ? 'exchange:read' : 'public',
       limit,
       responses: { 204: { description: 'Done' } },
       handle: async () => ({ status: 204 }),

@@ -14,6 +14,7 @@ export default async (): Promise<void> => {
   const postgres = await startTestPostgres();
   running.postgres = postgres;
   process.env['TEST_POSTGRES_URL'] = postgres.url;
+  process.env['TEST_POSTGRES_ADMIN_URL'] = postgres.adminUrl;
   const tookMs = Math.round(performance.now() - startMs);
   const { port } = new URL(postgres.url);
   process.stdout.write(`Postgres of this run: embedded, 127.0.0.1:${port}, started in ${tookMs} ms\n`);

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import { openBackbone } from '../../src/composition.ts';
+import { openBackbone, type Backbone } from '../../src/composition.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
-import { startService } from '../../src/service.ts';
+import { startService, type Replacements } from '../../src/service.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import {
   START,
@@ -32,6 +32,8 @@ export interface RunningService {
   readonly store: EventStore;
   readonly pool: Pool;
   openAccount(name?: string): Promise<TestAccount>;
+  /** The same installation as the operator's commands see it. */
+  readonly backbone: Backbone;
   /** The events of a stream, oldest first. */
   eventsOf(stream: string): Promise<readonly RecordedEvent[]>;
   /** An account's events in the whole log, oldest first. */
@@ -54,6 +56,7 @@ const isOnEventStoreDb = (): boolean => process.env['TEST_EVENTSTORE'] === 'in-m
 export const startRunningService = async (
   settings: Readonly<Record<string, string>> = {},
   log: Logger = createLog('silent'),
+  replace: Replacements = {},
 ): Promise<RunningService> => {
   const database = await createTestDatabase();
   const eventStore = isOnEventStoreDb() ? await startEventStoreService() : undefined;
@@ -68,10 +71,15 @@ export const startRunningService = async (
     ...generousLimits,
     ...settings,
   });
-  const service = await startService(config, log, (route, status, text, headers) => {
-    declared.onAnswer(route, status, text);
-    invariant.onAnswer(route, status, text, headers);
-  });
+  const service = await startService(
+    config,
+    log,
+    (route, status, text, headers) => {
+      declared.onAnswer(route, status, text);
+      invariant.onAnswer(route, status, text, headers);
+    },
+    replace,
+  );
   await service.prepared;
   const { store, pool } = service.backbone;
   let ended: Promise<void> | undefined;
@@ -80,6 +88,7 @@ export const startRunningService = async (
     baseUrl: service.baseUrl,
     port: Number(new URL(service.baseUrl).port),
     databaseUrl: database.url,
+    backbone: service.backbone,
     store,
     pool,
     openAccount: async (name = 'Test account') => {

@@ -6,6 +6,7 @@ import { createLog } from '../../src/shared/log.ts';
 import { startEmbeddedPostgres } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
 import { stopPostmaster } from '../../src/shared/postgres/embedded/postmaster.ts';
 import { isAlive } from '../../src/shared/postgres/embedded/processes.ts';
+import { provideRequestRole } from '../../src/shared/postgres/isolate-tenants.ts';
 
 const prefix = 'buyer-exchange-test-';
 
@@ -39,6 +40,8 @@ const sweep = async (): Promise<void> => {
 interface TestPostgres {
   /** Of a role that may create databases, and is no superuser. */
   readonly url: string;
+  /** Of its superuser. */
+  readonly adminUrl: string;
   stop(): Promise<void>;
 }
 
@@ -57,8 +60,10 @@ export const startTestPostgres = async (): Promise<TestPostgres> => {
   await client.connect();
   await client.query('alter role exchange createdb');
   await client.end();
+  await provideRequestRole(postgres);
   return {
     url: postgres.url,
+    adminUrl: postgres.adminUrl,
     stop: async () => {
       await postgres.stop();
       await removeDataDir(dataDir);

@@ -38,7 +38,7 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
     operationId: 'listToys',
     summary: 'List toys',
     tag,
-    access: 'account',
+    access: 'exchange:read',
     query: z.object({
       ...pagingParameters(200),
       archived: queryBoolean('Archived ones too.').optional(),
@@ -57,7 +57,7 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
     operationId: 'createToy',
     summary: 'Create a toy',
     tag,
-    access: 'account',
+    access: 'exchange:write',
     body: z.object({
       name: z.string().min(1).max(200),
       labels: z.record(z.string(), z.unknown()).optional(),
@@ -75,7 +75,7 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
     operationId: 'getToy',
     summary: 'Read a toy',
     tag,
-    access: 'account',
+    access: 'exchange:read',
     params,
     responses: { 200: { description: 'The toy', data: Toy } },
     handle: async ({ params: { id } }) => ({ status: 200, data: { id, name: 'toy' } }),
@@ -86,7 +86,7 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
     operationId: 'deleteToy',
     summary: 'Archive a toy',
     tag,
-    access: 'account',
+    access: 'exchange:write',
     params,
     responses: { 204: { description: 'Archived' } },
     handle: async ({ request }) => {
@@ -157,7 +157,11 @@ export const goodKey = 'toy_key.good~/+-_=';
 /** Names of keys that verify no more. */
 export const revokedKeys = new Set<string>();
 
-const verifiedAs = (actor: string) => ({ outcome: 'verified', principal: { customerId: 7, actor } }) as const;
+const verifiedAs = (actor: string) =>
+  ({
+    outcome: 'verified',
+    principal: { customerId: 7, actor, scopes: ['exchange:read', 'exchange:write'] },
+  }) as const;
 
 const verify: VerifyCredential = async (credential) => {
   if (credential === 'broken-store') throw new Error('connection terminated');

@@ -92,7 +92,7 @@ describe('the OpenAPI document', () => {
 
   it('offers the idempotency key on writes, and asks for a credential where one is needed', () => {
     expect(document.paths['/toys']?.['post']).toMatchObject({
-      security: [{ bearer: [] }],
+      security: [{ bearer: ['exchange:write'] }],
       parameters: [{ name: 'Idempotency-Key', in: 'header', required: false }],
       requestBody: { required: true },
     });

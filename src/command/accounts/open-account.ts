@@ -1,18 +1,11 @@
-import type { Pool } from 'pg';
 import { accountEvents } from '../../domain/accounts/account-events.ts';
-import { accountDecider, accountStream } from '../../domain/accounts/account.ts';
+import { accountDecider, accountStream, firstUserId } from '../../domain/accounts/account.ts';
+import { scopesOfRole } from '../../domain/accounts/access.ts';
 import { generateApiKey } from '../../shared/auth/api-key.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
 import { executeCommand } from '../../shared/command/execute-command.ts';
-import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { randomId } from '../../shared/ids.ts';
-
-export interface AccountWrites {
-  readonly store: EventStore;
-  readonly pool: Pool;
-  readonly clock: Clock;
-  readonly nextCustomerId: () => Promise<number>;
-}
+import type { InstallationWrites } from './account-writes.ts';
 
 export interface OpenedAccount {
   readonly customerId: number;
@@ -21,22 +14,40 @@ export interface OpenedAccount {
 }
 
 /**
- * Opens an account with a first API key. The key's hash is stored before the event that announces it: a
- * crash in between leaves a key that nobody has ever seen, never an announced one that does not work.
+ * Opens an account with a first user, an admin, and a first API key of theirs. The rows that the key is checked
+ * against are stored before the event that announces it: a crash in between leaves a key that nobody has ever
+ * seen, never an announced one that does not work.
  */
 export const openAccount = async (
-  { store, pool, clock, nextCustomerId }: AccountWrites,
+  {
+    store,
+    pool,
+    clock,
+    nextCustomerId,
+  }: InstallationWrites & { readonly nextCustomerId: () => Promise<number> },
   name: string,
 ): Promise<OpenedAccount> => {
   const customerId = await nextCustomerId();
   const { key, keyId, maskedKey, secretHash } = generateApiKey();
   const keyName = 'First key';
-  await pool.query('insert into api_keys (key_id, customer_id, secret_hash, name) values ($1, $2, $3, $4)', [
-    keyId,
-    customerId,
-    secretHash,
-    keyName,
-  ]);
+  const now = isoTimestamp(clock.now());
+  await pool.query(
+    `with account as (insert into accounts (customer_id, name) values ($1, $2)),
+       admin as (insert into users (customer_id, user_id, name, role) values ($1, $3, 'Administrator', 'admin'))
+     insert into api_keys (customer_id, user_id, key_id, secret_hash, name, masked_key, scopes, created_at)
+     values ($1, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      customerId,
+      name,
+      firstUserId(customerId),
+      keyId,
+      secretHash,
+      keyName,
+      maskedKey,
+      scopesOfRole('admin'),
+      now,
+    ],
+  );
   const commandId = randomId();
   const outcome = await executeCommand(
     store,
@@ -45,7 +56,7 @@ export const openAccount = async (
       stream: accountStream(customerId),
       command: {
         type: 'OpenAccount',
-        now: isoTimestamp(clock.now()),
+        now,
         customerId,
         name,
         firstKey: { keyId, name: keyName, maskedKey },

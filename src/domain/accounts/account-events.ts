@@ -1,15 +1,37 @@
 import { z } from 'zod';
 import type { DomainEvent } from '../decision.ts';
+import { Role, Scope } from './access.ts';
 
+/** Its first user, an admin, comes with it (`firstUserId`). */
 const AccountOpened = z.object({ customerId: z.int(), name: z.string() });
 
-/** Never the key or its hash: a reference and the masked form. */
-const ApiKeyIssued = z.object({ keyId: z.string(), name: z.string(), maskedKey: z.string() });
+const UserAdded = z.object({ userId: z.string(), name: z.string(), role: Role });
+
+/**
+ * Never the key or its hash: a reference and the masked form. The first keys ever issued name no user, who is
+ * then the account's first one, and no scopes, which are then all that the role allows.
+ */
+const ApiKeyIssued = z.object({
+  keyId: z.string(),
+  name: z.string(),
+  maskedKey: z.string(),
+  userId: z.string().optional(),
+  scopes: z.array(Scope).optional(),
+  expiresAt: z.string().optional(),
+});
+
+const ApiKeyRevoked = z.object({ keyId: z.string() });
+
+const nothingMore = z.object({});
 
 /** Schema and current version of every event an account's stream can hold. */
 export const accountEvents = {
   AccountOpened: { schemaVersion: 1, data: AccountOpened },
+  AccountDisabled: { schemaVersion: 1, data: nothingMore },
+  AccountEnabled: { schemaVersion: 1, data: nothingMore },
+  UserAdded: { schemaVersion: 1, data: UserAdded },
   ApiKeyIssued: { schemaVersion: 1, data: ApiKeyIssued },
+  ApiKeyRevoked: { schemaVersion: 1, data: ApiKeyRevoked },
 } as const;
 
 type Schemas = typeof accountEvents;

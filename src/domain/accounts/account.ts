@@ -1,26 +1,69 @@
 import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { scopesOfRole, type Role, type Scope } from './access.ts';
 import type { AccountEvent } from './account-events.ts';
 
 export const accountStream = (customerId: number): string => `account-${customerId}`;
 
-export type Account =
-  | { readonly status: 'NONE' }
-  | {
-      readonly status: 'OPEN';
-      readonly customerId: number;
-      readonly name: string;
-      readonly keyIds: readonly string[];
-    };
+/** The admin who comes with an account. */
+export const firstUserId = (customerId: number): string => `${customerId}-1`;
+
+/** Specification, Authentication, rule 7. */
+export const ACTIVE_KEYS_MAX = 100;
+
+export interface IssuedKey {
+  readonly name: string;
+  readonly maskedKey: string;
+  readonly userId: string;
+  readonly scopes: readonly Scope[];
+  readonly issuedAt: string;
+  readonly expiresAt?: string | undefined;
+}
+
+export interface OpenedAccount {
+  readonly status: 'OPEN' | 'DISABLED';
+  readonly customerId: number;
+  readonly name: string;
+  readonly users: Readonly<Record<string, Role>>;
+  /** Those that were not revoked, by id. */
+  readonly keys: Readonly<Record<string, IssuedKey>>;
+}
+
+export type Account = { readonly status: 'NONE' } | OpenedAccount;
 
 const evolve = (state: Account, event: AccountEvent): Account => {
+  if (event.type === 'AccountOpened') {
+    const { customerId, name } = event.data;
+    return { status: 'OPEN', customerId, name, users: { [firstUserId(customerId)]: 'admin' }, keys: {} };
+  }
+  if (state.status === 'NONE') return state;
   switch (event.type) {
-    case 'AccountOpened':
-      return { status: 'OPEN', ...event.data, keyIds: [] };
+    case 'AccountDisabled':
+      return { ...state, status: 'DISABLED' };
+    case 'AccountEnabled':
+      return { ...state, status: 'OPEN' };
+    case 'UserAdded':
+      return { ...state, users: { ...state.users, [event.data.userId]: event.data.role } };
     case 'ApiKeyIssued':
-      return state.status === 'OPEN' ? { ...state, keyIds: [...state.keyIds, event.data.keyId] } : state;
+      return { ...state, keys: { ...state.keys, [event.data.keyId]: issuedKey(state, event) } };
+    case 'ApiKeyRevoked': {
+      const { [event.data.keyId]: _, ...keys } = state.keys;
+      return { ...state, keys };
+    }
     default:
       return (event satisfies never, state);
   }
+};
+
+type Issued = Extract<AccountEvent, { type: 'ApiKeyIssued' }>;
+
+const issuedKey = ({ customerId, users }: OpenedAccount, { data, occurredAt }: Issued): IssuedKey => {
+  const { keyId: _, userId = firstUserId(customerId), ...rest } = data;
+  return {
+    ...rest,
+    userId,
+    scopes: data.scopes ?? scopesOfRole(users[userId] ?? 'member'),
+    issuedAt: occurredAt,
+  };
 };
 
 export interface OpenAccount {
@@ -31,18 +74,118 @@ export interface OpenAccount {
   readonly firstKey: { readonly keyId: string; readonly name: string; readonly maskedKey: string };
 }
 
-export type AccountRefusal = { readonly reason: 'already-open' };
+/** Closes the account to every credential of it, or opens it again. */
+export interface SetAccess {
+  readonly type: 'DisableAccount' | 'EnableAccount';
+  readonly now: string;
+}
 
-const decide = (command: OpenAccount, state: Account): Decision<AccountEvent, AccountRefusal> => {
-  if (state.status !== 'NONE') return refuse({ reason: 'already-open' });
+export interface AddUser {
+  readonly type: 'AddUser';
+  readonly now: string;
+  readonly name: string;
+  readonly role: Role;
+}
+
+export interface IssueApiKey {
+  readonly type: 'IssueApiKey';
+  readonly now: string;
+  readonly keyId: string;
+  readonly name: string;
+  readonly maskedKey: string;
+  /** Whose key it is. */
+  readonly userId: string;
+  /** Absent: all that the user's role allows. */
+  readonly scopes?: readonly Scope[] | undefined;
+  readonly expiresAt?: string | undefined;
+}
+
+export interface RevokeApiKey {
+  readonly type: 'RevokeApiKey';
+  readonly now: string;
+  readonly keyId: string;
+}
+
+export type AccountCommand = OpenAccount | SetAccess | AddUser | IssueApiKey | RevokeApiKey;
+
+export type AccountRefusal =
+  | { readonly reason: 'already-open' }
+  | { readonly reason: 'no-such-account' }
+  | { readonly reason: 'no-such-user' }
+  | { readonly reason: 'expires-in-the-past' }
+  | { readonly reason: 'scope-beyond-role'; readonly scope: Scope }
+  | { readonly reason: 'too-many-keys'; readonly limit: number; readonly active: number };
+
+type Decided = Decision<AccountEvent, AccountRefusal>;
+
+const openAccount = (command: OpenAccount): Decided => {
   const { now: occurredAt, customerId, name, firstKey } = command;
+  const userId = firstUserId(customerId);
+  const data = { ...firstKey, userId, scopes: [...scopesOfRole('admin')] };
   return accept(
     { type: 'AccountOpened', data: { customerId, name }, occurredAt },
-    { type: 'ApiKeyIssued', data: firstKey, occurredAt },
+    { type: 'ApiKeyIssued', data, occurredAt },
   );
 };
 
-export const accountDecider: Decider<Account, OpenAccount, AccountEvent, AccountRefusal> = {
+const setAccess = ({ type, now: occurredAt }: SetAccess, { status }: OpenedAccount): Decided => {
+  if (type === 'DisableAccount') {
+    return status === 'DISABLED' ? accept() : accept({ type: 'AccountDisabled', data: {}, occurredAt });
+  }
+  return status === 'OPEN' ? accept() : accept({ type: 'AccountEnabled', data: {}, occurredAt });
+};
+
+const addUser = ({ now: occurredAt, name, role }: AddUser, { customerId, users }: OpenedAccount): Decided => {
+  const userId = `${customerId}-${Object.keys(users).length + 1}`;
+  return accept({ type: 'UserAdded', data: { userId, name, role }, occurredAt });
+};
+
+const issueApiKey = (command: IssueApiKey, state: OpenedAccount): Decided => {
+  const { now: occurredAt, keyId, name, maskedKey, userId, expiresAt } = command;
+  const role = state.users[userId];
+  if (role === undefined) return refuse({ reason: 'no-such-user' });
+  const allowed = scopesOfRole(role);
+  const scopes = command.scopes ?? allowed;
+  const beyond = scopes.find((scope) => !allowed.includes(scope));
+  if (beyond !== undefined) return refuse({ reason: 'scope-beyond-role', scope: beyond });
+  if (expiresAt !== undefined && expiresAt <= occurredAt) return refuse({ reason: 'expires-in-the-past' });
+  const active = Object.values(state.keys).filter((key) => isActive(key, occurredAt)).length;
+  if (active >= ACTIVE_KEYS_MAX) return refuse({ reason: 'too-many-keys', limit: ACTIVE_KEYS_MAX, active });
+  const data = { keyId, name, maskedKey, userId, scopes: [...scopes] };
+  return accept({
+    type: 'ApiKeyIssued',
+    data: expiresAt === undefined ? data : { ...data, expiresAt },
+    occurredAt,
+  });
+};
+
+const isActive = ({ expiresAt }: IssuedKey, now: string): boolean =>
+  expiresAt === undefined || expiresAt > now;
+
+const revokeApiKey = ({ now: occurredAt, keyId }: RevokeApiKey, { keys }: OpenedAccount): Decided =>
+  keys[keyId] === undefined ? accept() : accept({ type: 'ApiKeyRevoked', data: { keyId }, occurredAt });
+
+const decide = (command: AccountCommand, state: Account): Decided => {
+  if (command.type === 'OpenAccount') {
+    return state.status === 'NONE' ? openAccount(command) : refuse({ reason: 'already-open' });
+  }
+  if (state.status === 'NONE') return refuse({ reason: 'no-such-account' });
+  switch (command.type) {
+    case 'DisableAccount':
+    case 'EnableAccount':
+      return setAccess(command, state);
+    case 'AddUser':
+      return addUser(command, state);
+    case 'IssueApiKey':
+      return issueApiKey(command, state);
+    case 'RevokeApiKey':
+      return revokeApiKey(command, state);
+    default:
+      return command satisfies never;
+  }
+};
+
+export const accountDecider: Decider<Account, AccountCommand, AccountEvent, AccountRefusal> = {
   initialState: { status: 'NONE' },
   evolve,
   decide,

@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import { z } from 'zod';
 import { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import { notFound, unavailable } from '../../shared/http/errors.ts';
@@ -10,6 +9,7 @@ import {
   pathIntegerId,
   queryBoolean,
 } from '../../shared/http/schemas.ts';
+import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import type { Freshness } from '../../shared/read-your-writes/account-mark.ts';
 import type { AnswerCache, MarkedAnswer } from '../../shared/read-your-writes/answer-cache.ts';
 import {
@@ -19,10 +19,10 @@ import {
 } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
 import { getAdvertisers } from './get-advertisers.ts';
-import { listAdvertisersQuery, type ListPage, type ListQuery, type ListRow } from './list-advertisers.ts';
+import { listAdvertisersQuery, type ListFilters, type ListPage, type ListRow } from './list-advertisers.ts';
 
 export interface AdvertiserReads {
-  readonly pool: Pool;
+  readonly database: TenantDatabase;
   readonly progress: ProjectionProgress;
   readonly answers: AnswerCache;
   /** The name of an advertiser's stream. */
@@ -48,14 +48,14 @@ export const advertiserReadRoutes = (reads: AdvertiserReads): readonly Route[] =
   detailRoute(reads),
 ];
 
-const listRoute = ({ pool, progress, answers }: AdvertiserReads): Route =>
+const listRoute = ({ database, progress, answers }: AdvertiserReads): Route =>
   route({
     method: 'get',
     path,
     operationId: 'listAdvertisers',
     summary: 'List advertisers, newest first',
     tag,
-    access: 'account',
+    access: 'exchange:read',
     query: z.object({
       status: z.enum(['ACTIVE', 'ARCHIVED', 'ALL']).optional().meta({ description: 'Default ACTIVE.' }),
       name: boundedText(1, 200).optional().meta({ description: 'Part of the name; case does not count.' }),
@@ -78,34 +78,34 @@ const listRoute = ({ pool, progress, answers }: AdvertiserReads): Route =>
       ]);
       const filters = { status, name, sandbox };
       return answers.answer(key, mark, () =>
-        readList({ pool, progress }, listAdvertisersQuery(customerId, filters, { skip, take }), {
-          skip,
-          take,
-        }),
+        readList({ database, progress }, customerId, filters, { skip, take }),
       );
     },
   });
 
 const readList = async (
-  { pool, progress }: Pick<AdvertiserReads, 'pool' | 'progress'>,
-  query: ListQuery,
+  { database, progress }: Pick<AdvertiserReads, 'database' | 'progress'>,
+  customerId: number,
+  filters: ListFilters,
   { skip, take }: ListPage,
 ): Promise<MarkedAnswer<Reply>> => {
+  const query = listAdvertisersQuery(customerId, filters, { skip, take });
+  const pool = boundTo(database, customerId);
   const row = await consistentRead<ListRow>({ pool, projection, query, progress }).catch(behind);
   const pagination = { skip, take, total: row.total, hasMore: skip + row.returned < row.total };
   const dataJson = `[${row.items}]`;
   return { mark: keptMark(row), value: { status: 200, dataJson, pagination }, bytes: 2 * dataJson.length };
 };
 
-const detailRoute = ({ pool, progress, answers, streamOf, foldAdvertiser }: AdvertiserReads): Route => {
-  const getAdvertiser = getAdvertisers(pool, projection);
+const detailRoute = ({ database, progress, answers, streamOf, foldAdvertiser }: AdvertiserReads): Route => {
+  const getAdvertiser = getAdvertisers(database, projection);
   return route({
     method: 'get',
     path: `${path}/{id}`,
     operationId: 'getAdvertiser',
     summary: 'One advertiser, archived ones too',
     tag,
-    access: 'account',
+    access: 'exchange:read',
     params,
     responses: { 200: { description: 'The advertiser', data: AdvertiserResource } },
     handle: async ({ params: { id }, request }) => {

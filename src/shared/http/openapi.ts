@@ -129,7 +129,7 @@ const operationOf = (route: Route, components: Json): Json => ({
   operationId: route.operationId,
   summary: route.summary,
   tags: [route.tag],
-  security: route.access === 'account' ? [{ bearer: [] }] : [],
+  security: route.access === 'public' ? [] : [{ bearer: [route.access] }],
   parameters: [
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),

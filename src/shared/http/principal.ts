@@ -1,9 +1,20 @@
+import type { Sealer } from '../auth/api-key.ts';
+
+/** What a route may ask for (decisions.md 1.4, scopes). */
+export type Scope = 'exchange:read' | 'exchange:write' | 'exchange:admin';
+
 /** Who a request comes from, once its credential is verified. */
 export interface Principal {
   /** The account; 0 for the anonymous principal. */
   readonly customerId: number;
   /** For event metadata, logs and limits: `api-key:<key id>`. Never a secret; another one for each credential. */
   readonly actor: string;
+  /** What the credential may do: its own scopes, as far as its user's role still allows them. */
+  readonly scopes: readonly Scope[];
+  /** Whose credential it is; absent for the anonymous principal. */
+  readonly user?: { readonly id: string; readonly role: 'admin' | 'member' };
+  /** Of the credential: what only its holder may read later. */
+  readonly sealer?: Sealer;
   /**
    * The account's mark (`read-your-writes/account-mark.ts`), read with the credential: it says which ready
    * answers are still right. Absent: none is used.
@@ -11,7 +22,7 @@ export interface Principal {
   readonly mark?: string;
 }
 
-export const anonymous: Principal = { customerId: 0, actor: 'anonymous' };
+export const anonymous: Principal = { customerId: 0, actor: 'anonymous', scopes: [] };
 
 /** What became of a request's credential. */
 export type Verification =

@@ -10,7 +10,7 @@ import { apiErrorOf } from './api-error-of.ts';
 import { readJsonBody } from './body.ts';
 import { createDeadline } from './deadline.ts';
 import { errorEnvelope, successEnvelope } from './envelope.ts';
-import { notFound, type ApiError } from './errors.ts';
+import { ApiError, notFound } from './errors.ts';
 import { exchangeOf } from './exchange.ts';
 import type { Gate } from './gate.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
@@ -63,6 +63,7 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       const admitted = services.gate.admit(route, request, response);
       const principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
       exchange.customerId = principal.customerId;
+      refuseWithoutScope(route, principal);
       const input = await readInput(route, request, response, principal, isWrite, knownParameters);
       const { status, body, replayed, contentType } = await deadline.wait(
         answer(route, input, { requestId, isAbandoned: () => deadline.isOver }, services),
@@ -91,6 +92,16 @@ const logFailure = (
 ): void => {
   if (status === 503) log.warn({ err: error, requestId, route }, 'not available');
   else if (status >= 500) log.error({ err: error, requestId, route }, 'request failed');
+};
+
+/** Before anything of the request is looked at: what it says is nobody's business without the scope. */
+const refuseWithoutScope = ({ access }: Route, { scopes }: Principal): void => {
+  if (access === 'public' || scopes.includes(access)) return;
+  throw new ApiError({
+    code: 'FORBIDDEN',
+    message: `The credential lacks the scope ${access}. Use one that has it.`,
+    details: { scope: access },
+  });
 };
 
 const readInput = async (
@@ -133,7 +144,8 @@ const answer = async (
   const { principal, idempotencyKey, params, query, body } = input;
   const run = async (command: KeyedCommand): Promise<Answer> => {
     try {
-      const request = { ...exchange, ...command, principal };
+      const isRepeatable = idempotencyKey !== undefined;
+      const request = { ...exchange, ...command, principal, isRepeatable };
       return answerOf(await route.handle({ params, query, body, request }), route);
     } catch (error) {
       throw apiErrorOf(error);
@@ -154,7 +166,13 @@ const answer = async (
     body: input.rawBody,
   });
   return executeOnce(
-    { scope: String(principal.customerId), key: idempotencyKey, fingerprint, reserved },
+    {
+      scope: String(principal.customerId),
+      key: idempotencyKey,
+      fingerprint,
+      reserved,
+      keepsAnswer: route.answerIsSecret !== true,
+    },
     run,
   );
 };

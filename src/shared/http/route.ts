@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { RequestLimit } from '../limits/limits.ts';
-import type { Principal } from './principal.ts';
+import type { Principal, Scope } from './principal.ts';
 
 /**
  * One endpoint, declared once. From this value the kernel makes the Express handler (`app.ts`), the
@@ -19,8 +19,8 @@ export interface Route<
   readonly summary: string;
   /** The OpenAPI tag: the area of the API. */
   readonly tag: string;
-  /** `account`: a verified credential is required. `public`: anyone may call it. */
-  readonly access: 'account' | 'public';
+  /** The scope that a verified credential must have. `public`: anyone may call it. */
+  readonly access: Scope | 'public';
   /**
    * Which limit counts its requests: `credential` by the verified credential, any other by the client's address,
    * `none` not at all. Default: `credential` where one is required, otherwise `address`.
@@ -36,6 +36,11 @@ export interface Route<
    * to allocate each. Kept with the idempotency key.
    */
   readonly reserves?: Readonly<Record<string, () => Promise<number>>>;
+  /**
+   * True when the answer holds a secret: it is not kept with the idempotency key. A repeat runs the handler
+   * again, which must come to the same answer (`isRepeatable`).
+   */
+  readonly answerIsSecret?: boolean;
   /** The success answers by status. */
   readonly responses: Readonly<Record<number, SuccessResponse>>;
   handle(input: RouteInput<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Reply>;
@@ -43,7 +48,7 @@ export interface Route<
 
 /** Unless a route says otherwise: its credential's own limit, or the address' where none is needed. */
 export const limitOf = ({ limit, access }: Pick<Route, 'limit' | 'access'>): RequestLimit | 'none' =>
-  limit ?? (access === 'account' ? 'credential' : 'address');
+  limit ?? (access === 'public' ? 'address' : 'credential');
 
 export interface SuccessResponse {
   readonly description: string;
@@ -71,6 +76,8 @@ export interface RequestContext {
   readonly principal: Principal;
   /** The one command this request is; event ids derive from it. */
   readonly commandId: string;
+  /** Somebody may repeat this command: it has an idempotency key. */
+  readonly isRepeatable: boolean;
   /** What the route's `reserves` allocated; the same when the command is repeated. */
   readonly reserved: Readonly<Record<string, number>>;
   /** Whether an earlier run of the command may have left events (`KeyedCommand`). */

@@ -5,6 +5,8 @@ export interface ClaimRequest {
   readonly fingerprint: Buffer;
   /** Values allocated for this request, by name; what an earlier claim kept wins. */
   readonly reserved: Readonly<Record<string, number>>;
+  /** False: the answer is not stored, a repeat derives it again. Default true. */
+  readonly keepsAnswer?: boolean;
 }
 
 export interface StoredAnswer {

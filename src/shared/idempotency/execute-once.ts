@@ -44,14 +44,15 @@ export const createExecuteOnce =
     if (claim.outcome === 'in-flight') throw stillRunning();
     if (claim.outcome === 'done') return { ...claim.answer, replayed: true };
     failpoint('after-claim');
-    const own = { scope: request.scope, key: request.key, lease: claim.lease };
+    const { scope, key, keepsAnswer = true } = request;
+    const own = { scope, key, lease: claim.lease };
     try {
       const hasRunBefore = async (): Promise<boolean> => !claim.isFirst || !(await store.isHeld(own));
       const { commandId, reserved } = claim;
       const answer = await run({ commandId, reserved, hasRunBefore });
       // Best effort: the effect is in the log, and a retry derives the same answer from it.
       failpoint('before-complete');
-      await bestEffort(log, () => store.complete(own, answer));
+      await bestEffort(log, () => (keepsAnswer ? store.complete(own, answer) : store.lapse(own)));
       failpoint('after-complete');
       return { ...answer, replayed: false };
     } catch (error) {

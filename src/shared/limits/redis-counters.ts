@@ -17,7 +17,7 @@ const RECONNECT_MS_MAX = 1_000;
 
 /**
  * Counters in Redis, by its clock, on a connection of their own: what is asked while it is away fails at once
- * instead of waiting in line (faults.md F7). How long a request waits for an answer is decided in one place for
+ * instead of waiting in line. How long a request waits for an answer is decided in one place for
  * all counters, `with-fallback.ts`: a command's own timer would go off after any stall of this process, although
  * its answer had come.
  * @param keyPrefix of all keys, so that several installations can share one Redis

@@ -18,7 +18,7 @@ export interface FallbackOptions {
 }
 
 /**
- * Counts in `own` for as long as `shared` is away or stalled (faults.md g1): what must be limited stays limited,
+ * Counts in `own` for as long as `shared` is away or stalled: what must be limited stays limited,
  * by each process for itself. Own code, because the `insuranceLimiter` of `rate-limiter-flexible` tells nobody
  * that it stepped in, has no deadline and asks the failing store for every request.
  */

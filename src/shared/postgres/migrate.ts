@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { Client } from 'pg';
 import { advisoryLocks } from './advisory-locks.ts';
+import { SYSTEM_ACCESS } from './isolate-tenants.ts';
 
 export interface Migration {
   /** Unique, in order, never renamed: `0001-event-log`. */
@@ -54,7 +55,11 @@ const runPending = async (
   migrations: readonly Migration[],
 ): Promise<readonly string[]> => {
   const { default: createKnex } = await import('knex');
-  const knex = createKnex({ client: 'pg', connection: connectionString, pool: { min: 0, max: 2 } });
+  const knex = createKnex({
+    client: 'pg',
+    connection: { connectionString, options: `-c ${SYSTEM_ACCESS}` },
+    pool: { min: 0, max: 2 },
+  });
   const migrationSource: Knex.MigrationSource<Migration> = {
     getMigrations: async () => [...migrations],
     getMigrationName: (migration) => migration.name,

@@ -1,5 +1,6 @@
 import { Pool, type ClientConfig, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
+import { SYSTEM_ACCESS } from './isolate-tenants.ts';
 
 /** How long anything may wait on Postgres. The server gives up first, so that its answer is definite. */
 export interface PostgresTimeouts {
@@ -23,6 +24,12 @@ export interface PoolOptions {
   readonly timeouts?: PostgresTimeouts;
   /** Commits do not wait for the disk: the last few may be lost in a crash, never torn or out of order. */
   readonly asyncCommit?: boolean;
+  /** Statements are planned once. */
+  readonly planOnce?: boolean;
+  /** No request's: sees every account's rows also where the policies are forced on the owner. */
+  readonly system?: boolean;
+  /** Sets a new connection up; one that cannot be set up is not given out. */
+  readonly verify?: (client: PoolClient) => Promise<void>;
 }
 
 /**
@@ -38,8 +45,15 @@ const indexPlansOnly = [
   'enable_mergejoin=off',
 ] as const;
 
+/**
+ * A statement's plan depends on none of its parameters, so it is made once for each connection. By itself Postgres
+ * plans most of ours anew each time, which costs more than running them (measured: the look-up of a key, 0.14
+ * instead of 0.30 ms).
+ */
+const PLAN_ONCE = 'plan_cache_mode=force_generic_plan';
+
 /** The settings of one connection; also for connections outside a pool (the append lanes, `LISTEN`). */
-export const connectionConfig = (options: Omit<PoolOptions, 'max'>): ClientConfig => {
+export const connectionConfig = (options: Omit<PoolOptions, 'max' | 'verify'>): ClientConfig => {
   const { statementMs, queryMs, connectMs } = options.timeouts ?? requestTimeouts;
   return {
     connectionString: options.connectionString,
@@ -50,7 +64,12 @@ export const connectionConfig = (options: Omit<PoolOptions, 'max'>): ClientConfi
     idle_in_transaction_session_timeout: 5_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
-    options: [...indexPlansOnly, ...(options.asyncCommit === true ? ['synchronous_commit=off'] : [])]
+    options: [
+      ...indexPlansOnly,
+      ...(options.planOnce === true ? [PLAN_ONCE] : []),
+      ...(options.asyncCommit === true ? ['synchronous_commit=off'] : []),
+      ...(options.system === true ? [SYSTEM_ACCESS] : []),
+    ]
       .map((setting) => `-c ${setting}`)
       .join(' '),
   };
@@ -58,7 +77,13 @@ export const connectionConfig = (options: Omit<PoolOptions, 'max'>): ClientConfi
 
 /** A pool whose connections may die at any moment without taking the process along. */
 export const createPool = (options: PoolOptions, log: Logger): Pool => {
-  const pool = new Pool({ ...connectionConfig(options), max: options.max, idleTimeoutMillis: 30_000 });
+  const { verify } = options;
+  const pool = new Pool({
+    ...connectionConfig(options),
+    max: options.max,
+    idleTimeoutMillis: 30_000,
+    ...(verify && { verify: (client, done) => void verify(client).then(() => done(), done) }),
+  });
   const onError = (error: Error): void => log.warn({ err: error }, 'postgres connection lost');
   pool.on('error', onError);
   pool.on('connect', (client) => client.on('error', onError));

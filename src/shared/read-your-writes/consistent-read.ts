@@ -1,4 +1,4 @@
-import type { Pool, QueryResultRow } from 'pg';
+import type { QueryResultRow } from 'pg';
 import type { Freshness } from './account-mark.ts';
 import type { ProjectionProgress } from './projection-progress.ts';
 
@@ -25,7 +25,9 @@ export interface FreshQuery {
 }
 
 export interface ConsistentRead {
-  readonly pool: Pick<Pool, 'query'>;
+  readonly pool: {
+    query<Row extends QueryResultRow>(query: FreshQuery): Promise<{ readonly rows: readonly Row[] }>;
+  };
   /** The read model that is read. */
   readonly projection: string;
   readonly query: FreshQuery;
@@ -67,10 +69,9 @@ export const consistentRead = <Row extends QueryResultRow & Judged>(
   options: ConsistentRead,
 ): Promise<Row> => {
   const { pool, query } = options;
-  const { name, text, values } = query;
   return readUntilFresh(options, async () => {
-    const row = (await pool.query<Row>({ name, text, values: [...values] })).rows[0];
-    if (row === undefined) throw new Error(`${name} must return one row`);
+    const row = (await pool.query<Row>(query)).rows[0];
+    if (row === undefined) throw new Error(`${query.name} must return one row`);
     return row;
   });
 };

@@ -1,0 +1,150 @@
+import { scopesOfRole, type Role, type Scope } from '../../domain/accounts/access.ts';
+import { accountStream } from '../../domain/accounts/account.ts';
+import {
+  apiKeyOf,
+  generateApiKey,
+  keyIdOfCommand,
+  type ApiKey,
+  type Sealer,
+} from '../../shared/auth/api-key.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import type { CommandContext } from '../../shared/command/command-context.ts';
+import { loadState } from '../../shared/command/execute-command.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import { derivedId } from '../../shared/ids.ts';
+import { accountRefused } from './account-refusals.ts';
+import { accountAggregate, runOnAccount, type AccountWrites } from './account-writes.ts';
+import { deleteKeyRow, insertKeyRow, readSealedSecret, revokedAmong } from './key-rows.ts';
+
+export interface KeyRequest {
+  readonly name: string;
+  /** Whose key it will be. */
+  readonly user: { readonly id: string; readonly role: Role };
+  readonly scopes?: readonly Scope[] | undefined;
+  readonly expiresAt?: string | undefined;
+  /** Of whoever may repeat the command, and must then get the same key; absent: nobody. */
+  readonly sealer?: Sealer | undefined;
+}
+
+export interface IssuedApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly maskedKey: string;
+  readonly status: 'ACTIVE';
+  readonly scopes: readonly Scope[];
+  readonly expiresAt?: string;
+  readonly createdAt: string;
+  /** The key itself. */
+  readonly key: string;
+}
+
+/**
+ * Issues a key, at most 100 active ones in the account: its stream decides, so that of many requests on many
+ * nodes exactly as many succeed as there is room for.
+ *
+ * The row that the key is checked against is written before the event: a crash in between leaves a key that
+ * nobody has seen, never an announced one that does not work. Repeating the command, after a crash
+ * too, leads to the same key: its id follows from the command, its secret is read back from the row.
+ * @throws ApiError CONFLICT at the limit, or when another credential repeats the command
+ */
+export const issueApiKey = async (
+  writes: AccountWrites,
+  request: KeyRequest,
+  context: CommandContext,
+): Promise<IssuedApiKey> => {
+  const { key, createdAt } = await keyOf(writes, request, context);
+  const { keyId } = key;
+  const issue = () => issueOnce(writes, request, key, createdAt, context);
+  let outcome = await issue();
+  if (outcome.outcome === 'refused' && outcome.refusal.reason === 'too-many-keys') {
+    if (await settleRevocations(writes, context)) outcome = await issue();
+  }
+  if (outcome.outcome === 'refused') {
+    await deleteKeyRow(writes.database, context.customerId, keyId);
+    throw accountRefused(outcome.refusal);
+  }
+  const issued = outcome.state.status === 'NONE' ? undefined : outcome.state.keys[keyId];
+  if (issued === undefined) throw new Error(`key ${keyId} is not in the state after its own event`);
+  const { name, maskedKey, scopes, issuedAt, expiresAt } = issued;
+  return {
+    id: keyId,
+    name,
+    maskedKey,
+    status: 'ACTIVE',
+    scopes,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    createdAt: issuedAt,
+    key: key.key,
+  };
+};
+
+/** The command's key, with its row written: a new one, or the one of an earlier run. */
+const keyOf = async (
+  { database, clock }: AccountWrites,
+  { name, user, scopes = scopesOfRole(user.role), expiresAt, sealer }: KeyRequest,
+  { commandId, customerId }: CommandContext,
+): Promise<{ readonly key: ApiKey; readonly createdAt: string }> => {
+  const fresh = generateApiKey(keyIdOfCommand(commandId));
+  const { keyId, maskedKey, secretHash } = fresh;
+  const row = { keyId, userId: user.id, name, maskedKey, scopes, secretHash, expiresAt };
+  const createdAt = isoTimestamp(clock.now());
+  const secret = fresh.key.slice(`bx_${keyId}_`.length);
+  const sealedSecret = sealer?.seal(commandId, secret);
+  await insertKeyRow(database, customerId, { ...row, createdAt, sealedSecret });
+  if (sealer === undefined) return { key: fresh, createdAt };
+  const kept = await readSealedSecret(database, customerId, keyId);
+  const first = kept?.sealedSecret ? sealer.unseal(commandId, kept.sealedSecret) : undefined;
+  if (first === undefined) throw shownToAnother(keyId);
+  return { key: apiKeyOf(keyId, first), createdAt: kept?.createdAt.toISOString() ?? createdAt };
+};
+
+const shownToAnother = (keyId: string): ApiError =>
+  new ApiError({
+    code: 'CONFLICT',
+    message:
+      'An earlier request with this Idempotency-Key issued the API key, which is shown only to the credential that asked for it. Revoke it and issue another.',
+    details: { id: keyId },
+  });
+
+const issueOnce = (
+  { store }: AccountWrites,
+  { name, user, scopes, expiresAt }: KeyRequest,
+  { keyId, maskedKey }: ApiKey,
+  createdAt: string,
+  context: CommandContext,
+) =>
+  runOnAccount(
+    store,
+    {
+      type: 'IssueApiKey',
+      now: createdAt,
+      keyId,
+      name,
+      maskedKey,
+      userId: user.id,
+      scopes,
+      expiresAt,
+    },
+    context,
+  );
+
+/**
+ * Records what was revoked and, for a crash between the two, is not in the stream yet: such keys would count for
+ * ever. Looked for only when there seems to be no room.
+ * @returns whether there were any
+ */
+const settleRevocations = async (
+  { store, database, clock }: AccountWrites,
+  context: CommandContext,
+): Promise<boolean> => {
+  const { customerId, commandId } = context;
+  const state = await loadState(store, accountAggregate, accountStream(customerId));
+  const known = state.status === 'NONE' ? [] : Object.keys(state.keys);
+  const revoked = await revokedAmong(database, customerId, known);
+  for (const keyId of revoked) {
+    const now = isoTimestamp(clock.now());
+    const settling = { ...context, commandId: derivedId(commandId, `settle-${keyId}`) };
+    await runOnAccount(store, { type: 'RevokeApiKey', now, keyId }, settling);
+  }
+  return revoked.length > 0;
+};

@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import type { Backbone } from '../composition.ts';
+import { Role, Scope } from '../domain/accounts/access.ts';
+import { firstUserId } from '../domain/accounts/account.ts';
+import { createKey, createUser, listAccounts, listKeys, revokeKey, setAccess } from './accounts.ts';
+import { createAccount } from './create-account.ts';
+
+/** The operator's commands on accounts, users and keys: from words to words. */
+
+export const accountUsage = `  accounts create --name NAME [--json]   Opens an account with a first API key, shown once.
+  accounts list [--json]                 Lists accounts with their users.
+  accounts disable|enable ACCOUNT        Refuses every credential of an account, or no longer.
+  users create ACCOUNT --name NAME --role admin|member [--json]
+  keys create ACCOUNT --name NAME [--user USER] [--scopes read,write,admin] [--expires-at TIME] [--json]
+                                         Issues an API key, shown once. Default user: the account's first.
+  keys list ACCOUNT [--json]             Lists the keys of an account, masked.
+  keys revoke ACCOUNT KEY                Revokes a key: it is refused on its next request.
+`;
+
+export const accountOptions = {
+  name: { type: 'string' },
+  user: { type: 'string' },
+  role: { type: 'string' },
+  scopes: { type: 'string' },
+  'expires-at': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+export interface Given {
+  readonly name?: string | undefined;
+  readonly user?: string | undefined;
+  readonly role?: string | undefined;
+  readonly scopes?: string | undefined;
+  readonly 'expires-at'?: string | undefined;
+  readonly json: boolean;
+}
+
+/** What a command does once its words are understood; each line it yields is printed. */
+export type Work = (backbone: Backbone) => AsyncIterable<string>;
+
+/** The words do not make a command; the message says what is missing. */
+export class WordsError extends Error {
+  override readonly name = 'WordsError';
+}
+
+const read = <T>(schema: z.ZodType<T>, value: unknown, problem: string): T => {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new WordsError(problem);
+};
+
+const Id = z
+  .string()
+  .regex(/^[1-9]\d{0,9}$/)
+  .transform(Number);
+const accountOf = (word: string | undefined): number =>
+  read(Id, word, 'ACCOUNT must be the id of an account');
+const nameOf = ({ name }: Given, lengthMax: number): string =>
+  read(
+    z
+      .string()
+      .max(lengthMax)
+      .refine((text) => text.trim() !== ''),
+    name,
+    `--name is needed, 1 to ${lengthMax} characters`,
+  );
+
+const line = ({ json }: Given, value: unknown, text: string): string => (json ? JSON.stringify(value) : text);
+
+/** The work of `words`; undefined when they name none of these commands. */
+export const accountCommand = (
+  command: string,
+  [first, second]: readonly string[],
+  given: Given,
+): Work | undefined => {
+  switch (command) {
+    case 'accounts create':
+      return createAccountWork(nameOf(given, 200), given);
+    case 'accounts list':
+      return (backbone) => listAccountsWork(backbone, given);
+    case 'accounts disable':
+    case 'accounts enable':
+      return setAccessWork(accountOf(first), command === 'accounts disable' ? 'disabled' : 'enabled');
+    case 'users create':
+      return createUserWork(accountOf(first), given);
+    case 'keys create':
+      return createKeyWork(accountOf(first), given);
+    case 'keys list':
+      return (
+        (account) => (backbone: Backbone) =>
+          listKeysWork(backbone, account, given)
+      )(accountOf(first));
+    case 'keys revoke':
+      return revokeKeyWork(accountOf(first), read(z.string(), second, 'keys revoke needs ACCOUNT and KEY'));
+    default:
+      return undefined;
+  }
+};
+
+const createAccountWork = (name: string, given: Given): Work =>
+  async function* (backbone) {
+    const { customerId, apiKey } = await createAccount(backbone, name);
+    yield line(
+      given,
+      { customerId, apiKey },
+      `Account ${customerId} (${name}) is open.\nAPI key, shown only now: ${apiKey}`,
+    );
+  };
+
+async function* listAccountsWork(backbone: Backbone, given: Given): AsyncGenerator<string> {
+  for await (const account of listAccounts(backbone)) {
+    const { customerId, name, status, users } = account;
+    const people = users.map((user) => `${user.id} ${user.role} (${user.name})`).join(', ');
+    yield line(given, account, `${customerId} ${status} ${name}: ${people}`);
+  }
+}
+
+const setAccessWork = (customerId: number, access: 'disabled' | 'enabled'): Work =>
+  async function* (backbone) {
+    await setAccess(backbone, customerId, access);
+    yield `account ${customerId} is ${access}`;
+  };
+
+const createUserWork = (customerId: number, given: Given): Work => {
+  const name = nameOf(given, 200);
+  const role = read(Role, given.role, '--role must be admin or member');
+  return async function* (backbone) {
+    const userId = await createUser(backbone, customerId, { name, role });
+    yield line(
+      given,
+      { customerId, userId, role },
+      `User ${userId} (${role}) of account ${customerId} is added.`,
+    );
+  };
+};
+
+const Scopes = z
+  .string()
+  .transform((list) => list.split(',').map((scope) => `exchange:${scope.trim()}`))
+  .pipe(z.array(Scope))
+  .optional();
+const Expiry = z.iso
+  .datetime({ offset: true })
+  .transform((time) => new Date(time).toISOString())
+  .optional();
+
+const createKeyWork = (customerId: number, given: Given): Work => {
+  const key = {
+    name: nameOf(given, 120),
+    userId: given.user ?? firstUserId(customerId),
+    scopes: read(Scopes, given.scopes, '--scopes must be some of read,write,admin'),
+    expiresAt: read(Expiry, given['expires-at'], '--expires-at must be a time like 2027-01-31T00:00:00Z'),
+  };
+  return async function* (backbone) {
+    const issued = await createKey(backbone, customerId, key);
+    yield line(given, issued, `Key ${issued.id} is issued.\nAPI key, shown only now: ${issued.key}`);
+  };
+};
+
+async function* listKeysWork(backbone: Backbone, customerId: number, given: Given): AsyncGenerator<string> {
+  for await (const key of listKeys(backbone, customerId)) {
+    const { maskedKey, status, name, scopes, lastUsedAt = 'never' } = key;
+    yield line(given, key, `${maskedKey} ${status} ${name}: ${scopes.join(' ')}; last used ${lastUsedAt}`);
+  }
+}
+
+const revokeKeyWork = (customerId: number, keyId: string): Work =>
+  async function* (backbone) {
+    await revokeKey(backbone, customerId, keyId);
+    yield `key ${keyId} is revoked`;
+  };

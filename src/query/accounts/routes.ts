@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { ApiKeyResource, CurrentAccount } from '../../domain/accounts/account-resource.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { pageOf, pagingParameters } from '../../shared/http/schemas.ts';
+import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import { listApiKeys } from './list-api-keys.ts';
+
+/** `accounts/current` and the list of keys (decisions.md section 2), read from where credentials are checked. */
+export const accountReadRoutes = (database: TenantDatabase): readonly Route[] => [
+  currentRoute(database),
+  listRoute(database),
+];
+
+const currentRoute = (database: TenantDatabase): Route =>
+  route({
+    method: 'get',
+    path: '/api/v2/accounts/current',
+    operationId: 'getCurrentAccount',
+    summary: 'The account of the credential, and the role of its user',
+    tag: 'Accounts',
+    access: 'exchange:read',
+    responses: { 200: { description: 'The account', data: CurrentAccount } },
+    handle: async ({ request }) => {
+      const { customerId, user } = request.principal;
+      const [found] = await database.query<{ company: string; name: string; role: string }>(customerId, {
+        name: 'current-account',
+        text: `select a.name as company, u.name, u.role from accounts a
+               join users u on u.customer_id = a.customer_id and u.user_id = $2
+               where a.customer_id = $1`,
+        values: [customerId, user?.id],
+      });
+      if (found === undefined) throw notFound('account');
+      const { company, name, role } = found;
+      return { status: 200, data: { id: customerId, company, name, role } };
+    },
+  });
+
+const listRoute = (database: TenantDatabase): Route =>
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/api-keys',
+    operationId: 'listApiKeys',
+    summary: 'API keys of the account, newest first; masked',
+    tag: 'API keys',
+    access: 'exchange:admin',
+    query: z.object(pagingParameters(200)),
+    responses: { 200: { description: 'One page', data: z.array(ApiKeyResource), paginated: true } },
+    handle: async ({ query, request }) => {
+      const { skip, take } = pageOf(query);
+      const { keys, total } = await listApiKeys(database, request.principal.customerId, { skip, take });
+      const pagination = { skip, take, total, hasMore: skip + keys.length < total };
+      return { status: 200, data: keys, pagination };
+    },
+  });

@@ -1,0 +1,98 @@
+import type { Pool, QueryResult, QueryResultRow } from 'pg';
+import type { Logger } from '../log.ts';
+import { REQUEST_ROLE, type TenantIsolation } from './isolate-tenants.ts';
+import { createPool, type PoolOptions } from './pool.ts';
+import { prepareBinding, TenantQuery, type TenantQuestion, type TenantStatement } from './tenant-query.ts';
+
+/** The database as requests see it: every question is an account's, and sees the rows of that account only. */
+export interface TenantDatabase {
+  /** The rows for one account. */
+  query<Row extends QueryResultRow>(
+    customerId: number,
+    statement: TenantStatement & { readonly values: readonly unknown[] },
+  ): Promise<readonly Row[]>;
+  /** The same statement for several questions, of several accounts, in one round trip. */
+  queryEach<Row extends QueryResultRow>(
+    statement: TenantStatement,
+    questions: readonly TenantQuestion[],
+  ): Promise<readonly (readonly Row[])[]>;
+}
+
+/** Changes a statement before it is asked. For the tests that take its predicates away. */
+export type RewriteStatement = (statement: TenantStatement) => TenantStatement;
+
+export const createTenantDatabase = (
+  pool: Pick<Pool, 'connect'>,
+  rewrite: RewriteStatement = (statement) => statement,
+): TenantDatabase => {
+  const ask = async <Row extends QueryResultRow>(
+    statement: TenantStatement,
+    questions: readonly TenantQuestion[],
+  ): Promise<readonly QueryResult<Row>[]> => {
+    const client = await pool.connect();
+    return new Promise((resolve, reject) => {
+      let isDone = false;
+      const done = (error: Error | null | undefined): boolean => {
+        if (isDone) return false;
+        isDone = true;
+        client.off('error', lost);
+        client.release(error ?? undefined);
+        return true;
+      };
+      // A connection that breaks while it works tells nobody but its listeners.
+      const lost = (error: Error): void => {
+        if (done(error)) reject(error);
+      };
+      client.on('error', lost);
+      client.query(
+        new TenantQuery<Row>(rewrite(statement), questions, (error, results) => {
+          if (!done(error)) return;
+          if (error === null) resolve([results].flat() as readonly QueryResult<Row>[]);
+          else reject(error);
+        }),
+      );
+    });
+  };
+  return {
+    query: async <Row extends QueryResultRow>(
+      customerId: number,
+      { name, text, values }: TenantStatement & { readonly values: readonly unknown[] },
+    ) => (await ask<Row>({ name, text }, [{ customerId, values }]))[0]?.rows ?? [],
+    queryEach: async <Row extends QueryResultRow>(
+      statement: TenantStatement,
+      questions: readonly TenantQuestion[],
+    ) => (await ask<Row>(statement, questions)).map(({ rows }) => rows),
+  };
+};
+
+/** The same in the shape of a pool, for one account. */
+export const boundTo = (database: TenantDatabase, customerId: number) => ({
+  query: async <Row extends QueryResultRow>(
+    statement: TenantStatement & { readonly values: readonly unknown[] },
+  ): Promise<{ readonly rows: readonly Row[] }> => ({
+    rows: await database.query<Row>(customerId, statement),
+  }),
+});
+
+/**
+ * The connections of requests. None is given out before it is bound to what `isolation` says: without the rights
+ * to change roles, say, a request fails rather than reading with the owner's.
+ * @param isolation undefined until the database is prepared
+ */
+export const createRequestPool = (
+  options: PoolOptions,
+  isolation: () => TenantIsolation | undefined,
+  log: Logger,
+): Pool =>
+  createPool(
+    {
+      ...options,
+      planOnce: true,
+      verify: async (client) => {
+        const how = isolation();
+        if (how === undefined) throw new Error('the database is not prepared yet');
+        await client.query(how === 'role' ? `set role ${REQUEST_ROLE}; ${prepareBinding}` : prepareBinding);
+      },
+    },
+    log,
+  );

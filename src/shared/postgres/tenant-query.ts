@@ -1,0 +1,89 @@
+import { Query, type QueryResult, type QueryResultRow } from 'pg';
+
+/** One question of an account: the values of its parameters. */
+export interface TenantQuestion {
+  readonly customerId: number;
+  readonly values: readonly unknown[];
+}
+
+/** A prepared statement: one name, one text. */
+export interface TenantStatement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** On a connection before its first `TenantQuery`. */
+export const prepareBinding = `prepare bind_account (text) as select set_config('app.customer_id', $1, true)`;
+
+/** What `Query` and its connection have besides what their types say (pg 8.23, lib/query.js). */
+interface Wire {
+  readonly parsedStatements: Record<string, string>;
+  readonly submittedNamedStatements: Record<string, string>;
+  parse(message: { name: string; text: string }): void;
+  bind(message: { statement: string; values: readonly unknown[]; valueMapper?: unknown }): void;
+  describe(message: { type: 'P'; name: string }): void;
+  execute(message: object): void;
+  sync(): void;
+}
+interface QueryHandlers {
+  handleDataRow(message: unknown): void;
+  handleCommandComplete(message: unknown, connection: Wire): void;
+}
+const base = Query.prototype as unknown as QueryHandlers;
+
+/**
+ * A statement asked for one or several accounts, each time by a transaction bound to that account, in one round
+ * trip. Everything between two `Sync` messages of the protocol is one transaction: so the local setting that the
+ * policies go by holds for the question behind it, is replaced for the next account's, and is gone at the end,
+ * also after an error. `begin`, `set local`, `select`, `commit` as statements would be four times the messages.
+ */
+export class TenantQuery<Row extends QueryResultRow> extends Query<Row> {
+  readonly #statement: TenantStatement;
+  readonly #questions: readonly TenantQuestion[];
+  /** True while the answer to a binding is due, false while that to a question is. */
+  #isBinding = true;
+
+  constructor(
+    statement: TenantStatement,
+    questions: readonly TenantQuestion[],
+    callback: (error: Error | null, results: QueryResult<Row> | readonly QueryResult<Row>[]) => void,
+  ) {
+    super({ ...statement, values: [] }, callback as never);
+    this.#statement = statement;
+    this.#questions = questions;
+  }
+
+  /** Called by `Query.submit`. */
+  prepare(wire: Wire): void {
+    const { name, text } = this.#statement;
+    if (wire.parsedStatements[name] === undefined && wire.submittedNamedStatements[name] === undefined) {
+      wire.parse({ name, text });
+      wire.submittedNamedStatements[name] = text;
+    }
+    for (const { customerId, values } of this.#questions) {
+      wire.bind({ statement: 'bind_account', values: [String(customerId)] });
+      wire.execute({});
+      wire.bind({ statement: name, values: values.map(asParameter) });
+      wire.describe({ type: 'P', name: '' });
+      wire.execute({});
+    }
+    wire.sync();
+  }
+
+  handleDataRow(message: unknown): void {
+    if (!this.#isBinding) base.handleDataRow.call(this, message);
+  }
+
+  handleCommandComplete(message: unknown, wire: Wire): void {
+    if (!this.#isBinding) base.handleCommandComplete.call(this, message, wire);
+    this.#isBinding = !this.#isBinding;
+  }
+}
+
+/** Numbers, booleans, text, null as text; bytes, and arrays made by `binary-array.ts`, as they are. */
+const asParameter = (value: unknown): string | Buffer | null => {
+  if (value === null || value === undefined) return null;
+  if (Buffer.isBuffer(value)) return value;
+  if (typeof value === 'object') throw new TypeError('not a parameter of a tenant query');
+  return String(value);
+};

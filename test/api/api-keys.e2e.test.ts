@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
+import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** Accounts and API keys over HTTP (specification, Authentication; decisions.md 1.4 and section 2). */
+
+type NewKey = ApiKeyResource & { readonly key: string };
+
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  service = await startRunningService();
+  account = await service.openAccount('Acme Ltd');
+});
+afterAll(() => service.stop());
+
+const apiWith = (key: string): Api => apiOf(service.baseUrl, { Authorization: `Bearer ${key}` });
+const issue = async (api: Api, body: object = { name: 'Key' }, headers = {}): Promise<NewKey> => {
+  const answer = await api.post<NewKey>('/api-keys', body, headers);
+  expect([answer.status, answer.text]).toEqual([201, expect.anything()]);
+  return answer.body.data;
+};
+const idOf = (key: string): string => key.split('_')[1] ?? '';
+const keysOf = async ({ api }: { api: Api }): Promise<readonly ApiKeyResource[]> =>
+  (await api.get<readonly ApiKeyResource[]>('/api-keys?take=200')).body.data;
+
+describe('the current account', () => {
+  it('says whose credential it is', async () => {
+    const answer = await fetch(`${service.baseUrl}/api/v2/accounts/current`, {
+      headers: { Authorization: `Bearer ${account.apiKey}` },
+    });
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      {
+        data: { id: account.customerId, company: 'Acme Ltd', name: 'Administrator', role: 'admin' },
+        error: null,
+      },
+    ]);
+  });
+});
+
+describe('issuing a key', () => {
+  it('shows it once, and it works at once', async () => {
+    const issued = await issue(account.api, { name: 'Nightly sync' });
+    expect(issued).toEqual({
+      id: idOf(issued.key),
+      name: 'Nightly sync',
+      maskedKey: `bx_${idOf(issued.key)}_****${issued.key.slice(-4)}`,
+      status: 'ACTIVE',
+      scopes: ['exchange:read', 'exchange:write', 'exchange:admin'],
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      key: expect.stringMatching(/^bx_[A-Za-z0-9]{16}_[A-Za-z0-9_-]{43}$/),
+    });
+    expect((await apiWith(issued.key).get('/advertisers')).status).toBe(200);
+    const { key: _, ...listed } = issued;
+    const list = await account.api.get<ApiKeyResource[]>('/api-keys');
+    expect(list.text).not.toContain(issued.key);
+    expect(list.body.data[0]).toEqual(listed);
+  });
+
+  it('is an event without the key', async () => {
+    const issued = await issue(account.api, { name: 'Recorded', scopes: ['exchange:read'] });
+    const events = await service.eventsOf(`account-${account.customerId}`);
+    expect(events.at(-1)).toMatchObject({
+      type: 'ApiKeyIssued',
+      data: {
+        keyId: issued.id,
+        name: 'Recorded',
+        maskedKey: issued.maskedKey,
+        userId: `${account.customerId}-1`,
+        scopes: ['exchange:read'],
+      },
+      metadata: { actor: `api-key:${idOf(account.apiKey)}` },
+    });
+    expect(JSON.stringify(events)).not.toContain(issued.key.slice(-20));
+  });
+
+  it.each([
+    [{}, 'name'],
+    [{ name: '' }, 'name'],
+    [{ name: 'x'.repeat(121) }, 'name'],
+    [{ name: 'x', scopes: [] }, 'scopes'],
+    [{ name: 'x', scopes: ['exchange:all'] }, 'scopes.0'],
+    [{ name: 'x', expiresAt: 'tomorrow' }, 'expiresAt'],
+    [{ name: 'x', expiresAt: '2001-01-01T00:00:00Z' }, 'expiresAt'],
+  ])('refuses %j', async (body, field) => {
+    const before = await keysOf(account);
+    expect(refusalOf(await account.api.post('/api-keys', body))).toEqual(invalid(field));
+    expect(await keysOf(account)).toEqual(before);
+  });
+
+  it('with an expiry: normal in UTC, refused once it has come', async () => {
+    const { api } = await service.openAccount();
+    const expiresAt = new Date(Date.now() + 700).toISOString();
+    const issued = await issue(api, { name: 'Short', expiresAt: expiresAt.replace('Z', '+00:00') });
+    expect(issued.expiresAt).toBe(expiresAt);
+    const use = () => apiWith(issued.key).get('/advertisers');
+    expect((await use()).status).toBe(200);
+    while (Date.now() <= Date.parse(expiresAt) + 50) await new Promise((done) => setTimeout(done, 50));
+    expect(refusalOf(await use())).toEqual([401, 'UNAUTHORIZED', undefined]);
+    expect((await keysOf({ api }))[0]?.status).toBe('EXPIRED');
+  });
+});
+
+describe('issuing with an Idempotency-Key', () => {
+  const headers = { 'Idempotency-Key': 'issue-a-key-just-once' };
+
+  it('repeats the same key to whoever asked, without storing it', async () => {
+    const { api } = await service.openAccount();
+    const first = await api.post<NewKey>('/api-keys', { name: 'Once' }, headers);
+    const again = await api.post<NewKey>('/api-keys', { name: 'Once' }, headers);
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect(await keysOf({ api })).toHaveLength(2);
+    const { rows } = await service.pool.query<{ all: string }>(
+      `select coalesce(string_agg(k::text, ' '), '') as all from idempotency_keys k`,
+    );
+    expect(rows[0]?.all).not.toContain(first.body.data.key.slice(-30));
+  });
+
+  it('is not shown to another credential of the account', async () => {
+    const { api } = await service.openAccount();
+    const other = await issue(api, { name: 'Other' });
+    const first = await api.post<NewKey>('/api-keys', { name: 'Once' }, headers);
+    const again = await apiWith(other.key).post('/api-keys', { name: 'Once' }, headers);
+    expect(refusalOf(again)).toEqual([409, 'CONFLICT', undefined]);
+    expect(again.body.error?.details).toEqual({ id: first.body.data.id });
+    expect(again.text).not.toContain(first.body.data.key);
+    expect((await apiWith(first.body.data.key).get('/advertisers')).status).toBe(200);
+  });
+
+  it('belongs to one request', async () => {
+    const { api } = await service.openAccount();
+    expect((await api.post('/api-keys', { name: 'Once' }, headers)).status).toBe(201);
+    expect(refusalOf(await api.post('/api-keys', { name: 'Twice' }, headers))[1]).toBe(
+      'IDEMPOTENCY_CONFLICT',
+    );
+  });
+});
+
+describe('revoking', () => {
+  it('refuses the key on its next request; repeating changes nothing', async () => {
+    const { api, customerId } = await service.openAccount();
+    const { id, key } = await issue(api);
+    expect((await apiWith(key).get('/advertisers')).status).toBe(200);
+    expect((await api.delete(`/api-keys/${id}`)).status).toBe(204);
+    for (const answer of [
+      await apiWith(key).get('/advertisers'),
+      await apiWith(key).post('/advertisers', { name: 'x' }),
+    ])
+      expect(refusalOf(answer)).toEqual([401, 'UNAUTHORIZED', undefined]);
+    expect((await api.delete(`/api-keys/${id}`)).status).toBe(204);
+    expect((await keysOf({ api }))[0]).toMatchObject({ id, status: 'REVOKED' });
+    const events = await service.eventsOf(`account-${customerId}`);
+    expect(events.map(({ type }) => type)).toEqual([
+      'AccountOpened',
+      'ApiKeyIssued',
+      'ApiKeyIssued',
+      'ApiKeyRevoked',
+    ]);
+  });
+
+  it('a key may revoke itself', async () => {
+    const { api } = await service.openAccount();
+    const { id, key } = await issue(api);
+    expect((await apiWith(key).delete(`/api-keys/${id}`)).status).toBe(204);
+    expect((await apiWith(key).delete(`/api-keys/${id}`)).status).toBe(401);
+  });
+
+  it("another account's key and one that never was look the same", async () => {
+    const stranger = await service.openAccount();
+    const { id, key } = await issue(stranger.api);
+    const theirs = await account.api.delete(`/api-keys/${id}`);
+    const nobodys = await account.api.delete('/api-keys/aaaaaaaaaaaaaaaa');
+    expect(refusalOf(theirs)).toEqual([404, 'NOT_FOUND', undefined]);
+    expect(theirs.text).toBe(nobodys.text);
+    expect((await apiWith(key).get('/advertisers')).status).toBe(200);
+  });
+});
+
+describe('the list', () => {
+  it('is paged, newest first', async () => {
+    const { api } = await service.openAccount();
+    const ids: string[] = [];
+    for (const name of ['a', 'b', 'c']) ids.unshift((await issue(api, { name })).id);
+    const page = await api.get<ApiKeyResource[]>('/api-keys?take=2&skip=1');
+    expect(page.body.data.map(({ id }) => id)).toEqual([ids[1], ids[2]]);
+    expect(page.body.meta.pagination).toEqual({ skip: 1, take: 2, total: 4, hasMore: true });
+  });
+});
+
+describe('scopes', () => {
+  it('every operation asks for its own', async () => {
+    const read = apiWith((await issue(account.api, { name: 'r', scopes: ['exchange:read'] })).key);
+    const write = apiWith((await issue(account.api, { name: 'w', scopes: ['exchange:write'] })).key);
+    const forbidden = [403, 'FORBIDDEN', undefined];
+    expect((await read.get('/advertisers')).status).toBe(200);
+    expect((await write.post('/advertisers', { name: 'x' })).status).toBe(201);
+    for (const answer of [
+      await read.post('/advertisers', { name: 'x' }),
+      await read.put('/advertisers/1', {}),
+      await read.delete('/advertisers/1'),
+      await read.get('/api-keys'),
+      await read.post('/api-keys', { name: 'x' }),
+      await read.delete('/api-keys/x'),
+      await write.get('/advertisers'),
+      await write.get('/advertisers/1'),
+      await write.post('/api-keys', '{'),
+    ])
+      expect(refusalOf(answer)).toEqual(forbidden);
+    const answer = await read.post('/advertisers', {});
+    expect(answer.body.error?.details).toEqual({ scope: 'exchange:write' });
+  });
+});

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
+import { createAccount } from '../../src/operator/create-account.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import {
+  AppendOutcomeUnknownError,
+  EventStoreUnavailableError,
+} from '../../src/shared/event-store/event-store.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { apiOf, refusalOf, type Api } from '../support/api-client.ts';
+import { startRunningService } from '../support/running-service.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
+
+/** Credentials over two processes and through failures (faults.md table (e)). */
+
+type NewKey = ApiKeyResource & { readonly key: string };
+
+describe('two processes', () => {
+  let database: TestDatabase;
+  let backbone: Backbone;
+  let supervisor: Supervisor;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    backbone = await openBackbone(readConfig({ DATABASE_URL: database.url }), 'faults', createLog('silent'));
+    await backbone.migrate();
+    supervisor = await startSupervisor(2, { DATABASE_URL: database.url });
+    await supervisor.ready();
+  });
+  afterAll(async () => {
+    await supervisor.stop();
+    await backbone.close();
+    await database.drop();
+  });
+
+  const node = (index: number, key: string): Api =>
+    apiOf(`http://127.0.0.1:${supervisor.ports[index]}`, { Authorization: `Bearer ${key}` });
+
+  it('a key revoked on one is refused by the other on its next request, 1,000 times', async () => {
+    const accounts = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => createAccount(backbone, `R${n}`)),
+    );
+    let accepted = 0;
+    let pairs = 0;
+    await Promise.all(
+      accounts.map(async ({ apiKey }) => {
+        for (let n = 0; n < 50; n++) {
+          const [here, there] = n % 2 === 0 ? [0, 1] : [1, 0];
+          const issued = await node(here, apiKey).post<NewKey>('/api-keys', { name: `k${n}` });
+          const { id, key } = issued.body.data;
+          expect((await node(there, key).get('/advertisers')).status).toBe(200);
+          expect((await node(here, apiKey).delete(`/api-keys/${id}`)).status).toBe(204);
+          const answers = await Promise.all([
+            node(there, key).get('/advertisers'),
+            node(here, key).get('/advertisers'),
+          ]);
+          accepted += answers.filter(({ status }) => status !== 401).length;
+          pairs += 1;
+        }
+      }),
+    );
+    console.log(`${pairs} revocations, each used at once on both processes: ${accepted} accepted`);
+    expect([pairs, accepted]).toEqual([1_000, 0]);
+  }, 120_000);
+
+  it('of 200 keys asked for at once on both, exactly as many are issued as there is room for', async () => {
+    const { apiKey, customerId } = await createAccount(backbone, 'Limit');
+    const issue = async (n: number): Promise<readonly [number, unknown]> => {
+      for (;;) {
+        const answer = await node(n % 2, apiKey).post<NewKey>('/api-keys', { name: `k${n}` });
+        if (answer.status !== 503) return [answer.status, answer.body.error?.details];
+      }
+    };
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => issue(n)));
+    const refused = answers.filter(([status]) => status === 409);
+    expect(answers.filter(([status]) => status === 201)).toHaveLength(99);
+    expect(refused).toHaveLength(101);
+    expect(new Set(refused.map(([, details]) => JSON.stringify(details)))).toEqual(
+      new Set(['{"limit":100,"active":100}']),
+    );
+    const list = await node(0, apiKey).get<ApiKeyResource[]>('/api-keys?take=200');
+    expect(list.body.data.filter(({ status }) => status === 'ACTIVE')).toHaveLength(100);
+    const { rows } = await backbone.pool.query<{ count: number }>(
+      'select count(*)::int as count from events where stream = $1 and type = $2',
+      [`account-${customerId}`, 'ApiKeyIssued'],
+    );
+    expect(rows[0]?.count).toBe(100);
+
+    const last = list.body.data[0]?.id ?? '';
+    expect((await node(1, apiKey).delete(`/api-keys/${last}`)).status).toBe(204);
+    expect((await issue(0))[0]).toBe(201);
+    expect((await issue(1))[0]).toBe(409);
+  }, 60_000);
+});
+
+describe('a store that fails between the two writes', () => {
+  it('revoking: refused at once, and counted right again when there seems to be no room', async () => {
+    let isAway = false;
+    const service = await startRunningService({}, createLog('silent'), {
+      store: (store) => ({
+        ...store,
+        append: (stream, events, expected) =>
+          isAway && events.some(({ type }) => type === 'ApiKeyRevoked')
+            ? Promise.reject(new EventStoreUnavailableError('away'))
+            : store.append(stream, events, expected),
+      }),
+    });
+    const { api } = await service.openAccount();
+    const issued: NewKey[] = [];
+    for (let n = 0; n < 99; n++) {
+      issued.push((await api.post<NewKey>('/api-keys', { name: `k${n}` })).body.data);
+    }
+    expect((await api.post('/api-keys', { name: 'one too many' })).status).toBe(409);
+    const [{ id, key } = { id: '', key: '' }] = issued;
+    isAway = true;
+    expect((await api.delete(`/api-keys/${id}`)).status).toBe(503);
+    const used = apiOf(service.baseUrl, { Authorization: `Bearer ${key}` });
+    expect(refusalOf(await used.get('/advertisers'))).toEqual([401, 'UNAUTHORIZED', undefined]);
+    isAway = false;
+    expect((await api.post('/api-keys', { name: 'there is room' })).status).toBe(201);
+    expect((await api.post('/api-keys', { name: 'one too many' })).status).toBe(409);
+    await service.stop();
+  });
+
+  it('issuing: the repeat leads to the one key, which works', async () => {
+    let isLost = true;
+    const service = await startRunningService({}, createLog('silent'), {
+      store: (store) => ({
+        ...store,
+        append: async (stream, events, expected) => {
+          const result = await store.append(stream, events, expected);
+          const isFirst = isLost && events.length === 1 && events[0]?.type === 'ApiKeyIssued';
+          if (isFirst) isLost = false;
+          if (isFirst) throw new AppendOutcomeUnknownError('the reply was lost');
+          return result;
+        },
+      }),
+    });
+    const { api, customerId } = await service.openAccount();
+    const headers = { 'Idempotency-Key': 'issued-in-spite-of-all' };
+    expect((await api.post('/api-keys', { name: 'Lost' }, headers)).status).toBe(503);
+    const again = await api.post<NewKey>('/api-keys', { name: 'Lost' }, headers);
+    expect(again.status).toBe(201);
+    const { id, key } = again.body.data;
+    const issued = apiOf(service.baseUrl, { Authorization: `Bearer ${key}` });
+    expect((await issued.get('/advertisers')).status).toBe(200);
+    const list = await api.get<ApiKeyResource[]>('/api-keys');
+    expect(list.body.data.map((one) => one.id)).toContain(id);
+    expect(list.body.data).toHaveLength(2);
+    const { key: _, ...listed } = again.body.data;
+    const { lastUsedAt: _used, ...first } = list.body.data[0] ?? {};
+    expect(first).toEqual(listed);
+    const events = await service.eventsOf(`account-${customerId}`);
+    expect(events.map(({ type }) => type)).toEqual(['AccountOpened', 'ApiKeyIssued', 'ApiKeyIssued']);
+    await service.stop();
+  });
+});

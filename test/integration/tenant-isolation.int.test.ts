@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { openBackbone, type Backbone } from '../../src/composition.ts';
+import { createAccount } from '../../src/operator/create-account.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { provideRequestRole } from '../../src/shared/postgres/isolate-tenants.ts';
+import { createTenantDatabase, type TenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
+
+/**
+ * What the database itself keeps apart, for each kind of role that `DATABASE_URL` may name. Every statement here
+ * leaves the account out, as a mistake would.
+ */
+
+const adminUrl = (): string =>
+  process.env['TEST_POSTGRES_ADMIN_URL'] ?? process.env['DATABASE_URL'] ?? 'postgres://none';
+
+const asAdmin = async (...statements: readonly string[]): Promise<void> => {
+  const client = new Client({ connectionString: adminUrl() });
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+};
+
+const name = `isolation_${randomBytes(4).toString('hex')}`;
+const urlOf = (user?: string): string => {
+  const url = new URL(adminUrl());
+  url.pathname = `/${name}`;
+  if (user !== undefined) [url.username, url.password] = [user, 'secret'];
+  return url.href;
+};
+
+describe.each([
+  ['a superuser', 'role'],
+  ['an ordinary owner', 'forced'],
+  ['an ordinary owner that was given the role', 'role'],
+  ['an owner that may make roles', 'role'],
+] as const)('connected as %s', (kind, expected) => {
+  let backbone: Backbone;
+  let database: TenantDatabase;
+  let accounts: readonly number[];
+  beforeAll(async () => {
+    const attributes = kind === 'an owner that may make roles' ? 'createrole' : 'nocreaterole';
+    const user = kind === 'a superuser' ? undefined : `owner_${name}`;
+    await asAdmin(
+      ...(user === undefined ? [] : [`create role ${user} login password 'secret' ${attributes}`]),
+      `create database ${name} ${user === undefined ? '' : `owner ${user}`}`,
+    );
+    const url = urlOf(user);
+    if (kind === 'an ordinary owner that was given the role') {
+      await provideRequestRole({ adminUrl: adminUrl(), url });
+    }
+    backbone = await openBackbone(readConfig({ DATABASE_URL: url }), 'isolation', createLog('silent'));
+    await backbone.migrate();
+    await backbone.migrate();
+    const opened = [await createAccount(backbone, 'A'), await createAccount(backbone, 'B')];
+    accounts = opened.map(({ customerId }) => customerId);
+    database = createTenantDatabase(backbone.requestPool);
+  });
+  afterAll(async () => {
+    await backbone.close();
+    await asAdmin(`drop database ${name} with (force)`);
+    if (kind !== 'a superuser') await asAdmin(`drop owned by owner_${name}`, `drop role owner_${name}`);
+  });
+
+  const everything = {
+    name: 'everything',
+    text: 'select customer_id::int as "customerId", name from accounts',
+  };
+  const namesOf = async (customerId: number): Promise<unknown[]> =>
+    (await database.query<{ name: string }>(customerId, { ...everything, values: [] })).map(
+      (row) => row.name,
+    );
+
+  it(`is bound: ${expected}`, async () => {
+    const { rows } = await backbone.requestPool.query<{ user: string; role: string; bypass: boolean }>(
+      `select session_user as "user", current_user as role, rolbypassrls or rolsuper as bypass
+       from pg_roles where rolname = current_user`,
+    );
+    expect(rows[0]?.bypass).toBe(false);
+    expect(rows[0]?.role === rows[0]?.user).toBe(expected === 'forced');
+  });
+
+  it('a question sees the rows of its account', async () => {
+    expect(await namesOf(accounts[0] ?? 0)).toEqual(['A']);
+    expect(await namesOf(accounts[1] ?? 0)).toEqual(['B']);
+    expect(await namesOf(2_147_483_647)).toEqual([]);
+  });
+
+  it('several accounts in one round trip: to each its own', async () => {
+    const [a = 0, b = 0] = accounts;
+    const questions = [a, b, a, 2_147_483_647, b].map((customerId) => ({ customerId, values: [] }));
+    const answers = await database.queryEach<{ name: string }>(everything, questions);
+    expect(answers.map((rows) => rows.map((row) => row.name))).toEqual([['A'], ['B'], ['A'], [], ['B']]);
+  });
+
+  it('asked for no account, sees nothing; and nothing is left of the account that was asked for before', async () => {
+    const client = await backbone.requestPool.connect();
+    try {
+      expect((await client.query('select from accounts')).rowCount).toBe(0);
+    } finally {
+      client.release();
+    }
+    await Promise.all(Array.from({ length: 20 }, () => namesOf(accounts[0] ?? 0)));
+    for (let n = 0; n < 20; n++) {
+      expect((await backbone.requestPool.query('select from api_keys')).rowCount).toBe(0);
+    }
+  });
+
+  it('an error leaves the connection usable, and bound to nobody', async () => {
+    const broken = {
+      name: 'broken',
+      text: 'select 1 / (customer_id - customer_id) from accounts',
+      values: [],
+    };
+    await expect(database.query(accounts[0] ?? 0, broken)).rejects.toThrow('division by zero');
+    const nonsense = { name: 'nonsense', text: 'select nothing from nowhere', values: [] };
+    for (let n = 0; n < 3; n++) {
+      await expect(database.query(accounts[0] ?? 0, nonsense)).rejects.toThrow('nowhere');
+    }
+    expect(await namesOf(accounts[1] ?? 0)).toEqual(['B']);
+    expect((await backbone.requestPool.query('select from accounts')).rowCount).toBe(0);
+  });
+
+  it('writes no row of another account', async () => {
+    const [a = 0, b = 0] = accounts;
+    const revoke = {
+      name: 'revoke-all',
+      text: 'update api_keys set revoked_at = now() returning customer_id',
+      values: [],
+    };
+    expect(await database.query(2_147_483_647, revoke)).toEqual([]);
+    await expect(
+      database.query(a, {
+        name: 'insert-theirs',
+        text: `insert into api_keys (key_id, customer_id, user_id, name, masked_key, scopes, secret_hash)
+               values ('x', $1, 'x', 'x', 'x', '{}', '')`,
+        values: [b],
+      }),
+    ).rejects.toThrow('row-level security');
+    expect(
+      await database.query(a, {
+        ...revoke,
+        name: 'delete-all',
+        text: 'delete from api_keys returning key_id',
+      }),
+    ).toHaveLength(1);
+    const { rows } = await backbone.pool.query<{ customer_id: string }>('select customer_id from api_keys');
+    expect(rows.map(({ customer_id }) => Number(customer_id))).toEqual([b]);
+  });
+
+  it('the rest of the service sees all accounts', async () => {
+    expect((await backbone.pool.query('select from accounts')).rowCount).toBe(2);
+  });
+
+  if (expected === 'forced') return;
+  it.each([
+    'select secret_hash from api_keys',
+    'select from events',
+    'select from idempotency_keys',
+    `insert into advertiser_counts values (1, 'ACTIVE', false, 1)`,
+    'delete from accounts',
+    'update users set role = role',
+    'alter table accounts disable row level security',
+  ])('has no right to: %s', async (sql) => {
+    const client = await backbone.requestPool.connect();
+    await expect(client.query(sql)).rejects.toThrow(/permission denied|must be owner|does not exist/);
+    client.release(true);
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AccountEvent } from '../../src/domain/accounts/account-events.ts';
+import { accountDecider, type IssueApiKey } from '../../src/domain/accounts/account.ts';
+import { specificationOf } from '../support/given.ts';
+
+const { given } = specificationOf(accountDecider);
+const now = '2026-11-21T10:00:00.000Z';
+const earlier = '2026-11-20T10:00:00.000Z';
+
+const opened: AccountEvent = {
+  type: 'AccountOpened',
+  data: { customerId: 7, name: 'Acme' },
+  occurredAt: earlier,
+};
+const member: AccountEvent = {
+  type: 'UserAdded',
+  data: { userId: '7-2', name: 'Mo', role: 'member' },
+  occurredAt: earlier,
+};
+const issued = (keyId: string, expiresAt?: string): AccountEvent => ({
+  type: 'ApiKeyIssued',
+  data: {
+    keyId,
+    name: 'Key',
+    maskedKey: `bx_${keyId}_****`,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  },
+  occurredAt: earlier,
+});
+const revoked = (keyId: string): AccountEvent => ({
+  type: 'ApiKeyRevoked',
+  data: { keyId },
+  occurredAt: earlier,
+});
+const issue = (rest: Partial<IssueApiKey> = {}): IssueApiKey => ({
+  type: 'IssueApiKey',
+  now,
+  keyId: 'new',
+  name: 'Key',
+  maskedKey: 'bx_new_****',
+  userId: '7-1',
+  ...rest,
+});
+const keys = (count: number, expiresAt?: string): AccountEvent[] =>
+  Array.from({ length: count }, (_, n) => issued(`k${n}`, expiresAt));
+
+describe('an account', () => {
+  it('opens with an admin and a first key', () => {
+    const firstKey = { keyId: 'k', name: 'First key', maskedKey: 'bx_k_****' };
+    given()
+      .when({ type: 'OpenAccount', now, customerId: 7, name: 'Acme', firstKey })
+      .then(
+        { type: 'AccountOpened', data: { customerId: 7, name: 'Acme' }, occurredAt: now },
+        {
+          type: 'ApiKeyIssued',
+          data: { ...firstKey, userId: '7-1', scopes: ['exchange:read', 'exchange:write', 'exchange:admin'] },
+          occurredAt: now,
+        },
+      );
+  });
+  it('opens once', () => {
+    const firstKey = { keyId: 'k', name: 'First key', maskedKey: 'bx_k_****' };
+    given(opened)
+      .when({ type: 'OpenAccount', now, customerId: 7, name: 'Acme', firstKey })
+      .thenRefused({ reason: 'already-open' });
+  });
+  it('is disabled and enabled, each once', () => {
+    const disabled: AccountEvent = { type: 'AccountDisabled', data: {}, occurredAt: now };
+    given(opened).when({ type: 'DisableAccount', now }).then(disabled);
+    given(opened, disabled).when({ type: 'DisableAccount', now }).thenNothing();
+    given(opened, disabled)
+      .when({ type: 'EnableAccount', now })
+      .then({ type: 'AccountEnabled', data: {}, occurredAt: now });
+    given(opened).when({ type: 'EnableAccount', now }).thenNothing();
+    given().when({ type: 'DisableAccount', now }).thenRefused({ reason: 'no-such-account' });
+  });
+  it('numbers its users', () => {
+    given(opened)
+      .when({ type: 'AddUser', now, name: 'Mo', role: 'member' })
+      .then({ type: 'UserAdded', data: { userId: '7-2', name: 'Mo', role: 'member' }, occurredAt: now });
+  });
+});
+
+describe('a key', () => {
+  it('has what its role allows, unless less is asked for', () => {
+    given(opened, member)
+      .when(issue({ userId: '7-2' }))
+      .then({
+        type: 'ApiKeyIssued',
+        data: {
+          keyId: 'new',
+          name: 'Key',
+          maskedKey: 'bx_new_****',
+          userId: '7-2',
+          scopes: ['exchange:read', 'exchange:write'],
+        },
+        occurredAt: now,
+      });
+    const { state } = given(opened).when(issue({ scopes: ['exchange:read'] }));
+    expect(state()).toMatchObject({ keys: { new: { scopes: ['exchange:read'] } } });
+  });
+  it('never has more', () => {
+    given(opened, member)
+      .when(issue({ userId: '7-2', scopes: ['exchange:read', 'exchange:admin'] }))
+      .thenRefused({ reason: 'scope-beyond-role', scope: 'exchange:admin' });
+  });
+  it('is somebody’s', () => {
+    given(opened)
+      .when(issue({ userId: '8-1' }))
+      .thenRefused({ reason: 'no-such-user' });
+  });
+  it('expires in the future', () => {
+    given(opened)
+      .when(issue({ expiresAt: now }))
+      .thenRefused({ reason: 'expires-in-the-past' });
+  });
+  it('is one of at most 100 active ones: revoked and expired ones do not count', () => {
+    given(opened, ...keys(100))
+      .when(issue())
+      .thenRefused({ reason: 'too-many-keys', limit: 100, active: 100 });
+    const room = (...history: AccountEvent[]): void =>
+      expect(
+        given(opened, ...history)
+          .when(issue())
+          .state(),
+      ).toMatchObject({ keys: { new: {} } });
+    room(...keys(99));
+    room(...keys(100), revoked('k3'));
+    room(...keys(100, now));
+  });
+  it('is revoked once, and nothing is revoked that is not there', () => {
+    given(opened, issued('k'))
+      .when({ type: 'RevokeApiKey', now, keyId: 'k' })
+      .then({ type: 'ApiKeyRevoked', data: { keyId: 'k' }, occurredAt: now });
+    given(opened, issued('k'), revoked('k')).when({ type: 'RevokeApiKey', now, keyId: 'k' }).thenNothing();
+    given(opened).when({ type: 'RevokeApiKey', now, keyId: 'k' }).thenNothing();
+  });
+  it('issued before there were users and scopes belongs to the first user, with all that the role allows', () => {
+    expect(given(opened, issued('k')).state()).toMatchObject({
+      keys: { k: { userId: '7-1', scopes: ['exchange:read', 'exchange:write', 'exchange:admin'] } },
+    });
+  });
+});
