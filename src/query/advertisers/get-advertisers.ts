@@ -25,8 +25,10 @@ export interface DetailRow extends Freshness {
 const statement = {
   name: 'get-advertisers',
   text: `select ${freshnessColumns('f')},
-           (select a.body from advertisers a where a.customer_id = $1 and a.id = asked.id) as body
-         from ${freshnessSql('$1', '$2')} f, unnest($3::int[]) with ordinality as asked(id, n)
+           (select a.body from advertisers a where a.customer_id = $1 and a.id = asked.id) as body,
+           exists (select from parked_streams p where p.projection = $2 and p.stream = asked.stream) as parked
+         from ${freshnessSql('$1', '$2')} f,
+           unnest($3::int[], $4::text[]) with ordinality as asked(id, stream, n)
          order by n`,
 };
 
