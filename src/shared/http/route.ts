@@ -43,7 +43,7 @@ export interface Route<
 
 /** Unless a route says otherwise: its credential's own limit, or the address' where none is needed. */
 export const limitOf = ({ limit, access }: Pick<Route, 'limit' | 'access'>): RequestLimit | 'none' =>
-  limit ?? (access === 'account' ? 'credential' : 'address');
+  limit ?? (access === 'public' ? 'address' : 'credential');
 
 export interface SuccessResponse {
   readonly description: string;
