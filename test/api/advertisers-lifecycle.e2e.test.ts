@@ -125,10 +125,10 @@ describe.each(routes)('the id of %s', (_route, call) => {
     await stranger.api.delete(`/advertisers/${archived}`);
     const absent = await call(account.api, '2147483647');
     expect(refusalOf(absent)).toEqual([404, 'NOT_FOUND', undefined]);
-    // Of the window of each request, not of what it asks for.
-    const own = ['x-request-id', 'date', 'ratelimit-remaining', 'ratelimit-reset'];
+    // What differs from one request to the next, whatever is asked for.
+    const ofTheRequest = ['x-request-id', 'date', 'ratelimit-remaining', 'ratelimit-reset'];
     const headersOf = ({ headers }: ApiAnswer<unknown>): object =>
-      Object.fromEntries([...headers].filter(([name]) => !own.includes(name)));
+      Object.fromEntries([...headers].filter(([name]) => !ofTheRequest.includes(name)));
     for (const theirs of [id, archived]) {
       const answer = await call(account.api, String(theirs));
       expect([answer.status, answer.text, headersOf(answer)]).toEqual([404, absent.text, headersOf(absent)]);

@@ -84,7 +84,8 @@ const large = route({
   handle: async () => ({ status: 200, dataJson: megabyte }),
 });
 
-const body = '{"value":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}';
+/** Takes longer than any timeout. */
+const body = JSON.stringify({ value: 'a'.repeat(1_000) });
 
 describe(`${SLOW} slow clients`, () => {
   it.each([
@@ -109,7 +110,7 @@ describe(`${SLOW} slow clients`, () => {
       const { answered, failed, longestMs } = await others();
       expect(failed).toBe(0);
       expect(answered).toBeGreaterThan(20);
-      expect(longestMs).toBeLessThan(2_000);
+      expect(longestMs).toBeLessThan(5_000);
       expect(await isCut(slow)).toBe(true);
     },
     ATTACK_MS + CUT_MS_MAX + 20_000,
@@ -127,7 +128,7 @@ describe(`${SLOW} slow clients`, () => {
         return client;
       });
       const { failed, longestMs } = await others();
-      expect([failed, longestMs < 4_000]).toEqual([0, true]);
+      expect([failed, longestMs < 8_000]).toEqual([0, true]);
       // They learn of it when they look.
       await sleep(isLong ? 35_000 : 5_000);
       for (const { socket } of slow) socket.resume();

@@ -134,6 +134,16 @@ describe('when the shared counters stall', () => {
 });
 
 describe('when the shared counters are back', () => {
+  it('nobody stays refused because of what one process counted alone', async () => {
+    const { shared, counters } = failingOver(1_000);
+    const limiter = createLimiter(specifiedLimits, counters);
+    shared.state = 'away';
+    await limiter.count('signup', 'somebody');
+    expect(isOver(await limiter.count('signup', 'somebody'))).toBe(true);
+    shared.state = 'there';
+    await until(async () => !isOver(await limiter.count('signup', 'somebody')));
+  });
+
   it('they are used again, with what they knew', async () => {
     const { shared, counters, errors } = failingOver();
     for (let n = 0; n < 5; n++) await counters.count('address:a', 60);

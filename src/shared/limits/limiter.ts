@@ -27,7 +27,8 @@ const OVER_MAX = 10_000;
 
 /**
  * Applies limits to what the counters say. A subject that is over its limit stays so until its window closes:
- * it is remembered, and whoever goes on sending costs the counters nothing.
+ * it is remembered, and whoever goes on sending costs the counters nothing. What this process counted alone is
+ * not remembered: the shared counters may be back at any time, and know better.
  */
 export const createLimiter = (
   limits: Limits,
@@ -66,7 +67,7 @@ export const createLimiter = (
       const askedAt = nowMs();
       const window = await counters.count(key, limits[name].windowSeconds);
       const standing = standingOf(name, window);
-      if (isOver(standing)) rememberOver(key, window, askedAt);
+      if (isOver(standing) && window.alone !== true) rememberOver(key, window, askedAt);
       return standing;
     },
     read: async (name, subject) => {

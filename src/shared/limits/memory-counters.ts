@@ -6,7 +6,7 @@ interface Window {
   closesAt: number;
 }
 
-/** Subjects at most: about 150 bytes each. */
+/** Subjects at most: about 180 bytes each. */
 const SUBJECTS_MAX = 200_000;
 
 /** Stands for all subjects that there is no room for: they share one window, so nobody goes uncounted. */

@@ -4,6 +4,8 @@ export interface OpenWindow {
   readonly count: number;
   /** Until it closes; above 0. */
   readonly msLeft: number;
+  /** True when only this process counted, the shared counters being away. */
+  readonly alone?: true;
 }
 
 /**

@@ -33,7 +33,7 @@ export const withFallback = ({ shared, own, nodes, onFallback }: FallbackOptions
       if (performance.now() < tryAgainAt) return instead(ask);
       tryAgainAt = performance.now() + TRY_AGAIN_MS;
     }
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       inTime(
         ask(shared),
         (answer) => {
@@ -43,7 +43,7 @@ export const withFallback = ({ shared, own, nodes, onFallback }: FallbackOptions
         (error) => {
           failing = error;
           tryAgainAt = performance.now() + TRY_AGAIN_MS;
-          instead(ask).then(resolve, reject);
+          resolve(instead(ask));
         },
       );
     });
@@ -62,7 +62,11 @@ export const withFallback = ({ shared, own, nodes, onFallback }: FallbackOptions
 
 /** A first request passes however many nodes there are; with limit L, the next ones up to L / nodes do. */
 const asCountedByAll = (own: WindowCounters, nodes: number): WindowCounters => {
-  const scaled = ({ count, msLeft }: OpenWindow): OpenWindow => ({ count: (count - 1) * nodes + 1, msLeft });
+  const scaled = ({ count, msLeft }: OpenWindow): OpenWindow => ({
+    count: (count - 1) * nodes + 1,
+    msLeft,
+    alone: true,
+  });
   return {
     count: async (subject, seconds) => scaled(await own.count(subject, seconds)),
     read: async (subject) => {

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { Writable } from 'node:stream';
+import { afterEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { createRedisCounters, type RedisCounters } from '../../src/shared/limits/redis-counters.ts';
+import { until } from '../support/toy-projection.ts';
+
+/** What a Redis answers that has this policy; nothing else is asked of it here. */
+const startRedisThatSays = async (policy: string): Promise<Server> => {
+  const info = `# Memory\r\nused_memory:1\r\nmaxmemory_policy:${policy}\r\nloading:0\r\n`;
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      const commands = chunk.toString().match(/\*\d+\r\n(?:\$\d+\r\n[^\r]*\r\n)+/g) ?? [];
+      for (const command of commands) {
+        const isInfo = /^\*\d+\r\n\$4\r\ninfo\r\n/i.test(command);
+        socket.write(isInfo ? `$${Buffer.byteLength(info)}\r\n${info}\r\n` : '+OK\r\n');
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+};
+
+let server: Server | undefined;
+let counters: RedisCounters | undefined;
+afterEach(() => {
+  counters?.close();
+  server?.close();
+});
+
+it.each([
+  ['allkeys-lru', 1],
+  ['volatile-ttl', 1],
+  ['noeviction', 0],
+])('a Redis with the policy %s is complained of %i times', async (policy, complaints) => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino(
+    new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        lines.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
+        done();
+      },
+    }),
+  );
+  server = await startRedisThatSays(policy);
+  const { port } = server.address() as AddressInfo;
+  counters = createRedisCounters(`redis://127.0.0.1:${port}`, 'test:', log);
+  await until(async () => counters?.evictionPolicy !== undefined);
+  expect(counters.evictionPolicy).toBe(policy);
+  const said = lines.filter(({ evictionPolicy }) => evictionPolicy === policy);
+  expect(said).toHaveLength(complaints);
+  for (const line of said)
+    expect(line).toMatchObject({ level: 50, msg: expect.stringContaining('noeviction') });
+});
