@@ -7,7 +7,7 @@ import { apiKeyOf, generateApiKey, keyIdOfCommand, type ApiKey, type Sealer } fr
 import { isoTimestamp } from '../../shared/clock.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
 import { loadState } from '../../shared/command/execute-command.ts';
-import { ApiError } from '../../shared/http/errors.ts';
+import { AlreadyDoneError, type ApiError } from '../../shared/http/errors.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { accountRefused } from './account-refusals.ts';
 import { runOnAccount, type AccountWrites } from './account-writes.ts';
@@ -96,7 +96,7 @@ const keyOf = async (
 };
 
 const shownToAnother = (keyId: string): ApiError =>
-  new ApiError({
+  new AlreadyDoneError({
     code: 'CONFLICT',
     message:
       'An earlier request with this Idempotency-Key issued the API key, which is shown only to the credential that asked for it. Revoke it and issue another.',

@@ -1,5 +1,5 @@
 import { failpoint } from '../failpoints.ts';
-import { ApiError } from '../http/errors.ts';
+import { AlreadyDoneError, ApiError } from '../http/errors.ts';
 import type { Logger } from '../log.ts';
 import type { ClaimRequest, StoredAnswer } from './claim.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
@@ -50,7 +50,8 @@ export const createExecuteOnce =
       failpoint('after-complete');
       return { ...answer, replayed: false };
     } catch (error) {
-      const refused = error instanceof ApiError && error.status < 500;
+      const refused =
+        error instanceof ApiError && error.status < 500 && !(error instanceof AlreadyDoneError);
       failpoint('before-release');
       await bestEffort(log, () => (refused ? store.release(scope, key) : store.lapse(scope, key)));
       throw error;
