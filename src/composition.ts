@@ -42,12 +42,22 @@ export const openBackbone = async (
       : undefined;
   const databaseUrl = config.DATABASE_URL ?? embedded?.url ?? '';
   const pool = createPool(
-    { connectionString: databaseUrl, applicationName, max: SYSTEM_CONNECTIONS_MAX, system: true, planOnce: true },
+    {
+      connectionString: databaseUrl,
+      applicationName,
+      max: SYSTEM_CONNECTIONS_MAX,
+      system: true,
+      planOnce: true,
+    },
     log,
   );
   let isolation: TenantIsolation | undefined;
   const requestPool = createRequestPool(
-    { connectionString: databaseUrl, applicationName: `${applicationName}-requests`, max: config.DATABASE_POOL_MAX },
+    {
+      connectionString: databaseUrl,
+      applicationName: `${applicationName}-requests`,
+      max: config.DATABASE_POOL_MAX,
+    },
     () => isolation,
     log,
   );

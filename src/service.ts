@@ -117,7 +117,10 @@ export const startService = async (
   const app = createApp({
     routes: [...routes, ...serviceRoutes({ version, baseUrl, parts, metrics, stopping }, routes)],
     authenticate: createAuthenticate(
-      verifyWhenPrepared(() => running !== undefined, verifyApiKey(backbone.pool, keyUse.used)),
+      verifyWhenPrepared(
+        () => running !== undefined,
+        verifyApiKey(backbone.pool, (keyId) => keyUse.used(keyId)),
+      ),
       baseUrl,
     ),
     executeOnce: createExecuteOnce(idempotency, log),

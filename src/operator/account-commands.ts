@@ -53,7 +53,8 @@ const Id = z
   .string()
   .regex(/^[1-9]\d{0,9}$/)
   .transform(Number);
-const accountOf = (word: string | undefined): number => read(Id, word, 'ACCOUNT must be the id of an account');
+const accountOf = (word: string | undefined): number =>
+  read(Id, word, 'ACCOUNT must be the id of an account');
 const nameOf = ({ name }: Given, lengthMax: number): string =>
   read(
     z
@@ -85,7 +86,10 @@ export const accountCommand = (
     case 'keys create':
       return createKeyWork(accountOf(first), given);
     case 'keys list':
-      return ((account) => (backbone: Backbone) => listKeysWork(backbone, account, given))(accountOf(first));
+      return (
+        (account) => (backbone: Backbone) =>
+          listKeysWork(backbone, account, given)
+      )(accountOf(first));
     case 'keys revoke':
       return revokeKeyWork(accountOf(first), read(z.string(), second, 'keys revoke needs ACCOUNT and KEY'));
     default:
@@ -122,7 +126,11 @@ const createUserWork = (customerId: number, given: Given): Work => {
   const role = read(Role, given.role, '--role must be admin or member');
   return async function* (backbone) {
     const userId = await createUser(backbone, customerId, { name, role });
-    yield line(given, { customerId, userId, role }, `User ${userId} (${role}) of account ${customerId} is added.`);
+    yield line(
+      given,
+      { customerId, userId, role },
+      `User ${userId} (${role}) of account ${customerId} is added.`,
+    );
   };
 };
 

@@ -146,7 +146,9 @@ describe('issuing with an Idempotency-Key', () => {
   it('belongs to one request', async () => {
     const { api } = await service.openAccount();
     expect((await api.post('/api-keys', { name: 'Once' }, headers)).status).toBe(201);
-    expect(refusalOf(await api.post('/api-keys', { name: 'Twice' }, headers))[1]).toBe('IDEMPOTENCY_CONFLICT');
+    expect(refusalOf(await api.post('/api-keys', { name: 'Twice' }, headers))[1]).toBe(
+      'IDEMPOTENCY_CONFLICT',
+    );
   });
 });
 

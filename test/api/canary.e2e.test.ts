@@ -82,7 +82,9 @@ it('no secret is in a log, an event, a table, a metric or an error', async () =>
     await use(apiWith(wrong));
   }
   isAway = true;
-  answers.push((await api.post('/api-keys', { name: 'Lost' }, { 'Idempotency-Key': 'lost-in-an-outage' })).text);
+  answers.push(
+    (await api.post('/api-keys', { name: 'Lost' }, { 'Idempotency-Key': 'lost-in-an-outage' })).text,
+  );
   answers.push((await api.delete(`/api-keys/${first.split('_')[1]}`)).text);
   isAway = false;
   await service.pool.query('alter table api_keys rename to api_keys_away');
@@ -100,13 +102,19 @@ it('no secret is in a log, an event, a table, a metric or an error', async () =>
   answers.push(await (await fetch(`${service.baseUrl}/metrics`)).text());
   await service.end();
 
-  const places: Record<string, string> = { log, answers: answers.join('\n'), ...(await tablesOf(service.databaseUrl)) };
+  const places: Record<string, string> = {
+    log,
+    answers: answers.join('\n'),
+    ...(await tablesOf(service.databaseUrl)),
+  };
   const found = Object.entries(places).flatMap(([place, text]) =>
     [...secrets].flatMap((secret) =>
       formsOf(secret).some((form) => text.includes(form)) ? [`${place}: ${secret.slice(-4)}`] : [],
     ),
   );
-  console.log(`${secrets.size} secrets, ${Object.keys(places).length} places, ${log.length} characters of log`);
+  console.log(
+    `${secrets.size} secrets, ${Object.keys(places).length} places, ${log.length} characters of log`,
+  );
   expect(found).toEqual([]);
   expect(log).toContain('not available');
   expect(places['events']).toContain('ApiKeyIssued');

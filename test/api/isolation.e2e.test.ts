@@ -167,7 +167,12 @@ describe.each([
     const before = await everythingOf(b);
     const mine = await service.openAccount('C');
     for (const operation of operations.filter(({ operationId }) => operationId.startsWith('create'))) {
-      const answer = await send(operation, as(mine.apiKey), '', rows[operation.operationId]?.body?.(theirs, b));
+      const answer = await send(
+        operation,
+        as(mine.apiKey),
+        '',
+        rows[operation.operationId]?.body?.(theirs, b),
+      );
       expect([operation.operationId, answer.status]).toEqual([operation.operationId, 201]);
       const events = await service.eventsOfAccount(mine);
       expect(events.at(-1)?.stream).toMatch(new RegExp(`-${mine.customerId}(-\\d+)?$`));

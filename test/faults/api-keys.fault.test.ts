@@ -3,7 +3,10 @@ import { openBackbone, type Backbone } from '../../src/composition.ts';
 import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
 import { readConfig } from '../../src/shared/config.ts';
-import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
+import {
+  AppendOutcomeUnknownError,
+  EventStoreUnavailableError,
+} from '../../src/shared/event-store/event-store.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { apiOf, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService } from '../support/running-service.ts';
@@ -35,7 +38,9 @@ describe('two processes', () => {
     apiOf(`http://127.0.0.1:${supervisor.ports[index]}`, { Authorization: `Bearer ${key}` });
 
   it('a key revoked on one is refused by the other on its next request, 1,000 times', async () => {
-    const accounts = await Promise.all(Array.from({ length: 20 }, (_, n) => createAccount(backbone, `R${n}`)));
+    const accounts = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => createAccount(backbone, `R${n}`)),
+    );
     let accepted = 0;
     let pairs = 0;
     await Promise.all(

@@ -64,9 +64,14 @@ describe.each([
     if (kind !== 'a superuser') await asAdmin(`drop owned by owner_${name}`, `drop role owner_${name}`);
   });
 
-  const everything = { name: 'everything', text: 'select customer_id::int as "customerId", name from accounts' };
+  const everything = {
+    name: 'everything',
+    text: 'select customer_id::int as "customerId", name from accounts',
+  };
   const namesOf = async (customerId: number): Promise<unknown[]> =>
-    (await database.query<{ name: string }>(customerId, { ...everything, values: [] })).map((row) => row.name);
+    (await database.query<{ name: string }>(customerId, { ...everything, values: [] })).map(
+      (row) => row.name,
+    );
 
   it(`is bound: ${expected}`, async () => {
     const { rows } = await backbone.requestPool.query<{ user: string; role: string; bypass: boolean }>(
@@ -104,7 +109,11 @@ describe.each([
   });
 
   it('an error leaves the connection usable, and bound to nobody', async () => {
-    const broken = { name: 'broken', text: 'select 1 / (customer_id - customer_id) from accounts', values: [] };
+    const broken = {
+      name: 'broken',
+      text: 'select 1 / (customer_id - customer_id) from accounts',
+      values: [],
+    };
     await expect(database.query(accounts[0] ?? 0, broken)).rejects.toThrow('division by zero');
     const nonsense = { name: 'nonsense', text: 'select nothing from nowhere', values: [] };
     for (let n = 0; n < 3; n++) {
@@ -116,7 +125,11 @@ describe.each([
 
   it('writes no row of another account', async () => {
     const [a = 0, b = 0] = accounts;
-    const revoke = { name: 'revoke-all', text: 'update api_keys set revoked_at = now() returning customer_id', values: [] };
+    const revoke = {
+      name: 'revoke-all',
+      text: 'update api_keys set revoked_at = now() returning customer_id',
+      values: [],
+    };
     expect(await database.query(2_147_483_647, revoke)).toEqual([]);
     await expect(
       database.query(a, {
@@ -126,7 +139,13 @@ describe.each([
         values: [b],
       }),
     ).rejects.toThrow('row-level security');
-    expect(await database.query(a, { ...revoke, name: 'delete-all', text: 'delete from api_keys returning key_id' })).toHaveLength(1);
+    expect(
+      await database.query(a, {
+        ...revoke,
+        name: 'delete-all',
+        text: 'delete from api_keys returning key_id',
+      }),
+    ).toHaveLength(1);
     const { rows } = await backbone.pool.query<{ customer_id: string }>('select customer_id from api_keys');
     expect(rows.map(({ customer_id }) => Number(customer_id))).toEqual([b]);
   });

@@ -61,10 +61,15 @@ export const startRunningService = async (
     DATABASE_URL: database.url,
     ...settings,
   });
-  const service = await startService(config, log, (route, status, text) => {
-    declared.onAnswer(route, status, text);
-    invariant.onAnswer(route, status, text);
-  }, replace);
+  const service = await startService(
+    config,
+    log,
+    (route, status, text) => {
+      declared.onAnswer(route, status, text);
+      invariant.onAnswer(route, status, text);
+    },
+    replace,
+  );
   await service.prepared;
   const { store, pool } = service.backbone;
   let ended: Promise<void> | undefined;

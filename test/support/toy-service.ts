@@ -155,7 +155,10 @@ export const goodKey = 'toy_key.good~/+-_=';
 const verify: VerifyCredential = async (credential) => {
   if (credential === 'broken-store') throw new Error('connection terminated');
   return credential === goodKey
-    ? { outcome: 'verified', principal: { customerId: 7, actor: 'api-key:toy', scopes: ['exchange:read', 'exchange:write'] } }
+    ? {
+        outcome: 'verified',
+        principal: { customerId: 7, actor: 'api-key:toy', scopes: ['exchange:read', 'exchange:write'] },
+      }
     : { outcome: 'rejected' };
 };
 

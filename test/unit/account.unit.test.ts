@@ -19,7 +19,12 @@ const member: AccountEvent = {
 };
 const issued = (keyId: string, expiresAt?: string): AccountEvent => ({
   type: 'ApiKeyIssued',
-  data: { keyId, name: 'Key', maskedKey: `bx_${keyId}_****`, ...(expiresAt === undefined ? {} : { expiresAt }) },
+  data: {
+    keyId,
+    name: 'Key',
+    maskedKey: `bx_${keyId}_****`,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  },
   occurredAt: earlier,
 });
 const revoked = (keyId: string): AccountEvent => ({
@@ -114,7 +119,11 @@ describe('a key', () => {
       .when(issue())
       .thenRefused({ reason: 'too-many-keys', limit: 100, active: 100 });
     const room = (...history: AccountEvent[]): void =>
-      expect(given(opened, ...history).when(issue()).state()).toMatchObject({ keys: { new: {} } });
+      expect(
+        given(opened, ...history)
+          .when(issue())
+          .state(),
+      ).toMatchObject({ keys: { new: {} } });
     room(...keys(99));
     room(...keys(100), revoked('k3'));
     room(...keys(100, now));

@@ -1,9 +1,12 @@
 import { scopesOfRole, type Role, type Scope } from '../../domain/accounts/access.ts';
+import { accountDecider, accountStream } from '../../domain/accounts/account.ts';
 import {
-  accountDecider,
-  accountStream,
-} from '../../domain/accounts/account.ts';
-import { apiKeyOf, generateApiKey, keyIdOfCommand, type ApiKey, type Sealer } from '../../shared/auth/api-key.ts';
+  apiKeyOf,
+  generateApiKey,
+  keyIdOfCommand,
+  type ApiKey,
+  type Sealer,
+} from '../../shared/auth/api-key.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
 import { loadState } from '../../shared/command/execute-command.ts';

@@ -19,7 +19,12 @@ export interface OpenedAccount {
  * seen, never an announced one that does not work (faults.md e4).
  */
 export const openAccount = async (
-  { store, pool, clock, nextCustomerId }: InstallationWrites & { readonly nextCustomerId: () => Promise<number> },
+  {
+    store,
+    pool,
+    clock,
+    nextCustomerId,
+  }: InstallationWrites & { readonly nextCustomerId: () => Promise<number> },
   name: string,
 ): Promise<OpenedAccount> => {
   const customerId = await nextCustomerId();
@@ -31,7 +36,17 @@ export const openAccount = async (
        admin as (insert into users (customer_id, user_id, name, role) values ($1, $3, 'Administrator', 'admin'))
      insert into api_keys (customer_id, user_id, key_id, secret_hash, name, masked_key, scopes, created_at)
      values ($1, $3, $4, $5, $6, $7, $8, $9)`,
-    [customerId, name, firstUserId(customerId), keyId, secretHash, keyName, maskedKey, scopesOfRole('admin'), now],
+    [
+      customerId,
+      name,
+      firstUserId(customerId),
+      keyId,
+      secretHash,
+      keyName,
+      maskedKey,
+      scopesOfRole('admin'),
+      now,
+    ],
   );
   const commandId = randomId();
   const outcome = await executeCommand(

@@ -39,7 +39,8 @@ const createRoute = (writes: AccountWrites): Route =>
     method: 'post',
     path,
     operationId: 'createApiKey',
-    summary: 'Issue an API key, at most 100 active ones in the account. The key is shown only in this answer.',
+    summary:
+      'Issue an API key, at most 100 active ones in the account. The key is shown only in this answer.',
     tag,
     access: 'exchange:admin',
     body: CreateApiKeyBody,

@@ -8,7 +8,7 @@ export const accountStream = (customerId: number): string => `account-${customer
 export const firstUserId = (customerId: number): string => `${customerId}-1`;
 
 /** Specification, Authentication, rule 7. */
-export const ACTIVE_KEYS_MAX = 100;
+const ACTIVE_KEYS_MAX = 100;
 
 export interface IssuedKey {
   readonly name: string;
@@ -58,7 +58,12 @@ type Issued = Extract<AccountEvent, { type: 'ApiKeyIssued' }>;
 
 const issuedKey = ({ customerId, users }: OpenedAccount, { data, occurredAt }: Issued): IssuedKey => {
   const { keyId: _, userId = firstUserId(customerId), ...rest } = data;
-  return { ...rest, userId, scopes: data.scopes ?? scopesOfRole(users[userId] ?? 'member'), issuedAt: occurredAt };
+  return {
+    ...rest,
+    userId,
+    scopes: data.scopes ?? scopesOfRole(users[userId] ?? 'member'),
+    issuedAt: occurredAt,
+  };
 };
 
 export interface OpenAccount {

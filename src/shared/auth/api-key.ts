@@ -66,7 +66,9 @@ export const sealerOf = (credential: string): Sealer => {
       const decipher = createDecipheriv('aes-256-gcm', keyOf(purpose), iv);
       decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
       try {
-        return decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+        return (
+          decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+        );
       } catch {
         // Another credential's: the tag does not fit.
         return undefined;

@@ -50,8 +50,7 @@ export const createExecuteOnce =
       failpoint('after-complete');
       return { ...answer, replayed: false };
     } catch (error) {
-      const refused =
-        error instanceof ApiError && error.status < 500 && !(error instanceof AlreadyDoneError);
+      const refused = error instanceof ApiError && error.status < 500 && !(error instanceof AlreadyDoneError);
       failpoint('before-release');
       await bestEffort(log, () => (refused ? store.release(scope, key) : store.lapse(scope, key)));
       throw error;

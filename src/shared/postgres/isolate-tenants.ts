@@ -38,7 +38,11 @@ const UNFORCE = TABLES.map((table) => `alter table ${table} no force row level s
  * policies are forced on the owner itself. Safe to repeat, and on many nodes at once.
  */
 export const isolateTenants = async (connectionString: string): Promise<TenantIsolation> => {
-  const client = new Client({ connectionString, application_name: 'exchange-migrate', query_timeout: 60_000 });
+  const client = new Client({
+    connectionString,
+    application_name: 'exchange-migrate',
+    query_timeout: 60_000,
+  });
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -85,7 +89,13 @@ const canUseRole = async (client: Client): Promise<boolean> => {
 };
 
 /** On the embedded Postgres, whose superuser is ours to ask: its ordinary role may make no others. */
-export const provideRequestRole = async ({ adminUrl, url }: { adminUrl: string; url: string }): Promise<void> => {
+export const provideRequestRole = async ({
+  adminUrl,
+  url,
+}: {
+  adminUrl: string;
+  url: string;
+}): Promise<void> => {
   const client = new Client({ connectionString: adminUrl, query_timeout: 10_000 });
   client.on('error', () => undefined);
   await client.connect();
