@@ -131,7 +131,10 @@ export const startService = async (
     headers,
     gate: createGate({
       authenticate: createAuthenticate(
-        verifyWhenPrepared(() => running !== undefined, verifyApiKey(backbone.pool, keyUse.used)),
+        verifyWhenPrepared(
+          () => running !== undefined,
+          verifyApiKey(backbone.pool, (keyId) => keyUse.used(keyId)),
+        ),
         baseUrl,
       ),
       clientAddress: createClientAddress(config.TRUSTED_PROXIES),

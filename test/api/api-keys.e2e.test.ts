@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Pool } from 'pg';
+import { createKeyUse } from '../../src/command/accounts/record-key-use.ts';
 import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
+import { createKey, createUser, setAccess } from '../../src/operator/accounts.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -127,6 +130,17 @@ describe('issuing with an Idempotency-Key', () => {
     expect(again.body.error?.details).toEqual({ id: first.body.data.id });
     expect(again.text).not.toContain(first.body.data.key);
     expect((await apiWith(first.body.data.key).get('/advertisers')).status).toBe(200);
+    const reused = await api.post('/api-keys', { name: 'Another' }, headers);
+    expect(refusalOf(reused)[1]).toBe('IDEMPOTENCY_CONFLICT');
+    expect((await api.post('/api-keys', { name: 'Once' }, headers)).text).toBe(first.text);
+  });
+
+  it('a refused one is free again', async () => {
+    const { api } = await service.openAccount();
+    const refused = { name: 'Once', expiresAt: '2001-01-01T00:00:00Z' };
+    expect(refusalOf(await api.post('/api-keys', refused, headers))).toEqual(invalid('expiresAt'));
+    expect((await api.post('/api-keys', { name: 'Once' }, headers)).status).toBe(201);
+    expect(await keysOf({ api })).toHaveLength(2);
   });
 
   it('belongs to one request', async () => {
@@ -210,5 +224,88 @@ describe('scopes', () => {
       expect(refusalOf(answer)).toEqual(forbidden);
     const answer = await read.post('/advertisers', {});
     expect(answer.body.error?.details).toEqual({ scope: 'exchange:write' });
+  });
+});
+
+describe('roles', () => {
+  it("a member's key reads and writes, and manages no keys", async () => {
+    const { customerId, api } = await service.openAccount();
+    const userId = await createUser(service.backbone, customerId, { name: 'Mo', role: 'member' });
+    const { key, scopes } = await createKey(service.backbone, customerId, { name: 'Member', userId });
+    expect(scopes).toEqual(['exchange:read', 'exchange:write']);
+    const member = apiWith(key);
+    expect((await member.post('/advertisers', { name: 'x' })).status).toBe(201);
+    expect((await member.get('/advertisers')).body.meta.pagination.total).toBe(1);
+    for (const answer of [
+      await member.get('/api-keys'),
+      await member.post('/api-keys', { name: 'x' }),
+      await member.delete(`/api-keys/${idOf(key)}`),
+    ])
+      expect(refusalOf(answer)).toEqual([403, 'FORBIDDEN', undefined]);
+    const current = await fetch(`${service.baseUrl}/api/v2/accounts/current`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    expect(await current.json()).toMatchObject({ data: { name: 'Mo', role: 'member' } });
+    expect((await api.delete(`/api-keys/${idOf(key)}`)).status).toBe(204);
+    expect((await member.get('/advertisers')).status).toBe(401);
+  });
+
+  it('a member cannot be given a key with more', async () => {
+    const { customerId } = await service.openAccount();
+    const userId = await createUser(service.backbone, customerId, { name: 'Mo', role: 'member' });
+    await expect(
+      createKey(service.backbone, customerId, { name: 'More', userId, scopes: ['exchange:admin'] }),
+    ).rejects.toMatchObject({ body: { code: 'FORBIDDEN', field: 'scopes' } });
+    expect((await service.eventsOf(`account-${customerId}`)).at(-1)?.type).toBe('UserAdded');
+  });
+});
+
+describe('a disabled account', () => {
+  it('lets none of its credentials in, until it is enabled again', async () => {
+    const { customerId, api } = await service.openAccount();
+    expect((await api.get('/advertisers')).status).toBe(200);
+    await setAccess(service.backbone, customerId, 'disabled');
+    expect(refusalOf(await api.get('/advertisers'))).toEqual([401, 'UNAUTHORIZED', undefined]);
+    await setAccess(service.backbone, customerId, 'enabled');
+    expect((await api.get('/advertisers')).status).toBe(200);
+  });
+});
+
+describe('the last use of a key', () => {
+  it('is written down later, at most once a minute, and is no event', async () => {
+    const clock = { now: () => Date.parse('2026-11-21T10:00:00.000Z') };
+    const { customerId, api, apiKey } = await service.openAccount();
+    const writes: number[] = [];
+    const counting = {
+      query: async (statement: object) => {
+        const result = await service.pool.query(statement as { text: string });
+        writes.push(result.rowCount ?? 0);
+        return result;
+      },
+    } as unknown as Pick<Pool, 'query'>;
+    const use = createKeyUse(counting, clock);
+    const usedAt = async (): Promise<string | undefined> => (await keysOf({ api }))[0]?.lastUsedAt;
+    for (let n = 0; n < 1_000; n++) use.used(idOf(apiKey));
+    expect([writes, await usedAt()]).toEqual([[], undefined]);
+    await use.flush();
+    await use.flush();
+    expect([writes, await usedAt()]).toEqual([[1], '2026-11-21T10:00:00.000Z']);
+    clock.now = () => Date.parse('2026-11-21T10:00:59.000Z');
+    use.used(idOf(apiKey));
+    await use.flush();
+    clock.now = () => Date.parse('2026-11-21T10:01:01.000Z');
+    use.used(idOf(apiKey));
+    await use.flush();
+    expect([writes, await usedAt()]).toEqual([[1, 0, 1], '2026-11-21T10:01:01.000Z']);
+    expect(await service.eventsOf(`account-${customerId}`)).toHaveLength(2);
+  });
+
+  it('of more keys than are remembered is not', async () => {
+    const asked: unknown[] = [];
+    const counting = { query: async (statement: unknown) => void asked.push(statement) };
+    const use = createKeyUse(counting as unknown as Pick<Pool, 'query'>, { now: () => 0 });
+    for (let n = 0; n < 20_000; n++) use.used(`key-${n}`);
+    await use.flush();
+    expect((asked[0] as { values: string[][] }).values[0]).toHaveLength(10_000);
   });
 });

@@ -144,6 +144,10 @@ describe("the operator's command", () => {
     [['accounts', 'create']],
     [['accounts', 'create', '--name', ' ']],
     [['dance']],
+    [['keys', 'create', '1']],
+    [['keys', 'revoke', '1']],
+    [['users', 'create', '1', '--name', 'Mo', '--role', 'king']],
+    [['keys', 'list', 'x']],
     [['parked', 'retry']],
     [['--what']],
   ])('explains itself for %j', async (args) => {
@@ -151,6 +155,46 @@ describe("the operator's command", () => {
     expect(status).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain('Usage:');
+  });
+  it('manages users and keys, one JSON object a line', async () => {
+    const json = async <T>(...args: string[]): Promise<T[]> => {
+      const { status, stdout, stderr } = await run(...args, '--json');
+      expect([args, status, stderr]).toEqual([args, 0, '']);
+      return stdout
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as T);
+    };
+    interface Key {
+      readonly id: string;
+      readonly key?: string;
+      readonly status: string;
+      readonly scopes: readonly string[];
+    }
+    const [account] = await json<{ customerId: number }>('accounts', 'create', '--name', 'Keys');
+    const id = String(account?.customerId);
+    const [user] = await json<{ userId: string }>('users', 'create', id, '--name', 'Mo', '--role', 'member');
+    const words = ['--name', 'Mo’s', '--user', user?.userId ?? '', '--scopes', 'read'];
+    const [issued] = await json<Key>('keys', 'create', id, ...words, '--expires-at', '2999-01-01T00:00:00Z');
+    expect(issued).toMatchObject({
+      key: expect.stringMatching(KEY),
+      scopes: ['exchange:read'],
+      expiresAt: '2999-01-01T00:00:00.000Z',
+    });
+    expect((await run('keys', 'revoke', id, issued?.id ?? '')).status).toBe(0);
+    const keys = await json<Key>('keys', 'list', id);
+    expect(keys.map(({ status, key }) => [status, key])).toEqual([
+      ['REVOKED', undefined],
+      ['ACTIVE', undefined],
+    ]);
+    expect((await run('accounts', 'disable', id)).status).toBe(0);
+    const accounts = await json<{ customerId: number; status: string; users: unknown[] }>('accounts', 'list');
+    expect(accounts.at(-1)).toMatchObject({
+      customerId: Number(id),
+      status: 'DISABLED',
+      users: [{ role: 'admin' }, { id: user?.userId, role: 'member' }],
+    });
+    expect((await run('keys', 'revoke', id, 'unknown')).status).toBe(1);
   });
   it('lists no parked streams where there are none', async () => {
     expect(await run('parked', 'list')).toEqual({ status: 0, stdout: '', stderr: '' });

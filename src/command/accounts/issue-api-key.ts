@@ -10,7 +10,7 @@ import {
 import { isoTimestamp } from '../../shared/clock.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
 import { loadState } from '../../shared/command/execute-command.ts';
-import { ApiError } from '../../shared/http/errors.ts';
+import { AlreadyDoneError, type ApiError } from '../../shared/http/errors.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { accountRefused } from './account-refusals.ts';
 import { accountAggregate, runOnAccount, type AccountWrites } from './account-writes.ts';
@@ -99,7 +99,7 @@ const keyOf = async (
 };
 
 const shownToAnother = (keyId: string): ApiError =>
-  new ApiError({
+  new AlreadyDoneError({
     code: 'CONFLICT',
     message:
       'An earlier request with this Idempotency-Key issued the API key, which is shown only to the credential that asked for it. Revoke it and issue another.',

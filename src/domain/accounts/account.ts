@@ -8,7 +8,7 @@ export const accountStream = (customerId: number): string => `account-${customer
 export const firstUserId = (customerId: number): string => `${customerId}-1`;
 
 /** Specification, Authentication, rule 7. */
-export const ACTIVE_KEYS_MAX = 100;
+const ACTIVE_KEYS_MAX = 100;
 
 export interface IssuedKey {
   readonly name: string;

@@ -1,9 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { Role, Scope } from '../../domain/accounts/access.ts';
 import { parseApiKey, sealerOf } from '../../shared/auth/api-key.ts';
 import { coalesce } from '../../shared/coalesce.ts';
-import type { Verification, VerifyCredential } from '../../shared/http/principal.ts';
+import type { Principal, Scope, Verification, VerifyCredential } from '../../shared/http/principal.ts';
 import { accountMarkSql } from '../../shared/read-your-writes/account-mark.ts';
 
 interface StoredKey {
@@ -12,7 +11,7 @@ interface StoredKey {
   readonly secretHash: Buffer;
   readonly userId: string;
   /** Null when there is no such user: the account was never quite opened. */
-  readonly role: Role | null;
+  readonly role: NonNullable<Principal['user']>['role'] | null;
   readonly scopes: readonly Scope[];
   readonly mark: string;
 }

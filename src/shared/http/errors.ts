@@ -52,6 +52,16 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * The command was done by an earlier request, and this one may not have its answer. Unlike after any other
+ * refusal, its idempotency key is not free.
+ */
+export class AlreadyDoneError extends ApiError {
+  override get hadNoEffect(): boolean {
+    return false;
+  }
+}
+
 /** The same for an absent object and for another account's (decisions.md 1.1, row 12). */
 export const notFound = (what: string): ApiError =>
   new ApiError({

@@ -67,10 +67,10 @@ export const createTenantDatabase = (
 
 /** The same in the shape of a pool, for one account. */
 export const boundTo = (database: TenantDatabase, customerId: number) => ({
-  query: async <Row extends QueryResultRow>(
+  query: async (
     statement: TenantStatement & { readonly values: readonly unknown[] },
-  ): Promise<{ readonly rows: readonly Row[] }> => ({
-    rows: await database.query<Row>(customerId, statement),
+  ): Promise<{ readonly rows: readonly QueryResultRow[] }> => ({
+    rows: await database.query(customerId, statement),
   }),
 });
 
@@ -87,7 +87,6 @@ export const createRequestPool = (
   createPool(
     {
       ...options,
-      planOnce: true,
       verify: async (client) => {
         const how = isolation();
         if (how === undefined) throw new Error('the database is not prepared yet');

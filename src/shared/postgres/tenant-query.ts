@@ -84,6 +84,7 @@ export class TenantQuery<Row extends QueryResultRow> extends Query<Row> {
 const asParameter = (value: unknown): string | Buffer | null => {
   if (value === null || value === undefined) return null;
   if (Buffer.isBuffer(value)) return value;
-  if (typeof value === 'object') throw new TypeError('not a parameter of a tenant query');
-  return String(value);
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  throw new TypeError('not a parameter of a tenant query');
 };

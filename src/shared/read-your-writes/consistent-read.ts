@@ -26,7 +26,7 @@ export interface FreshQuery {
 
 export interface ConsistentRead {
   readonly pool: {
-    query<Row extends QueryResultRow>(query: FreshQuery): Promise<{ readonly rows: readonly Row[] }>;
+    query(query: FreshQuery): Promise<{ readonly rows: readonly QueryResultRow[] }>;
   };
   /** The read model that is read. */
   readonly projection: string;
@@ -70,7 +70,7 @@ export const consistentRead = <Row extends QueryResultRow & Judged>(
 ): Promise<Row> => {
   const { pool, query } = options;
   return readUntilFresh(options, async () => {
-    const row = (await pool.query<Row>(query)).rows[0];
+    const row = (await pool.query(query)).rows[0] as Row | undefined;
     if (row === undefined) throw new Error(`${query.name} must return one row`);
     return row;
   });
