@@ -59,8 +59,11 @@ export const handleAppend =
       isRefused = true;
       callback(maxAppendSizeExceeded(context.maxAppendBytes));
     });
-    call.on('end', () => {
+    call.on('end', async () => {
       if (isRefused) return;
+      // A connection that is lost ends the call here, too, and not all of the append may have come.
+      await new Promise(setImmediate);
+      if (call.cancelled || context.isGone(call.getPeer())) return;
       if (options === undefined) return callback(invalidArgument('No options were sent.'));
       const stream = streamNameOf(options.getStreamIdentifier());
       const expected = expectedOf(options, options.getRevision());
