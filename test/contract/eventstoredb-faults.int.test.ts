@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { status } from '@grpc/grpc-js';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import {
   AppendOutcomeUnknownError,
@@ -139,10 +140,10 @@ describe('an append that is definitely refused', () => {
   });
 
   it.each([
-    ['access denied', 7],
-    ['not authenticated', 16],
-    ['an invalid argument', 3],
-    ['an unknown method', 12],
+    ['access denied', status.PERMISSION_DENIED],
+    ['not authenticated', status.UNAUTHENTICATED],
+    ['an invalid argument', status.INVALID_ARGUMENT],
+    ['an unknown method', status.UNIMPLEMENTED],
   ])('by %s: asked once, told what it was', async (_, code) => {
     const { store, service } = made;
     const stream = newStream();
@@ -205,7 +206,12 @@ describe('the leader', () => {
 describe('the client', () => {
   it('appends by unary calls only, and never asks what the server supports', async () => {
     const { store, service } = made;
-    service.faults.inject({ fault: 'status', code: 13, kinds: ['features', 'batch-append'], next: null });
+    service.faults.inject({
+      fault: 'status',
+      code: status.INTERNAL,
+      kinds: ['features', 'batch-append'],
+      next: null,
+    });
     await Promise.all(
       Array.from({ length: 20 }, () => store.append(newStream(), sampleEvents(1), 'no-stream')),
     );

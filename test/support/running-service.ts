@@ -11,7 +11,7 @@ import {
 } from '../../src/shared/event-store/event-store.ts';
 import { createLog, type Logger } from '../../src/shared/log.ts';
 import { apiOf, type Api } from './api-client.ts';
-import { startEventStoreService } from './eventstoredb/event-store-service.ts';
+import { startEventStoreProcess } from './eventstoredb/event-store-process.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
 import { createResponseCheck } from './response-check.ts';
 import { createTestDatabase } from './test-database.ts';
@@ -55,7 +55,7 @@ export const startRunningService = async (
   log: Logger = createLog('silent'),
 ): Promise<RunningService> => {
   const database = await createTestDatabase();
-  const eventStore = isOnEventStoreDb() ? await startEventStoreService() : undefined;
+  const eventStore = isOnEventStoreDb() ? await startEventStoreProcess() : undefined;
   const declared = createResponseCheck();
   const invariant = createInvariantCheck();
   const config = readConfig({
@@ -103,7 +103,7 @@ export const startRunningService = async (
     end,
     stop: async () => {
       await end();
-      await eventStore?.close();
+      await eventStore?.stop();
       await database.drop();
       const problems = [...declared.problems, ...invariant.problems];
       if (problems.length > 0) throw new Error(`answers that are not as declared:\n${problems.join('\n')}`);

@@ -44,5 +44,5 @@ class CutShortError extends Error {
 const isPassing = (error: unknown): boolean =>
   error instanceof CutShortError || isUnreachable(error) || failureOf(error).kind === 'not-taken';
 
-export const unreadable = (error: unknown): EventStoreUnavailableError =>
+const unreadable = (error: unknown): EventStoreUnavailableError =>
   new EventStoreUnavailableError(`EventStoreDB cannot be read: ${describeFailure(error)}`, { cause: error });

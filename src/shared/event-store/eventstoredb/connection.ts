@@ -126,8 +126,8 @@ const letGo = async (client: EventStoreDBClient): Promise<void> => {
 const hangUp = async (client: EventStoreDBClient): Promise<void> => {
   await client.dispose();
   // Not part of the client's public face, but without it a client that is given up keeps trying to connect.
-  const { getChannel } = client as unknown as { getChannel(): Promise<{ close(): void }> };
-  (await getChannel()).close();
+  const inner = client as unknown as { getChannel(): Promise<{ close(): void }> };
+  (await inner.getChannel()).close();
 };
 
 /** What `promise` gives, if it does so in time. @throws SilentServerError */
