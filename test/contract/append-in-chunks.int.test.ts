@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { status } from '@grpc/grpc-js';
 import { appendInChunks } from '../../src/shared/event-store/append-in-chunks.ts';
 import {
   AppendTooLargeError,
@@ -44,7 +45,7 @@ describe('one append that is too large', () => {
   it('because of a limit of events that the client has no name for', async () => {
     const { store, service } = made;
     const details = 'Maximum Append Event Size Exceeded';
-    service.faults.inject({ fault: 'status', code: 3, details, kinds: ['append'] });
+    service.faults.inject({ fault: 'status', code: status.INVALID_ARGUMENT, details, kinds: ['append'] });
     await expect(store.append(newStream(), sampleEvents(1), 'no-stream')).rejects.toBeInstanceOf(
       AppendTooLargeError,
     );

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { status } from '@grpc/grpc-js';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
+  START,
   WrongExpectedRevisionError,
 } from '../../src/shared/event-store/event-store.ts';
 import { disconnect } from '../support/eventstoredb/client-kit.ts';
@@ -138,10 +140,10 @@ describe('an append that is definitely refused', () => {
   });
 
   it.each([
-    ['access denied', 7],
-    ['not authenticated', 16],
-    ['an invalid argument', 3],
-    ['an unknown method', 12],
+    ['access denied', status.PERMISSION_DENIED],
+    ['not authenticated', status.UNAUTHENTICATED],
+    ['an invalid argument', status.INVALID_ARGUMENT],
+    ['an unknown method', status.UNIMPLEMENTED],
   ])('by %s: asked once, told what it was', async (_, code) => {
     const { store, service } = made;
     const stream = newStream();
@@ -204,7 +206,12 @@ describe('the leader', () => {
 describe('the client', () => {
   it('appends by unary calls only, and never asks what the server supports', async () => {
     const { store, service } = made;
-    service.faults.inject({ fault: 'status', code: 13, kinds: ['features', 'batch-append'], next: null });
+    service.faults.inject({
+      fault: 'status',
+      code: status.INTERNAL,
+      kinds: ['features', 'batch-append'],
+      next: null,
+    });
     await Promise.all(
       Array.from({ length: 20 }, () => store.append(newStream(), sampleEvents(1), 'no-stream')),
     );
@@ -262,7 +269,7 @@ describe('the client', () => {
     for await (const _ of store.readStream(stream)) break;
     await expect(toArray(store.readStream('sample-none'))).resolves.toEqual([]);
     const following = store.subscribeToAll({
-      after: '-' as never,
+      after: START,
       batchSize: 10,
       signal: new AbortController().signal,
     });
@@ -307,7 +314,7 @@ describe('a read', () => {
       service.faults.inject({ fault, kinds: ['read-stream', 'read-all'], next: null });
       const reads = [
         store.head(),
-        store.readAll({ after: '-' as never, limit: 10 }),
+        store.readAll({ after: START, limit: 10 }),
         toArray(store.readStream(stream)),
       ];
       const failures = await timed(Promise.all(reads.map(failureOf)));
@@ -316,6 +323,26 @@ describe('a read', () => {
       expect(await readIds(store, stream)).toHaveLength(1);
     },
   );
+
+  it('is whole or fails, however often connections are reset and clients replaced beneath it', async () => {
+    const { store, service } = made;
+    const stream = newStream();
+    await store.append(stream, sampleEvents(1_000), 'no-stream');
+    const resetting = setInterval(() => service.faults.resetConnections(), 25);
+    const sizes: number[] = [];
+    for (let round = 0; round < 40; round += 1) {
+      const reads = await Promise.allSettled([
+        readIds(store, stream).then((ids) => ids.length),
+        store.readAll({ after: START, limit: 2_000 }).then((events) => events.length),
+        store.head().then((head) => (head === START ? 0 : 1_000)),
+      ]);
+      for (const read of reads) if (read.status === 'fulfilled') sizes.push(read.value);
+    }
+    clearInterval(resetting);
+    expect(store.clientsReplaced).toBeGreaterThan(3);
+    expect(sizes.length).toBeGreaterThan(3);
+    expect(new Set(sizes)).toEqual(new Set([1_000]));
+  }, 60_000);
 
   it('is tried again when its connection was lost', async () => {
     const { store, service } = made;

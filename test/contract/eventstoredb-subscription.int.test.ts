@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { status } from '@grpc/grpc-js';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import {
   comparePositions,
@@ -80,8 +81,20 @@ describe('a subscription that ends', () => {
   it('before every event: still gets on', async () => {
     const { store, service } = made;
     const written = await write(store, 20);
-    service.faults.inject({ fault: 'status', code: 13, details: 'broken', kinds: ['subscribe'], next: 3 });
-    service.faults.inject({ fault: 'status', code: 7, details: 'denied', kinds: ['subscribe'], next: 1 });
+    service.faults.inject({
+      fault: 'status',
+      code: status.INTERNAL,
+      details: 'broken',
+      kinds: ['subscribe'],
+      next: 3,
+    });
+    service.faults.inject({
+      fault: 'status',
+      code: status.PERMISSION_DENIED,
+      details: 'denied',
+      kinds: ['subscribe'],
+      next: 1,
+    });
     expect(idsOf(await takeUntil(subscribe(), (_, { caughtUp }) => caughtUp))).toEqual(written);
     expect(store.subscriptionsLost).toBe(4);
   });

@@ -11,7 +11,7 @@ import {
 } from '../../src/shared/event-store/event-store.ts';
 import { createLog, type Logger } from '../../src/shared/log.ts';
 import { apiOf, type Api } from './api-client.ts';
-import { startEventStoreService } from './eventstoredb/event-store-service.ts';
+import { startEventStoreProcess } from './eventstoredb/event-store-process.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
 import { generousLimits } from './generous-limits.ts';
 import { createResponseCheck } from './response-check.ts';
@@ -59,7 +59,7 @@ export const startRunningService = async (
   replace: Replacements = {},
 ): Promise<RunningService> => {
   const database = await createTestDatabase();
-  const eventStore = isOnEventStoreDb() ? await startEventStoreService() : undefined;
+  const eventStore = isOnEventStoreDb() ? await startEventStoreProcess() : undefined;
   const declared = createResponseCheck();
   const invariant = createInvariantCheck();
   const config = readConfig({
@@ -114,7 +114,7 @@ export const startRunningService = async (
     end,
     stop: async () => {
       await end();
-      await eventStore?.close();
+      await eventStore?.stop();
       await database.drop();
       const problems = [...declared.problems, ...invariant.problems];
       if (problems.length > 0) throw new Error(`answers that are not as declared:\n${problems.join('\n')}`);

@@ -59,8 +59,9 @@ export const handleAppend =
       isRefused = true;
       callback(maxAppendSizeExceeded(context.maxAppendBytes));
     });
-    call.on('end', () => {
-      if (isRefused) return;
+    const complete = (): void => {
+      // A connection that is lost ends the call here, too, and not all of the append may have come.
+      if (isRefused || call.cancelled || context.isGone(call.getPeer())) return;
       if (options === undefined) return callback(invalidArgument('No options were sent.'));
       const stream = streamNameOf(options.getStreamIdentifier());
       const expected = expectedOf(options, options.getRevision());
@@ -78,5 +79,6 @@ export const handleAppend =
         },
         context.later,
       );
-    });
+    };
+    call.on('end', () => setImmediate(complete));
   };

@@ -109,6 +109,7 @@ export const startEventStoreService = async ({
       const socket = sockets.get(peer);
       if (socket !== undefined) reset(socket);
     },
+    isGone: (peer) => sockets.get(peer)?.destroyed ?? true,
     later: (run, delayMs) => {
       const timer = setTimeout(() => {
         timers.delete(timer);

@@ -22,6 +22,8 @@ export interface NodeContext {
   readonly subscriptions: Set<(status: GrpcStatus | undefined) => void>;
   /** Resets the connection that comes from this address. */
   reset(peer: string): void;
+  /** The connection is no longer there: what ended with it was cut short. */
+  isGone(peer: string): boolean;
   /** As setTimeout, until the service is closed. */
   later(run: () => void, delayMs: number): void;
 }

@@ -22,6 +22,7 @@ export const callRead = async <T>(connection: Connection, read: Read<T>): Promis
     const client = connection.client();
     try {
       const result = await read(client, endMs - performance.now());
+      if (connection.isGivenUp(client)) throw new CutShortError('the read was cancelled with its client');
       connection.report(client);
       return result;
     } catch (error) {
@@ -35,7 +36,13 @@ export const callRead = async <T>(connection: Connection, read: Read<T>): Promis
   }
 };
 
-const isPassing = (error: unknown): boolean => isUnreachable(error) || failureOf(error).kind === 'not-taken';
+/** What came may be a part only. */
+class CutShortError extends Error {
+  override readonly name = 'CutShortError';
+}
 
-export const unreadable = (error: unknown): EventStoreUnavailableError =>
+const isPassing = (error: unknown): boolean =>
+  error instanceof CutShortError || isUnreachable(error) || failureOf(error).kind === 'not-taken';
+
+const unreadable = (error: unknown): EventStoreUnavailableError =>
   new EventStoreUnavailableError(`EventStoreDB cannot be read: ${describeFailure(error)}`, { cause: error });

@@ -13,6 +13,11 @@ export interface Connection {
   warm(client: EventStoreDBClient, withinMs: number): Promise<void>;
   /** What a call came to; `error` undefined when it got an answer of any kind. */
   report(client: EventStoreDBClient, error?: unknown): void;
+  /**
+   * The client was given up. A read that was under way on it has been cancelled, which the client tells as a
+   * normal end: whatever such a read gave may be a part only.
+   */
+  isGivenUp(client: EventStoreDBClient): boolean;
   /** Clients that were given up so far. */
   readonly rebuilds: number;
   close(): Promise<void>;
@@ -34,6 +39,7 @@ const GOODBYE_MS = 1_000;
 export const createConnection = (connectionString: string, log: Logger): Connection => {
   let current = createClient(connectionString, 0);
   const warming = new WeakMap<EventStoreDBClient, Promise<void>>();
+  const givenUp = new WeakSet<EventStoreDBClient>();
   const leaving = new Set<Promise<void>>();
   let rebuilds = 0;
   let failures = 0;
@@ -49,6 +55,7 @@ export const createConnection = (connectionString: string, log: Logger): Connect
     silences = 0;
     rebuildAtMs = performance.now() + backoffMs(failures, REBUILD);
     current = createClient(connectionString, rebuilds);
+    givenUp.add(old);
     const gone = letGo(old).finally(() => leaving.delete(gone));
     leaving.add(gone);
   };
@@ -73,11 +80,13 @@ export const createConnection = (connectionString: string, log: Logger): Connect
       failures += 1;
       log.warn({ failure: describeFailure(error), failures }, 'connection to EventStoreDB in doubt');
     },
+    isGivenUp: (client) => givenUp.has(client),
     get rebuilds() {
       return rebuilds;
     },
     close: async () => {
       closed = true;
+      givenUp.add(current);
       await Promise.all([letGo(current), ...leaving]);
     },
   };
@@ -117,8 +126,8 @@ const letGo = async (client: EventStoreDBClient): Promise<void> => {
 const hangUp = async (client: EventStoreDBClient): Promise<void> => {
   await client.dispose();
   // Not part of the client's public face, but without it a client that is given up keeps trying to connect.
-  const { getChannel } = client as unknown as { getChannel(): Promise<{ close(): void }> };
-  (await getChannel()).close();
+  const inner = client as unknown as { getChannel(): Promise<{ close(): void }> };
+  (await inner.getChannel()).close();
 };
 
 /** What `promise` gives, if it does so in time. @throws SilentServerError */

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { encodeAppend } from '../append-request.ts';
 import { comparePositions, EventStoreUnavailableError, type EventStore } from '../event-store.ts';
-import { createAppender, type OnAppended } from './appender.ts';
+import { createAppender } from './appender.ts';
+import type { OnAppended } from './confirm-append.ts';
 import { createConnection } from './connection.ts';
 import { followEventStoreDb } from './follow-eventstoredb.ts';
 import { createLogEndReader } from './log-end.ts';

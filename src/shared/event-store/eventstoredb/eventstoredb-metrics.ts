@@ -7,13 +7,11 @@ export const registerEventStoreDbMetrics = (
   store: Pick<EventStoreDbEventStore, 'appendsPending' | 'clientsReplaced' | 'subscriptionsLost'>,
 ): void => {
   const registers = [registry];
-  new Gauge({
+  const pending: Gauge = new Gauge({
     name: 'eventstoredb_appends_pending',
     help: 'Appends without an answer so far',
     registers,
-    collect() {
-      this.set(store.appendsPending);
-    },
+    collect: () => pending.set(store.appendsPending),
   });
   const counter = (name: string, help: string, value: () => number): Counter =>
     new Counter({

@@ -72,7 +72,7 @@ const failureOfCode = (error: unknown): Failure => {
   const { code, text } = codeOf(error);
   if (NOT_DISCOVERED.test(text) || NOT_HANDLED.test(text)) return { kind: 'not-taken' };
   if (EVENT_TOO_LARGE.test(text)) return { kind: 'too-large' };
-  switch (code) {
+  switch (code ?? 0) {
     case codes.unavailable:
       return NOT_CONNECTED.test(text) ? { kind: 'not-taken' } : { kind: 'unknown' };
     case codes.invalidArgument:

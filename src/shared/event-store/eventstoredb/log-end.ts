@@ -28,7 +28,7 @@ const SCANS = [1, 32, 1_000];
 const EMPTY: LogEnd = { head: START, end: START };
 
 /** The server's streams all start so; subscriptions leave them out with the same rule. */
-export const SYSTEM_STREAM = '$';
+const SYSTEM_STREAM = '$';
 
 export const createLogEndReader = (connection: Connection): LogEndReader => {
   let known = EMPTY;

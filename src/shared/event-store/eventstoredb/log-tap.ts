@@ -1,11 +1,9 @@
-import {
-  streamNameFilter,
-  type AllStreamResolvedEvent,
-  type EventStoreDBClient,
-} from '@eventstore/db-client';
+import type { AllStreamResolvedEvent, EventStoreDBClient } from '@eventstore/db-client';
 import { comparePositions, type Position } from '../event-store.ts';
-import { bytesBetween, parsePosition, printPosition } from './log-position.ts';
+import { bytesBetween } from './log-position.ts';
 import { positionOf } from './log-reader.ts';
+import { createNextChange } from './next-change.ts';
+import { subscribeToOwnEvents } from './own-events.ts';
 
 /** One subscription of the client: what has come of it and was not taken yet. Never lives again once it has ended. */
 export interface LogTap {
@@ -30,66 +28,40 @@ export interface TapBounds {
   readonly bytesMax: number;
 }
 
-/** Everything but the server's own streams: with projections, those are most of the log. */
-const OWN_STREAMS = '^[^$].*';
-/** Events of the server's own that are passed over until a checkpoint says so. */
-const SEARCH_WINDOW = 256;
-
 export const openLogTap = (client: EventStoreDBClient, after: Position, bounds: TapBounds): LogTap => {
+  const change = createNextChange();
   let waiting: AllStreamResolvedEvent[] = [];
   let reached = after;
-  /** Passed by the filter; it counts when every event that came before it has left the client's buffer. */
+  /** It counts when every event that came before it was handed over. */
   let passed = after;
   let ended: Error | undefined;
-  let onChange: () => void = () => undefined;
 
   const isFull = (): boolean =>
     waiting.length >= bounds.eventsMax ||
     (waiting.length > 1 &&
       bytesBetween(positionOf(waiting[0] as AllStreamResolvedEvent), reached) > bounds.bytesMax);
   const settle = (): void => {
-    if (subscription.readableLength === 0 && comparePositions(passed, reached) > 0) reached = passed;
-    onChange();
+    if (own.isDrained && comparePositions(passed, reached) > 0) reached = passed;
+    change.tell();
   };
-  const end = (error: Error): void => {
-    ended ??= error;
-    onChange();
-  };
-
-  const subscription = client.subscribeToAll({
-    fromPosition: parsePosition(after),
-    requiresLeader: true,
-    filter: streamNameFilter({
-      regex: OWN_STREAMS,
-      maxSearchWindow: SEARCH_WINDOW,
-      checkpointReached: (_, position) => {
-        // An exception here would stop the subscription without a word, and end the process.
-        try {
-          passed = printPosition(position);
-          settle();
-        } catch (error) {
-          end(error as Error);
-        }
-      },
-    }),
+  const own = subscribeToOwnEvents(client, after, {
+    onEvent: (event, position) => {
+      // What was there already must not come twice, whatever the server thinks "behind" means.
+      if (comparePositions(position, reached) <= 0) return;
+      reached = position;
+      waiting.push(event);
+      if (isFull()) own.pause();
+      settle();
+    },
+    onPassed: (position) => {
+      passed = position;
+      settle();
+    },
+    onEnd: (error) => {
+      ended ??= error;
+      change.tell();
+    },
   });
-  subscription
-    .on('error', end)
-    .on('end', () => end(new Error('the server ended the subscription')))
-    .on('close', () => end(new Error('the subscription was closed')))
-    .on('data', (event: AllStreamResolvedEvent) => {
-      try {
-        const position = positionOf(event);
-        // What was there already must not come twice, whatever the server thinks "behind" means.
-        if (comparePositions(position, reached) <= 0) return;
-        reached = position;
-        waiting.push(event);
-        if (isFull()) subscription.pause();
-        settle();
-      } catch (error) {
-        end(error as Error);
-      }
-    });
 
   return {
     get waiting() {
@@ -109,27 +81,13 @@ export const openLogTap = (client: EventStoreDBClient, after: Position, bounds: 
       waiting = waiting.slice(count);
       const last = events.at(-1);
       const position = waiting.length === 0 || last === undefined ? reached : positionOf(last);
-      if (!isFull()) subscription.resume();
+      if (!isFull()) own.resume();
       return { events, position };
     },
-    changed: (timeoutMs, signal) =>
-      new Promise((resolve) => {
-        const done = (isChange: boolean) => (): void => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', onAbort);
-          onChange = () => undefined;
-          resolve(isChange);
-        };
-        const onAbort = done(false);
-        const timer = setTimeout(onAbort, timeoutMs);
-        onChange = done(true);
-        signal.addEventListener('abort', onAbort, { once: true });
-        if (signal.aborted) onAbort();
-      }),
+    changed: (timeoutMs, signal) => change.wait(timeoutMs, signal),
     close: () => {
       ended ??= new Error('closed');
-      subscription.unsubscribe().catch(() => undefined);
-      subscription.destroy();
+      own.close();
     },
   };
 };

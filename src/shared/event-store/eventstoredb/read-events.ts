@@ -11,8 +11,7 @@ export const collect = <E>(call: StreamingRead<E>, withinMs: number): Promise<E[
     const events: E[] = [];
     const fail = (error: Error): void => {
       clearTimeout(timer);
-      call.cancel().catch(() => undefined);
-      call.destroy();
+      abandon(call);
       reject(error);
     };
     const timer = setTimeout(
@@ -29,3 +28,8 @@ export const collect = <E>(call: StreamingRead<E>, withinMs: number): Promise<E[
         resolve(events);
       });
   });
+
+const abandon = (call: StreamingRead<unknown>): void => {
+  call.cancel().catch(() => undefined);
+  call.destroy();
+};
