@@ -3,6 +3,7 @@ import { firstRunText, laterRunText } from './operator/first-run.ts';
 import { startService, type Service } from './service.ts';
 import { ConfigError, readConfig, type Config } from './shared/config.ts';
 import { armFailpoints } from './shared/failpoints.ts';
+import { ListenError } from './shared/http/server.ts';
 import { createLog, type Logger } from './shared/log.ts';
 
 /** A graceful stop that takes longer is cut. */
@@ -17,14 +18,19 @@ const main = async (): Promise<void> => {
   const service = await startService(config, log);
   stopOnSignal(service, log);
   log.info({ baseUrl: service.baseUrl, roles: config.ROLES }, 'listening');
-  if (await service.prepared) await welcome(service, config);
+  if (await service.prepared) await welcome(service, config, log);
 };
 
 /** On a developer's machine the first start opens an account; in production an operator does. */
-const welcome = async ({ backbone, baseUrl }: Service, config: Config): Promise<void> => {
+const welcome = async ({ backbone, baseUrl }: Service, config: Config, log: Logger): Promise<void> => {
   if (config.NODE_ENV !== 'development') return;
-  const account = await createFirstAccount(backbone);
-  process.stdout.write(account === undefined ? laterRunText(baseUrl) : firstRunText(baseUrl, account));
+  try {
+    const account = await createFirstAccount(backbone);
+    process.stdout.write(account === undefined ? laterRunText(baseUrl) : firstRunText(baseUrl, account));
+  } catch (error) {
+    // A database that goes away now is no reason to end a service that outlives that at any other moment.
+    log.error({ err: error }, 'no first account was opened; `npm run -s exchange -- accounts create` does');
+  }
 };
 
 const stopOnSignal = (service: Service, log: Logger): void => {
@@ -52,9 +58,9 @@ const stopOnSignal = (service: Service, log: Logger): void => {
 try {
   await main();
 } catch (error) {
-  const isConfig = error instanceof ConfigError;
+  const isOperators = error instanceof ConfigError || error instanceof ListenError;
   process.stderr.write(
-    `${isConfig ? error.message : String(error instanceof Error ? error.stack : error)}\n`,
+    `${isOperators ? error.message : String(error instanceof Error ? error.stack : error)}\n`,
   );
-  process.exit(isConfig ? 2 : 1);
+  process.exit(error instanceof ConfigError ? 2 : 1);
 }

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import { advertiserWriteRoutes, loadAdvertiser } from './command/advertisers/routes.ts';
 import { openBackbone, type Backbone } from './composition.ts';
+import { advertiserStream } from './domain/advertisers/advertiser.ts';
 import { allProjections } from './projections/all-projections.ts';
 import type { Projection } from './projections/engine/projection.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
@@ -41,7 +42,7 @@ export interface Service {
    * it was stopped before.
    */
   readonly prepared: Promise<boolean>;
-  /** Ends gracefully (faults.md (j)): answers what is running, then lets go of everything. */
+  /** Ends gracefully: answers what is running, then lets go of everything. */
   stop(): Promise<void>;
 }
 
@@ -79,7 +80,8 @@ export const startService = async (
   const ending = new AbortController();
   let running: Projections | undefined;
   let server: RunningServer | undefined;
-  const baseUrl = (): string => config.BASE_URL ?? `http://${config.HOST}:${server?.port ?? config.PORT}`;
+  const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
+  const baseUrl = (): string => config.BASE_URL ?? `http://${host}:${server?.port ?? config.PORT}`;
 
   const prepared = prepareDatabase(backbone, config, log, ending.signal).then((isPrepared) => {
     if (!isPrepared || ending.signal.aborted) return false;
@@ -163,6 +165,7 @@ const apiRoutes = (
     pool,
     progress,
     answers: readyAnswers(pool, metrics),
+    streamOf: advertiserStream,
     foldAdvertiser: (customerId, id) => loadAdvertiser(store, customerId, id),
   }),
 ];

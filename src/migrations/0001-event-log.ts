@@ -4,7 +4,7 @@ import type { Knex } from 'knex';
  * The event log. `event-store/postgres/` is the only reader and writer; everything else goes through the port.
  *
  * - `data` and `metadata` are text, stored as they came: `jsonb` costs six times as much to write and rejects or
- *   changes values that JSON allows (faults.md F12). Not compressed: compressing costs more than it saves here.
+ *   changes values that JSON allows. Not compressed: compressing costs more than it saves here.
  * - The next position is `max(position) + 1`, read under the lock by one probe of the primary key's right edge.
  *   A row that holds the head would be a second truth beside the log, and one dead row for every batch.
  * - `account_positions` is updated in place all the time: half-empty pages keep the updates out of the index.
@@ -42,7 +42,7 @@ create table account_positions (
  * new snapshot, so the statements behind the lock see every batch that committed before it was given. In one
  * statement: A and B both start with the head at 7 in their snapshots; A gets the lock, writes 8, commits; B
  * gets the lock and still computes 8 from its old snapshot: at best a failed insert, and with another source of
- * positions (a sequence) a reader that has seen 9 before 8 was visible never sees 8 (faults.md F1).
+ * positions (a sequence) a reader that has seen 9 before 8 was visible never sees 8.
  * The lock is released by the commit, after the batch has become visible: the order of positions is the order
  * of commits. The call is one autocommit statement, so a client that stops in the middle never holds the lock.
  */

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * Credentials are not a read model: they cannot be rebuilt from events, which never hold a secret or its
- * hash (faults.md I1).
+ * Credentials are not a read model: they cannot be rebuilt from events, which never hold a secret or
+ * its hash.
  */
 export const accounts = {
   name: '0003-accounts',

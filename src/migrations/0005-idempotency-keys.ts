@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 
 /**
  * One row for each idempotency key of an account: first the claim of whoever runs the command, then its
- * answer, kept for 24 h. All times are the database's (faults.md i1).
+ * answer, kept for 24 h. All times are the database's.
  */
 export const idempotencyKeys = {
   name: '0005-idempotency-keys',

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 
 /**
- * Places where a crash would hurt most (faults.md, section 3). Inert unless a test armed them; then the
+ * Places where a crash would hurt most. Inert unless a test armed them; then the
  * process kills itself there, as a power cut would: nothing is flushed, nothing is said.
  */
 export const failpointNames = [

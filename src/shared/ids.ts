@@ -8,7 +8,7 @@ const IDEMPOTENCY_NAMESPACE = '6f7b0f38-2f5e-5d9b-9a51-0f6a0a4f7c11';
 export const randomId = (): string => v4();
 
 /**
- * The command id of a keyed write (faults.md I2): the same account and key give the same command for as long
+ * The command id of a keyed write: the same account and key give the same command for as long
  * as the key is honored.
  * @param scope whose key it is, e.g. the account's id
  * @param day UTC date of the first claim, `YYYYMMDD`: a key is free again after 24 h, and then it names another
@@ -17,7 +17,7 @@ export const randomId = (): string => v4();
 export const commandIdOfKey = (scope: string, idempotencyKey: string, day: string): string =>
   v5(`${scope}:${idempotencyKey}:${day}`, IDEMPOTENCY_NAMESPACE);
 
-/** The id of the `ordinal`-th event of a command (faults.md I2): repeating a command repeats its event ids. */
+/** The id of the `ordinal`-th event of a command: repeating a command repeats its event ids. */
 export const eventIdOf = (commandId: string, ordinal: number): string => v5(String(ordinal), commandId);
 
 /** The id of a thing that a command creates, e.g. a frequency cap: stable when the command is repeated. */

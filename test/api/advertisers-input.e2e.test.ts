@@ -133,6 +133,16 @@ describe('utmConfig, labels, controls', () => {
     ['a label that is no list', { labels: { team: 'x' } }, 'labels.team'],
     ['a label value that is no text', { labels: { team: [1] } }, 'labels.team.0'],
     ['51 label dimensions', { labels: Object.fromEntries(many(51).map((n) => [`d${n}`, []])) }, 'labels'],
+    [
+      'labels of over 32 Ki characters',
+      { labels: { a: many(100).map((n) => `${n}`.padEnd(200, '"')) } },
+      'labels',
+    ],
+    [
+      'exclusions of over 128 Ki characters',
+      { controls: { exclusions: many(300).map((n) => `${n}`.padEnd(500, 'x')) } },
+      'controls.exclusions',
+    ],
     ['labels in a list', { labels: [] }, 'labels'],
     ['an empty exclusion', { controls: { exclusions: [''] } }, 'controls.exclusions.0'],
     ['controls that are text', { controls: 'strict' }, 'controls'],

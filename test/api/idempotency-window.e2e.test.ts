@@ -122,7 +122,8 @@ describe('the purge', () => {
     ['keeps', 'a running request', '1 hour', undefined],
     ['keeps', 'one completed less than 24 hours ago', '30 hours', '23 hours 59 minutes'],
     ['deletes', 'one completed 24 hours ago', '24 hours 1 second', '24 hours'],
-    ['deletes', 'one that died 24 hours ago', '24 hours', undefined],
+    ['keeps', 'one that died 24 hours ago', '47 hours', undefined],
+    ['deletes', 'one that died 48 hours ago', '48 hours', undefined],
   ])('%s %s', async (verb, _what, claimedAgo, completedAgo) => {
     await claimedBefore(claimedAgo, claimedAgo);
     if (completedAgo !== undefined) await completedBefore(completedAgo);
@@ -133,9 +134,37 @@ describe('the purge', () => {
   it('takes no more at once than it is told to', async () => {
     for (let n = 0; n < 3; n++) {
       key = randomId();
-      await claimedBefore('25 hours', '25 hours');
+      await claimedBefore('49 hours', '49 hours');
     }
     const store = createIdempotencyStore(service.pool);
     expect([await store.purge(2), await store.purge(2), await store.purge(2)]).toEqual([2, 1, 0]);
+  });
+});
+
+describe('an answer of over 256 Ki characters', () => {
+  it('is not kept: the next request with the key runs the same command again, at once', async () => {
+    const store = createIdempotencyStore(service.pool);
+    const request = { scope: 'long', key, fingerprint: Buffer.alloc(32), reserved: { id: 1 } };
+    const first = await store.claim(request);
+    if (first.outcome !== 'claimed') throw new Error(first.outcome);
+    const answer = { status: 200, body: 'x'.repeat(256 * 1024 + 1) };
+    await store.complete({ ...request, lease: first.lease }, answer);
+    const { commandId, reserved } = first;
+    expect(await store.claim({ ...request, reserved: { id: 2 } })).toMatchObject({ commandId, reserved });
+  });
+});
+
+describe('a claim that was taken over', () => {
+  it('is not freed, nor its lease ended, by who had it first', async () => {
+    const store = createIdempotencyStore(service.pool);
+    const request = { scope: 'zombie', key, fingerprint: Buffer.alloc(32), reserved: {} };
+    const first = await store.claim(request);
+    if (first.outcome !== 'claimed') throw new Error(first.outcome);
+    const zombie = { ...request, lease: first.lease };
+    await service.pool.query('update idempotency_keys set lease_until = now() where key = $1', [key]);
+    expect((await store.claim(request)).outcome).toBe('claimed');
+    await store.release(zombie);
+    await store.lapse(zombie);
+    expect((await store.claim(request)).outcome).toBe('in-flight');
   });
 });

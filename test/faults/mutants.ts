@@ -65,7 +65,7 @@ export const mutants: Readonly<Record<string, Replacements>> = {
     })),
   },
   /** The answer is not kept: the key is free as soon as its command is done. */
-  'answer-not-kept': withClaims((store) => ({ complete: (scope, key) => store.release(scope, key) })),
+  'answer-not-kept': withClaims((store) => ({ complete: (claim) => store.release(claim) })),
   /** A replay has the right body and the wrong status. */
   'replay-without-its-status': withClaims((store) => ({
     claim: async (request) => {

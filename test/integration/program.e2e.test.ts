@@ -38,6 +38,19 @@ describe('the program on an existing Postgres', () => {
     expect(second.output()).not.toContain(key);
   });
 
+  it('names the port that is taken, and ends', async () => {
+    const first = startProgram(environment);
+    const [, baseUrl = ''] = await first.until(SERVING);
+    const { port } = new URL(baseUrl);
+    const second = startProgram({ ...environment, PORT: port });
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toContain(
+      `Cannot listen on 127.0.0.1 port ${port} (EADDRINUSE). Set HOST or PORT`,
+    );
+    expect(second.output()).not.toMatch(/^ +at /m);
+    await first.end('SIGTERM');
+  });
+
   it('loses nothing that was acknowledged when it is killed', async () => {
     const { stdout } = await exchange(['accounts', 'create', '--name', 'Killed', '--json'], environment);
     const { apiKey } = JSON.parse(stdout) as { apiKey: string };

@@ -22,8 +22,7 @@ export interface OpenedAccount {
 
 /**
  * Opens an account with a first API key. The key's hash is stored before the event that announces it: a
- * crash in between leaves a key that nobody has ever seen, never an announced one that does not work
- * (faults.md e4).
+ * crash in between leaves a key that nobody has ever seen, never an announced one that does not work.
  */
 export const openAccount = async (
   { store, pool, clock, nextCustomerId }: AccountWrites,

@@ -51,12 +51,28 @@ const CapInput = z.object({
   window: z.object({ ...CapWindow.shape, unit: CapWindow.shape.unit.default('minutes') }),
 });
 
+/**
+ * Of the two members that may hold much. With them an advertiser stays below 256 Ki characters whatever is in
+ * it, so that a page of 50 is sent in time and every answer is short enough to be kept with its key.
+ */
+const LABELS_JSON_MAX = 32 * 1024;
+const EXCLUSIONS_JSON_MAX = 128 * 1024;
+
+const fitsJson = (charactersMax: number) =>
+  [
+    (value: unknown): boolean => JSON.stringify(value).length <= charactersMax,
+    `must have at most ${charactersMax} characters as JSON`,
+  ] as const;
+
 const LabelsInput = z
   .record(boundedText(1, 100), listOf(boundedText(1, 200), 100))
-  .refine((labels) => Object.keys(labels).length <= 50, 'must have at most 50 dimensions');
+  .refine((labels) => Object.keys(labels).length <= 50, 'must have at most 50 dimensions')
+  .refine(...fitsJson(LABELS_JSON_MAX));
 
 const ControlsInput = z.object({
-  exclusions: listOf(boundedText(1, 500), 1_000).default([]),
+  exclusions: listOf(boundedText(1, 500), 1_000)
+    .refine(...fitsJson(EXCLUSIONS_JSON_MAX))
+    .default([]),
   brandSafety: boundedText(1, 100).optional(),
   exclusionsListName: boundedText(1, 200).optional(),
 });

@@ -120,7 +120,7 @@ const run = async (
   store: EventStore,
   advertiserId: number,
   command: AdvertiserCommand,
-  { commandId, requestId, principal: { customerId, actor } }: RequestContext,
+  { commandId, requestId, isAbandoned, principal: { customerId, actor } }: RequestContext,
   isNew = false,
 ): Promise<Advertiser> => {
   const outcome = await executeCommand(store, aggregate, {
@@ -128,6 +128,7 @@ const run = async (
     command,
     context: { commandId, customerId, actor, requestId },
     isNew,
+    isAbandoned,
   });
   if (outcome.outcome === 'refused') throw advertiserRefused(outcome.refusal);
   return outcome.state;

@@ -8,7 +8,7 @@ import type {
 } from './advertiser-events.ts';
 import type { AdvertiserResource, FrequencyCap } from './advertiser-resource.ts';
 
-/** The stream of one advertiser; the account is part of its name (faults.md I7). */
+/** The stream of one advertiser; the account is part of its name. */
 export const advertiserStream = (customerId: number, advertiserId: number): string =>
   `advertiser-${customerId}-${advertiserId}`;
 

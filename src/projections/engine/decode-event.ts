@@ -16,7 +16,7 @@ export interface DecodedEvent {
 /**
  * A recorded event as the domain knows it.
  * @throws UnprojectableEventError for a type or version this program does not know (a newer program wrote it,
- *   faults.md k2) and for data that does not fit the schema
+ *   say) and for data that does not fit the schema
  */
 export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): DecodedEvent => {
   const known = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;

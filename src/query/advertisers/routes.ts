@@ -25,9 +25,11 @@ export interface AdvertiserReads {
   readonly pool: Pool;
   readonly progress: ProjectionProgress;
   readonly answers: AnswerCache;
+  /** The name of an advertiser's stream. */
+  readonly streamOf: (customerId: number, advertiserId: number) => string;
   /**
    * The advertiser as its stream says, for the moment when the read model is too far behind the account's
-   * last write; undefined when there is none.
+   * last write, or leaves the stream out; undefined when there is none.
    */
   readonly foldAdvertiser: (
     customerId: number,
@@ -95,7 +97,7 @@ const readList = async (
   return { mark: keptMark(row), value: { status: 200, dataJson, pagination }, bytes: 2 * dataJson.length };
 };
 
-const detailRoute = ({ pool, progress, answers, foldAdvertiser }: AdvertiserReads): Route => {
+const detailRoute = ({ pool, progress, answers, streamOf, foldAdvertiser }: AdvertiserReads): Route => {
   const getAdvertiser = getAdvertisers(pool, projection);
   return route({
     method: 'get',
@@ -110,7 +112,9 @@ const detailRoute = ({ pool, progress, answers, foldAdvertiser }: AdvertiserRead
       const { customerId, mark } = request.principal;
       const body = await answers
         .answer(JSON.stringify([customerId, 'advertiser', id]), mark, async () => {
-          const row = await readUntilFresh({ projection, progress }, () => getAdvertiser({ customerId, id }));
+          const asked = { customerId, id, stream: streamOf(customerId, id) };
+          const row = await readUntilFresh({ projection, progress }, () => getAdvertiser(asked));
+          if (row.parked) throw new ReadModelBehindError(projection, 0);
           return { mark: keptMark(row), value: row.body, bytes: 2 * (row.body?.length ?? 0) };
         })
         .catch(async (error: unknown) => {

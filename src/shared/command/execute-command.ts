@@ -58,6 +58,11 @@ export class TooManyConflictsError extends Error {
   override readonly name = 'TooManyConflictsError';
 }
 
+/** Nobody waits for the command any more, and it was told not to begin. Definite: nothing was written. */
+export class CommandAbandonedError extends Error {
+  override readonly name = 'CommandAbandonedError';
+}
+
 export interface ExecuteOptions<Command> {
   readonly stream: string;
   readonly command: Command;
@@ -66,16 +71,18 @@ export interface ExecuteOptions<Command> {
   readonly isNew?: boolean;
   /** Waits out a lost race. Default: by the wall clock. */
   readonly pause?: (ms: number) => Promise<void>;
+  /** Asked right before each append; true ends the command instead. Default: never. */
+  readonly isAbandoned?: () => boolean;
 }
 
 /**
  * Runs one command: load the stream, fold, decide, append at the revision the decision was made on.
  *
- * Safe to repeat with the same command id, on any node, at any time (faults.md I2): a command whose events
+ * Safe to repeat with the same command id, on any node, at any time: a command whose events
  * are in the stream already answers with the state right after them, whatever has happened since. Losing a
  * race means deciding again on the newer state.
  *
- * @throws AppendOutcomeUnknownError, EventStoreUnavailableError, TooManyConflictsError
+ * @throws AppendOutcomeUnknownError, EventStoreUnavailableError, TooManyConflictsError, CommandAbandonedError
  */
 export const executeCommand = <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
@@ -86,10 +93,12 @@ export const executeCommand = <State, Command, Event extends StorableEvent, Refu
     ? decideAndAppend(store, type, options)
     : inTurn(store, options.stream, () => decideAndAppend(store, type, options));
 
+const never = (): boolean => false;
+
 const decideAndAppend = async <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
   type: AggregateType<State, Command, Event, Refusal>,
-  { stream, command, context, isNew = false, pause = sleep }: ExecuteOptions<Command>,
+  { stream, command, context, isNew = false, pause = sleep, isAbandoned = never }: ExecuteOptions<Command>,
 ): Promise<Outcome<State, Refusal>> => {
   let assumeNew = isNew;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
@@ -100,6 +109,7 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     const decision = type.decider.decide(command, loaded.state);
     if ('refused' in decision) return { outcome: 'refused', refusal: decision.refused };
     if (decision.events.length === 0) return { outcome: 'done', state: loaded.state };
+    if (isAbandoned()) throw new CommandAbandonedError(`a command of ${stream} was begun too late`);
     try {
       const events = toNewEvents(decision.events, context, type.events);
       failpoint('before-append');

@@ -33,7 +33,7 @@ export const createTurns = ({ waitMsMax, waitingMax }: TurnLimits): TakeTurn => 
       const timer = setTimeout(() => {
         line.delete(begin);
         reject(tooBusy(name));
-      }, waitMsMax);
+      }, waitMsMax).unref();
       line.add(begin);
     });
   };

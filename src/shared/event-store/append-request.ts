@@ -30,7 +30,7 @@ export interface AppendRequest {
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Postgres refuses U+0000 and turns lone surrogates into something else (faults.md F12). */
+/** Postgres refuses U+0000 and turns lone surrogates into something else. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
 const check = (ok: boolean, complaint: string): void => {

@@ -24,7 +24,7 @@ export interface LogSource {
   head(): Promise<number>;
 }
 
-/** Wake-ups can be lost with their connection; then this is how late an event is at most (faults.md h9). */
+/** Wake-ups can be lost with their connection; then this is how late an event is at most. */
 const POLL_MS = 500;
 const BATCH_SIZE_DEFAULT = 1_000;
 const RETRY = { baseMs: 50, capMs: 2_000 };

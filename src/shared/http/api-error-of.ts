@@ -1,4 +1,4 @@
-import { TooManyConflictsError } from '../command/execute-command.ts';
+import { CommandAbandonedError, TooManyConflictsError } from '../command/execute-command.ts';
 import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store/event-store.ts';
 import { isPostgresUnavailable } from '../postgres/unavailable.ts';
 import { ApiError, unavailable } from './errors.ts';
@@ -19,6 +19,13 @@ export const apiErrorOf = (error: unknown): ApiError => {
   if (error instanceof EventStoreUnavailableError || isPostgresUnavailable(error)) {
     return unavailable(
       'A store behind the service cannot be reached. Repeat the request after Retry-After.',
+      1,
+      error,
+    );
+  }
+  if (error instanceof CommandAbandonedError) {
+    return unavailable(
+      'The request was given up before it began. Repeat it with the same Idempotency-Key.',
       1,
       error,
     );

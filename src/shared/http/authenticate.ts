@@ -16,7 +16,7 @@ export type Authenticate = (request: IncomingMessage) => Promise<Principal>;
  *
  * Answers 401 with the challenge of RFC 6750 and RFC 9728: without `error` when no credential was sent, with
  * `invalid_token` when it does not verify. When the credential cannot be looked up, 503: "no" would make
- * clients drop good credentials, and "yes" is never guessed (faults.md e7).
+ * clients drop good credentials, and "yes" is never guessed.
  */
 export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => string): Authenticate => {
   const challenge = (): string =>

@@ -4,7 +4,7 @@ import { headerValues } from './headers.ts';
 
 /**
  * Refuses what Node's parser lets through although two readers of it may disagree on where a request ends or
- * for whom it is (faults.md F18; RFC 9112, 3.2 and 6.1). HTTP/1.0 has no Host.
+ * for whom it is (RFC 9112, 3.2 and 6.1). HTTP/1.0 has no Host.
  * @throws ApiError BAD_REQUEST, and the connection is closed; requests behind it do not run
  */
 export const refuseAmbiguous = (request: IncomingMessage): void => {

@@ -2,7 +2,7 @@ import { ApiError } from './errors.ts';
 
 /**
  * What JSON may come in. A value that can be parsed but not stored, or not written again, would become an
- * event that nothing can read (faults.md F11, F12; security.md 3.3, 3.4). Stricter than the schemas, and in
+ * event that nothing can read. Stricter than the schemas, and in
  * front of them: free-form members meet no other rule.
  */
 const DEPTH_MAX = 32;

@@ -16,7 +16,7 @@ import { idempotencyKeyOf } from './idempotency-key.ts';
 import { parameterNames } from './openapi.ts';
 import { anonymous, type Principal } from './principal.ts';
 import { parseQueryString } from './query-string.ts';
-import type { Reply, Route } from './route.ts';
+import type { Reply, RequestContext, Route } from './route.ts';
 import { sendEmpty, sendError, sendText } from './send.ts';
 import { validate } from './validate.ts';
 
@@ -53,14 +53,18 @@ export const routeHandler = (route: Route, services: RouteServices) => {
   return async (request: Request, response: Response): Promise<void> => {
     const exchange = exchangeOf(response);
     exchange.route = route.path;
+    const { log } = services;
+    const { requestId } = exchange;
     try {
-      const deadline = createDeadline();
+      const deadline = createDeadline((error) =>
+        log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503'),
+      );
       const principal =
         route.access === 'account' ? await deadline.wait(services.authenticate(request)) : anonymous;
       exchange.customerId = principal.customerId;
       const input = await readInput(route, request, response, principal, isWrite, knownParameters);
       const { status, body, replayed, contentType } = await deadline.wait(
-        answer(route, input, exchange.requestId, services),
+        answer(route, input, { requestId, isAbandoned: () => deadline.isOver }, services),
       );
       if (isWrite) failpoint('before-reply');
       services.onAnswer?.(route, status, body);
@@ -69,7 +73,7 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       else sendText(response, status, body, headers, contentType);
     } catch (error) {
       const refusal = apiErrorOf(error);
-      logFailure(services.log, error, refusal, exchange.requestId, route.path);
+      logFailure(log, error, refusal, requestId, route.path);
       services.onAnswer?.(route, refusal.status, errorEnvelope(refusal.body));
       sendError(response, refusal);
     }
@@ -122,13 +126,13 @@ const readInput = async (
 const answer = async (
   route: Route,
   input: Input,
-  requestId: string,
+  exchange: Pick<RequestContext, 'requestId' | 'isAbandoned'>,
   { executeOnce }: RouteServices,
 ): Promise<Answer & { readonly replayed: boolean }> => {
   const { principal, idempotencyKey, params, query, body } = input;
   const run = async ({ commandId, reserved }: KeyedCommand): Promise<Answer> => {
     try {
-      const request = { requestId, principal, commandId, reserved };
+      const request = { ...exchange, principal, commandId, reserved };
       return answerOf(await route.handle({ params, query, body, request }), route);
     } catch (error) {
       throw apiErrorOf(error);

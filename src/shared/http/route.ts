@@ -59,10 +59,12 @@ export interface RequestContext {
   readonly requestId: string;
   /** Who calls; for `public` routes the anonymous principal. */
   readonly principal: Principal;
-  /** The one command this request is (faults.md I2); event ids derive from it. */
+  /** The one command this request is; event ids derive from it. */
   readonly commandId: string;
   /** What the route's `reserves` allocated; the same when the command is repeated. */
   readonly reserved: Readonly<Record<string, number>>;
+  /** True once the request has been answered without waiting for its handler: nothing may be begun any more. */
+  readonly isAbandoned: () => boolean;
 }
 
 /** A handler's answer. The kernel adds the envelope and the headers. */

@@ -9,7 +9,7 @@ import { isBehindLast, makeLast } from './last-answer.ts';
 export interface RunningServer {
   readonly port: number;
   /**
-   * Ends without resetting anybody (faults.md F13): first every answer says `Connection: close`, so that
+   * Ends without resetting anybody: first every answer says `Connection: close`, so that
    * keep-alive clients leave by themselves; then the listener closes and idle connections with it.
    * Bounded: whatever is left after `DRAIN_MS_MAX` is cut.
    */
@@ -95,11 +95,20 @@ const trackUntilClosed = (running: Set<ServerResponse>, response: ServerResponse
 const lastOfEachConnection = (running: ReadonlySet<ServerResponse>): Iterable<ServerResponse> =>
   new Map([...running].map((response) => [response.req.socket, response])).values();
 
+/** The address is taken, not this machine's, or not this user's to take; the message says what to set. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
 const listen = (server: Server, host: string, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
-    server.once('error', reject);
+    const fail = ({ code = 'unknown' }: NodeJS.ErrnoException): void =>
+      reject(
+        new ListenError(`Cannot listen on ${host} port ${port} (${code}). Set HOST or PORT to another.`),
+      );
+    server.once('error', fail);
     server.listen(port, host, () => {
-      server.off('error', reject);
+      server.off('error', fail);
       resolve();
     });
   });

@@ -5,7 +5,7 @@ import { REPLAY_HOURS } from './replay-window.ts';
 
 /**
  * How long a claim is taken to be alive. Longer than any request may run (3 s); too short a lease is
- * harmless: running a command twice at once has the effect of once (faults.md I2).
+ * harmless: running a command twice at once has the effect of once.
  */
 const LEASE_SECONDS = 5;
 
@@ -14,6 +14,7 @@ interface ClaimedRow {
   readonly key: string;
   readonly reserved: string;
   readonly day: string;
+  readonly lease: string;
 }
 
 interface KeptRow {
@@ -49,8 +50,9 @@ export const claimAll = async (pool: Pool, requests: readonly ClaimRequest[]): P
   return requests.map((request) => claims.get(request) ?? { outcome: 'in-flight' });
 };
 
-const claimedBy = ({ scope, key, day, reserved }: ClaimedRow): Claim => ({
+const claimedBy = ({ scope, key, day, lease, reserved }: ClaimedRow): Claim => ({
   outcome: 'claimed',
+  lease,
   commandId: commandIdOfKey(scope, key, day),
   reserved: JSON.parse(reserved) as Record<string, number>,
 });
@@ -78,7 +80,7 @@ const insertClaims = async (
         completed_at = null, status = null, body = null
       where (k.completed_at is null and k.lease_until <= clock_timestamp() and k.fingerprint = excluded.fingerprint)
          or k.completed_at <= clock_timestamp() - interval '${REPLAY_HOURS} hours'
-      returning scope, key, reserved, to_char(claimed_at at time zone 'utc', 'YYYYMMDD') as day`,
+      returning scope, key, reserved, to_char(claimed_at at time zone 'utc', 'YYYYMMDD') as day, lease_until::text as lease`,
     values: [
       requests.map(({ scope }) => scope),
       requests.map(({ key }) => key),

@@ -17,6 +17,8 @@ export type Claim =
   /** The command is this request's to run, with these reserved values. */
   | {
       readonly outcome: 'claimed';
+      /** Names this claim among all that were ever made of the key: whoever took it over has another lease. */
+      readonly lease: string;
       readonly commandId: string;
       readonly reserved: Readonly<Record<string, number>>;
     }

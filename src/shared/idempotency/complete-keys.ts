@@ -5,15 +5,16 @@ import { REPLAY_HOURS } from './replay-window.ts';
 export interface Completion {
   readonly scope: string;
   readonly key: string;
+  readonly lease: string;
   readonly answer: StoredAnswer;
 }
 
-/** Longest answer that is stored, in characters; a longer one is derived again from the log (faults.md a15). */
+/** Longest answer that is stored, in characters; a longer one is derived again from the log. */
 const BODY_LENGTH_MAX = 256 * 1024;
 
 /**
  * Keeps the answers of commands that are done. The first to complete a key wins: a late second executor of
- * the same command has the same answer and changes nothing (faults.md a4).
+ * the same command has the same answer and changes nothing.
  */
 export const completeAll = async (
   pool: Pool,
@@ -32,33 +33,39 @@ export const completeAll = async (
       storable.map(({ answer }) => answer.body),
     ],
   });
-  for (const { scope, key, answer } of completions) {
-    if (answer.body.length > BODY_LENGTH_MAX) await lapseKey(pool, scope, key);
+  for (const { scope, key, lease, answer } of completions) {
+    if (answer.body.length > BODY_LENGTH_MAX) await lapseKey(pool, scope, key, lease);
   }
   return completions.map(() => undefined);
 };
 
-export const releaseKey = async (pool: Pool, scope: string, key: string): Promise<void> => {
+/**
+ * Only with the lease of the claim that ends. One that was taken over meanwhile is not its first claimant's to
+ * free: the second may have had its effect, and a third, behind midnight, would run another command.
+ */
+export const releaseKey = async (pool: Pool, scope: string, key: string, lease: string): Promise<void> => {
   await pool.query({
     name: 'idempotency-release',
-    text: 'delete from idempotency_keys where scope = $1 and key = $2 and completed_at is null',
-    values: [scope, key],
+    text: `delete from idempotency_keys
+           where scope = $1 and key = $2 and completed_at is null and lease_until = $3::timestamptz`,
+    values: [scope, key, lease],
   });
 };
 
-export const lapseKey = async (pool: Pool, scope: string, key: string): Promise<void> => {
+export const lapseKey = async (pool: Pool, scope: string, key: string, lease: string): Promise<void> => {
   await pool.query({
     name: 'idempotency-lapse',
     text: `update idempotency_keys set lease_until = clock_timestamp()
-           where scope = $1 and key = $2 and completed_at is null`,
-    values: [scope, key],
+           where scope = $1 and key = $2 and completed_at is null and lease_until = $3::timestamptz`,
+    values: [scope, key, lease],
   });
 };
 
 /**
- * Deletes keys whose time is over. An abandoned claim goes after the same time, counted from the last try: were
+ * Deletes keys whose time is over. An abandoned claim goes after twice that time, counted from the last try: were
  * it counted from the first, a retry shortly before 24 h would lose its row while it runs, its answer would not
- * be kept, and a repeat of that would be a new command with a second effect.
+ * be kept, and a repeat of that would be a new command with a second effect. Twice, because who asks just before
+ * 24 h are over and gets no answer asks again just after.
  */
 export const purgeKeys = async (pool: Pool, limit: number): Promise<number> => {
   const { rowCount } = await pool.query({
@@ -66,7 +73,8 @@ export const purgeKeys = async (pool: Pool, limit: number): Promise<number> => {
     text: `delete from idempotency_keys where (scope, key) in (
              select scope, key from idempotency_keys
              where claimed_at <= clock_timestamp() - interval '${REPLAY_HOURS} hours'
-               and coalesce(completed_at, lease_until) <= clock_timestamp() - interval '${REPLAY_HOURS} hours'
+               and coalesce(completed_at, lease_until + interval '${REPLAY_HOURS} hours')
+                 <= clock_timestamp() - interval '${REPLAY_HOURS} hours'
              order by claimed_at limit $1 for update skip locked)`,
     values: [limit],
   });

@@ -21,7 +21,7 @@ export type ExecuteOnce = (
 ) => Promise<OnceAnswer>;
 
 /**
- * Runs a keyed command at most once in effect (decisions.md 1.2; faults.md table (a)).
+ * Runs a keyed command at most once in effect (decisions.md 1.2).
  *
  * The claim is only about answers and about who goes first. That a repeated command has one effect follows
  * from its command id: so every step after the claim may fail, be lost or run twice, on any node.
@@ -39,18 +39,18 @@ export const createExecuteOnce =
     if (claim.outcome === 'in-flight') throw stillRunning();
     if (claim.outcome === 'done') return { ...claim.answer, replayed: true };
     failpoint('after-claim');
-    const { scope, key } = request;
+    const own = { scope: request.scope, key: request.key, lease: claim.lease };
     try {
       const answer = await run(claim);
       // Best effort: the effect is in the log, and a retry derives the same answer from it.
       failpoint('before-complete');
-      await bestEffort(log, () => store.complete(scope, key, answer));
+      await bestEffort(log, () => store.complete(own, answer));
       failpoint('after-complete');
       return { ...answer, replayed: false };
     } catch (error) {
       const refused = error instanceof ApiError && error.status < 500;
       failpoint('before-release');
-      await bestEffort(log, () => (refused ? store.release(scope, key) : store.lapse(scope, key)));
+      await bestEffort(log, () => (refused ? store.release(own) : store.lapse(own)));
       throw error;
     }
   };

@@ -4,15 +4,22 @@ import type { Claim, ClaimRequest, StoredAnswer } from './claim.ts';
 import { claimAll } from './claim-keys.ts';
 import { completeAll, lapseKey, purgeKeys, releaseKey, type Completion } from './complete-keys.ts';
 
+/** A claim as its claimant knows it. */
+export interface OwnClaim {
+  readonly scope: string;
+  readonly key: string;
+  readonly lease: string;
+}
+
 export interface IdempotencyStore {
   /** Claims a key for a command: the first one wins, across all nodes. */
   claim(request: ClaimRequest): Promise<Claim>;
   /** Keeps the answer of a completed command; changes nothing when one is kept already. */
-  complete(scope: string, key: string, answer: StoredAnswer): Promise<void>;
-  /** Refused: nothing happened, the key is free again. */
-  release(scope: string, key: string): Promise<void>;
+  complete(claim: OwnClaim, answer: StoredAnswer): Promise<void>;
+  /** Refused: nothing happened, the key is free again; unless somebody else has taken the claim over. */
+  release(claim: OwnClaim): Promise<void>;
   /** Outcome unknown: the key stays claimed, but whoever comes next may find out at once. */
-  lapse(scope: string, key: string): Promise<void>;
+  lapse(claim: OwnClaim): Promise<void>;
   /**
    * Deletes keys that are no longer honored, at most `limit` of them.
    * @returns how many
@@ -32,9 +39,9 @@ export const createIdempotencyStore = (pool: Pool): IdempotencyStore => {
   const complete = coalesce((answers: readonly Completion[]) => completeAll(pool, answers), batches);
   return {
     claim: coalesce((requests: readonly ClaimRequest[]) => claimAll(pool, requests), batches),
-    complete: (scope, key, answer) => complete({ scope, key, answer }),
-    release: (scope, key) => releaseKey(pool, scope, key),
-    lapse: (scope, key) => lapseKey(pool, scope, key),
+    complete: (claim, answer) => complete({ ...claim, answer }),
+    release: ({ scope, key, lease }) => releaseKey(pool, scope, key, lease),
+    lapse: ({ scope, key, lease }) => lapseKey(pool, scope, key, lease),
     purge: (limit) => purgeKeys(pool, limit),
   };
 };

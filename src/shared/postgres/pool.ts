@@ -5,13 +5,13 @@ import type { Logger } from 'pino';
 export interface PostgresTimeouts {
   /** Server side: a statement is cancelled and rolled back after this. */
   readonly statementMs: number;
-  /** Client side: no answer by then is an unknown outcome (faults.md F9). Larger than `statementMs`. */
+  /** Client side: no answer by then is an unknown outcome. Larger than `statementMs`. */
   readonly queryMs: number;
-  /** Opening a connection, waiting for a free one included (faults.md h5). */
+  /** Opening a connection, waiting for a free one included. */
   readonly connectMs: number;
 }
 
-/** A request must be answered within 3 s when Postgres stalls (faults.md h2). */
+/** A request must be answered within 3 s when Postgres stalls. */
 export const requestTimeouts: PostgresTimeouts = { statementMs: 2_000, queryMs: 2_500, connectMs: 2_000 };
 
 export interface PoolOptions {
@@ -56,7 +56,7 @@ export const connectionConfig = (options: Omit<PoolOptions, 'max'>): ClientConfi
   };
 };
 
-/** A pool whose connections may die at any moment without taking the process along (faults.md F10). */
+/** A pool whose connections may die at any moment without taking the process along. */
 export const createPool = (options: PoolOptions, log: Logger): Pool => {
   const pool = new Pool({ ...connectionConfig(options), max: options.max, idleTimeoutMillis: 30_000 });
   const onError = (error: Error): void => log.warn({ err: error }, 'postgres connection lost');

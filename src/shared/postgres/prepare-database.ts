@@ -11,7 +11,7 @@ interface Database {
 const RETRY = { baseMs: 100, capMs: 2_000 };
 
 /**
- * Brings the database up to date, however long it takes for it to be there (faults.md h1): a service that
+ * Brings the database up to date, however long it takes for it to be there: a service that
  * starts before its database waits for it instead of ending.
  * @returns false when `signal` ended the wait before it was done
  * @throws ConfigError when the database is there but must not be used like this
@@ -36,7 +36,7 @@ export const prepareDatabase = async (
   return false;
 };
 
-/** Row-level security does not bind a superuser (faults.md F20). */
+/** Row-level security does not bind a superuser. */
 const refuseSuperuser = async ({ pool }: Database, config: Config): Promise<void> => {
   if (config.NODE_ENV !== 'production') return;
   const { rows } = await pool.query<{ superuser: boolean }>(

@@ -31,7 +31,7 @@ export interface ConsistentRead {
   readonly query: FreshQuery;
   /** Of this process, to be woken early. Default: polling only. */
   readonly progress?: ProjectionProgress | undefined;
-  /** How long the read waits for the read model at most. Default 2,000 (architecture.md). */
+  /** How long the read waits for the read model at most. Default 2,000. */
   readonly waitMs?: number;
 }
 

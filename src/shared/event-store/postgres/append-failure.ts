@@ -10,7 +10,7 @@ export class BatchRefusedError extends Error {
  * Classes of SQLSTATE with which Postgres rolled the statement back: data, constraint, program limit (the batch
  * itself is at fault); transaction rollback, resources, privileges or missing schema; and single codes: lock and
  * statement timeout, read-only server. A statement timeout is definite because Postgres switches it off before
- * it commits. Everything else may have come after the commit (a termination, faults.md F9) and is unknown.
+ * it commits. Everything else may have come after the commit (a termination) and is unknown.
  */
 const BATCH_AT_FAULT = /^(22|23|54)/;
 const ROLLED_BACK = /^(40(?!003)|42|53|57014|55P03|25006)/;

@@ -27,7 +27,7 @@ const queueLimits: AppendQueueLimits = {
  */
 const SPLIT_FROM = 64;
 
-/** How long a caller waits at most: for its turn, and in all (faults.md h2: an answer within 3 s). */
+/** How long a caller waits at most: for its turn, and in all (an answer within 3 s). */
 const QUEUED_MS_MAX = 2_000;
 const ANSWER_MS_MAX = 2_900;
 const SWEEP_MS = 100;

@@ -1,0 +1,89 @@
+import { advertiserRefused } from '../../../src/command/advertisers/advertiser-refusals.ts';
+import { advertiserEvents } from '../../../src/domain/advertisers/advertiser-events.ts';
+import { advertiserDecider, advertiserStream } from '../../../src/domain/advertisers/advertiser.ts';
+import { isoTimestamp } from '../../../src/shared/clock.ts';
+import { executeCommand } from '../../../src/shared/command/execute-command.ts';
+import type { EventStore } from '../../../src/shared/event-store/event-store.ts';
+import { apiErrorOf } from '../../../src/shared/http/api-error-of.ts';
+import { errorEnvelope, successEnvelope } from '../../../src/shared/http/envelope.ts';
+import type { StoredAnswer } from '../../../src/shared/idempotency/claim.ts';
+import { createExecuteOnce, type KeyedCommand } from '../../../src/shared/idempotency/execute-once.ts';
+import type { IdempotencyStore } from '../../../src/shared/idempotency/idempotency-store.ts';
+import { quietLog } from './quiet-log.ts';
+import { commandOf, CUSTOMER_ID, type SimulatedRequest } from './request.ts';
+import type { Process, World } from './world.ts';
+
+export interface Reply {
+  /** 0 for none: the connection was lost. */
+  readonly status: number;
+  readonly body: string;
+  readonly replayed: boolean;
+}
+
+export const noReply: Reply = { status: 0, body: '', replayed: false };
+
+export interface ApiPorts {
+  readonly store: EventStore;
+  readonly idempotency: IdempotencyStore;
+  readonly nextAdvertiserId: () => Promise<number>;
+  /** How far the node's clock is from the store's, milliseconds. */
+  readonly clockSkewMs: number;
+  /** Told of every command that left no event, because what it asks for held already. */
+  readonly onNoEffect: (key: string) => void;
+}
+
+/** `isAbandoned` is true once the client was told 503 and to ask again. */
+export type Serve = (request: SimulatedRequest, isAbandoned: () => boolean) => Promise<Reply>;
+
+const aggregate = { decider: advertiserDecider, events: advertiserEvents };
+/** The real pause is random, and nothing here may be. */
+const CONFLICT_PAUSE_MS = 5;
+
+/**
+ * A process that answers writes. What src/shared/http/route-handler.ts and src/command/advertisers/routes.ts do
+ * between a parsed request and its answer is repeated here; everything below that is the service's own code.
+ */
+export const createApiNode = (world: World, process: Process, ports: ApiPorts): Serve => {
+  const { store, idempotency, nextAdvertiserId, clockSkewMs, onNoEffect } = ports;
+  const executeOnce = createExecuteOnce(idempotency, quietLog);
+
+  const run = async (
+    request: SimulatedRequest,
+    { commandId, reserved }: KeyedCommand,
+    isAbandoned: () => boolean,
+  ): Promise<StoredAnswer> => {
+    const { kind } = request;
+    const advertiserId = kind === 'create' ? (reserved['advertiserId'] ?? 0) : request.advertiserId;
+    const origin = { commandId, now: isoTimestamp(world.now + clockSkewMs) };
+    try {
+      const outcome = await executeCommand(store, aggregate, {
+        stream: advertiserStream(CUSTOMER_ID, advertiserId),
+        command: commandOf(request, origin, advertiserId),
+        context: { commandId, customerId: CUSTOMER_ID, actor: 'simulation', requestId: request.key },
+        isNew: kind === 'create',
+        pause: () => world.pause(process, CONFLICT_PAUSE_MS),
+        isAbandoned,
+      });
+      if (outcome.outcome === 'refused') throw advertiserRefused(outcome.refusal);
+      if (outcome.position === undefined) onNoEffect(request.key);
+      if (kind === 'archive') return { status: 204, body: '' };
+      return { status: kind === 'create' ? 201 : 200, body: successEnvelope(JSON.stringify(outcome.state)) };
+    } catch (error) {
+      throw apiErrorOf(error);
+    }
+  };
+
+  return async (request, isAbandoned) => {
+    try {
+      const reserved: Record<string, number> =
+        request.kind === 'create' ? { advertiserId: await nextAdvertiserId() } : {};
+      const { key, fingerprint } = request;
+      return await executeOnce({ scope: String(CUSTOMER_ID), key, fingerprint, reserved }, (command) =>
+        run(request, command, isAbandoned),
+      );
+    } catch (error) {
+      const refusal = apiErrorOf(error);
+      return { status: refusal.status, body: errorEnvelope(refusal.body), replayed: false };
+    }
+  };
+};

@@ -1,0 +1,117 @@
+import type { RecordedEvent } from '../../../src/shared/event-store/event-store.ts';
+import { successEnvelope } from '../../../src/shared/http/envelope.ts';
+import { REPLAY_HOURS } from '../../../src/shared/idempotency/replay-window.ts';
+import { commandIdOfKey } from '../../../src/shared/ids.ts';
+import { foldAll, readModelProblems } from './check-read-model.ts';
+import { isDefinite, type Attempt } from './client.ts';
+import type { Tables } from './database.ts';
+import { eventProblem, logProblems } from './check-log.ts';
+import { CUSTOMER_ID } from './request.ts';
+import { SEEDED_BY } from './simulated-log.ts';
+
+export interface Evidence {
+  readonly history: readonly Attempt[];
+  readonly events: readonly RecordedEvent[];
+  readonly tables: Tables;
+  /** Keys of commands that left no event at least once: what they ask for held already. */
+  readonly withoutEffect: ReadonlySet<string>;
+}
+
+const REPLAY_MS = REPLAY_HOURS * 3_600_000;
+const DAY_MS = 86_400_000;
+
+const isDone = ({ reply }: Attempt): boolean => reply.status >= 200 && reply.status < 300;
+
+const isRefused = (attempt: Attempt): boolean => isDefinite(attempt.reply) && !isDone(attempt);
+
+/** Compares what the clients saw, what is in the log, and what is in the read model. */
+export const check = ({ history, events, tables, withoutEffect }: Evidence): readonly string[] => {
+  const problems = [...logProblems(events), ...readModelProblems(tables, events)];
+  const states = foldAll(events);
+  const written = events.filter(({ metadata }) => metadata.causationId !== SEEDED_BY);
+  const keyOfCommand = commandIds(history);
+  for (const event of written) {
+    if (!keyOfCommand.has(event.metadata.causationId)) problems.push(`nobody asked for ${event.id}`);
+  }
+  for (const [key, attempts] of groupBy(history, ({ request }) => request.key)) {
+    const effects = written.filter(({ metadata }) => keyOfCommand.get(metadata.causationId) === key);
+    const answers = new Map(
+      effects.map(({ id }) => [successEnvelope(JSON.stringify(states.get(id))), id] as const),
+    );
+    const completedAt = tables.completions.get(key)?.['at'];
+    const found = keyProblems(attempts, effects, {
+      answers,
+      mayLeaveNoEvent: withoutEffect.has(key),
+      ...(typeof completedAt === 'number' ? { completedAt } : {}),
+    });
+    problems.push(...found.map((text) => `${key}: ${text}`));
+  }
+  return problems;
+};
+
+const groupBy = <T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyMap<string, readonly T[]> => {
+  const groups = new Map<string, T[]>();
+  for (const item of items) groups.set(nameOf(item), [...(groups.get(nameOf(item)) ?? []), item]);
+  return groups;
+};
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
+
+/** Every command id that a key may have stood for, with its key. */
+const commandIds = (history: readonly Attempt[]): ReadonlyMap<string, string> => {
+  const ids = new Map<string, string>();
+  const last = Math.max(...history.map(({ answeredAt }) => answeredAt));
+  for (const { request, sentAt } of history) {
+    for (let at = sentAt; at < last + DAY_MS; at += DAY_MS) {
+      ids.set(commandIdOfKey(String(CUSTOMER_ID), request.key, dayOf(at)), request.key);
+    }
+  }
+  return ids;
+};
+
+interface KeyFacts {
+  /** Bodies that say what held right after one of its events. */
+  readonly answers: ReadonlyMap<string, string>;
+  readonly mayLeaveNoEvent: boolean;
+  /** When its answer was kept first. */
+  readonly completedAt?: number;
+}
+
+const keyProblems = (
+  attempts: readonly Attempt[],
+  effects: readonly RecordedEvent[],
+  { answers, mayLeaveNoEvent, completedAt }: KeyFacts,
+): readonly string[] => {
+  const problems: string[] = [];
+  const done = attempts.filter(isDone);
+  const doneAt = completedAt ?? Math.min(...done.map(({ answeredAt }) => answeredAt));
+  const isHonored = ({ answeredAt }: Attempt): boolean => answeredAt < doneAt + REPLAY_MS;
+  const early = effects.filter(({ recordedAt }) => Date.parse(recordedAt) < doneAt + REPLAY_MS);
+  if (early.length > 1 || effects.length > 2) problems.push(`${effects.length} effects`);
+  const events = effects.flatMap((event) => eventProblem(event, attempts) ?? []);
+  problems.push(...events);
+  if (done.length > 0 && effects.length === 0 && !mayLeaveNoEvent)
+    problems.push('acknowledged, and not in the log');
+  for (const { reply } of done) {
+    if (reply.status === 204 || answers.has(reply.body) || mayLeaveNoEvent) continue;
+    problems.push(`answered with what is not the state at its event: ${reply.body}`);
+  }
+  const bodies = new Set(done.filter(isHonored).map(({ reply }) => reply.body));
+  if (bodies.size > 1 && !mayLeaveNoEvent) problems.push(`${bodies.size} different answers`);
+  for (const [value, ofRequest] of groupBy(attempts, ({ request }) => request.value)) {
+    if (!effects.some((event) => eventProblem(event, ofRequest) === undefined)) continue;
+    if (isTakenBack(ofRequest)) problems.push(`${value} was refused in the end, and is in the log`);
+  }
+  return problems;
+};
+
+/**
+ * Refused in the end, when every attempt before was answered, were it by "ask again". An attempt whose connection
+ * was lost is another matter: it may still be on its way when the next one is refused.
+ */
+const isTakenBack = (attempts: readonly Attempt[]): boolean => {
+  const last = attempts.at(-1);
+  if (last === undefined || attempts.some(isDone) || attempts.some(({ reply }) => reply.status === 0))
+    return false;
+  return isRefused(last) && !last.reply.body.includes('IDEMPOTENCY_CONFLICT');
+};

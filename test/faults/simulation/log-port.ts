@@ -1,0 +1,38 @@
+import {
+  AppendOutcomeUnknownError,
+  EventStoreUnavailableError,
+  type EventStore,
+  type RecordedEvent,
+} from '../../../src/shared/event-store/event-store.ts';
+import type { Process, World } from './world.ts';
+
+const refused = (): Error => new EventStoreUnavailableError('refused');
+
+/** The log as one process reaches it: one step an append, one a read. */
+export const createLogPort = (world: World, process: Process, log: EventStore): EventStore => ({
+  ...log,
+  append: (stream, events, expected) =>
+    world.call({
+      process,
+      label: `append to ${stream} at ${expected}`,
+      run: () => log.append(stream, events, expected),
+      refused,
+      unknown: () => new AppendOutcomeUnknownError('no answer'),
+      mayLandLate: true,
+    }),
+  readStream: async function* (stream, options) {
+    yield* await world.call({
+      process,
+      label: `read ${stream}`,
+      run: async () => collect(log.readStream(stream, options)),
+      refused,
+      unknown: refused,
+    });
+  },
+});
+
+const collect = async (events: AsyncIterable<RecordedEvent>): Promise<readonly RecordedEvent[]> => {
+  const collected: RecordedEvent[] = [];
+  for await (const event of events) collected.push(event);
+  return collected;
+};

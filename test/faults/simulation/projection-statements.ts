@@ -1,0 +1,155 @@
+import { DatabaseError } from 'pg';
+import type { Row, Table } from './database.ts';
+import { readArray } from './read-array.ts';
+import { strings, type Statement } from './statement.ts';
+
+/** The statements of src/projections/ on checkpoints, parked streams and the advertisers read model. */
+
+const checkpointLock = (values: readonly unknown[]): string => `checkpoint ${String(values[0])}`;
+const parkedKey = (projection: unknown, stream: unknown): string => `${String(projection)} ${String(stream)}`;
+
+const parkedOf = (parked: Table, projection: unknown): readonly Row[] =>
+  parked.rows().flatMap(([, row]) => (row['projection'] === projection ? [row] : []));
+
+const checkpointStatements: readonly Statement[] = [
+  {
+    is: 'insert into projection_checkpoints',
+    run: ({ checkpoints }, [name, position]) => {
+      if (checkpoints.get(String(name)) === undefined) checkpoints.set(String(name), { position, epoch: 0 });
+      return 0;
+    },
+  },
+  {
+    is: 'select position, epoch, array(',
+    run: ({ checkpoints, parked }, [name]) => {
+      const row = checkpoints.get(String(name));
+      return row === undefined
+        ? []
+        : [{ ...row, parked: parkedOf(parked, name).map(({ stream }) => stream) }];
+    },
+  },
+  {
+    is: 'move-checkpoint',
+    locks: checkpointLock,
+    run: ({ checkpoints }, [name, from, epoch, to]) => {
+      const row = checkpoints.get(String(name));
+      if (row === undefined || row['position'] !== from || row['epoch'] !== epoch) return 0;
+      checkpoints.set(String(name), { ...row, position: to });
+      return 1;
+    },
+  },
+  {
+    is: 'select position from projection_checkpoints where name = $1 for update',
+    locks: checkpointLock,
+    run: ({ checkpoints }, [name]) => [checkpoints.get(String(name)) ?? []].flat(),
+  },
+  {
+    is: 'update projection_checkpoints set epoch',
+    locks: checkpointLock,
+    run: ({ checkpoints }, [name]) => {
+      const row = checkpoints.get(String(name));
+      if (row !== undefined) checkpoints.set(String(name), { ...row, epoch: Number(row['epoch']) + 1 });
+      return 1;
+    },
+  },
+];
+
+const parkedStatements: readonly Statement[] = [
+  {
+    is: 'insert into parked_streams',
+    run: ({ parked }, [projection, streams, , positions, revisions]) => {
+      for (const [index, stream] of strings(streams).entries()) {
+        const place = { position: strings(positions)[index], revision: (revisions as number[])[index] };
+        parked.set(parkedKey(projection, stream), { projection, stream, ...place });
+      }
+      return strings(streams).length;
+    },
+  },
+  {
+    is: 'select revision::float8 as revision from parked_streams',
+    run: ({ parked }, [projection, stream]) => [parked.get(parkedKey(projection, stream)) ?? []].flat(),
+  },
+  {
+    is: 'update parked_streams set position',
+    run: ({ parked }, [projection, stream, position, revision]) => {
+      const row = { projection, stream, position, revision };
+      parked.set(parkedKey(projection, stream), row);
+      return [row];
+    },
+  },
+  {
+    is: 'delete from parked_streams',
+    run: ({ parked }, [projection, stream]) => {
+      parked.delete(parkedKey(projection, stream));
+      return 1;
+    },
+  },
+];
+
+/** A value that Postgres refuses for as long as something is not mended. */
+export const POISON = 'poison';
+const refusePoison = (body: unknown, isMended: boolean): void => {
+  if (isMended || !String(body).includes(POISON)) return;
+  const error = new DatabaseError('invalid byte sequence for encoding', 0, 'error');
+  error.code = '22021';
+  throw error;
+};
+
+const rowKey = (customerId: unknown, id: unknown): string => `${String(customerId)} ${String(id)}`;
+
+const advertiserStatements: readonly Statement[] = [
+  {
+    is: 'advertisers-insert',
+    run: (tables, [customerIds, ids, revisions, statuses, sandboxes, , , bodies], { isMended }) => {
+      const columns = [customerIds, ids, revisions, statuses, sandboxes, bodies].map(readArray);
+      return (columns[0] ?? []).flatMap((customer_id, index) => {
+        const [, id, revision, status, sandbox, body] = columns.map((column) => column[index]);
+        refusePoison(body, isMended);
+        if (tables.advertisers.get(rowKey(customer_id, id)) !== undefined) return [];
+        tables.advertisers.set(rowKey(customer_id, id), { customer_id, id, revision, status, sandbox, body });
+        return [{ customer_id, id }];
+      });
+    },
+  },
+  {
+    is: 'advertisers-load',
+    run: ({ advertisers }, [streams, customerIds, ids]) =>
+      strings(streams).flatMap((stream, index) => {
+        const row = advertisers.get(rowKey(strings(customerIds)[index], strings(ids)[index]));
+        return row === undefined ? [] : [{ ...row, stream }];
+      }),
+  },
+  {
+    is: 'advertisers-update',
+    run: (tables, [customerIds, ids, revisions, statuses, , bodies], { isMended }) => {
+      const columns = [customerIds, ids, revisions, statuses, bodies].map(readArray);
+      for (const [index, customerId] of (columns[0] ?? []).entries()) {
+        const [, id, revision, status, body] = columns.map((column) => column[index]);
+        refusePoison(body, isMended);
+        const row = tables.advertisers.get(rowKey(customerId, id));
+        if (row !== undefined) {
+          tables.advertisers.set(rowKey(customerId, id), { ...row, revision, status, body });
+        }
+      }
+      return 0;
+    },
+  },
+  {
+    is: 'advertiser-counts-add',
+    run: ({ counts }, [customerIds, statuses, sandboxes, sums]) => {
+      for (const [index, customerId] of (customerIds as readonly number[]).entries()) {
+        const key = `${customerId}/${strings(statuses)[index]}/${String((sandboxes as boolean[])[index])}`;
+        const before = Number(counts.get(key)?.['count'] ?? 0);
+        counts.set(key, { count: before + ((sums as readonly number[])[index] ?? 0) });
+      }
+      return 0;
+    },
+  },
+];
+
+export const projectionStatements: readonly Statement[] = [
+  ...checkpointStatements,
+  ...parkedStatements,
+  ...advertiserStatements,
+  { is: 'set constraints all immediate', run: () => 0 },
+];

@@ -1,0 +1,11 @@
+import type { Logger } from '../../../src/shared/log.ts';
+
+const nothing = (): void => undefined;
+
+/** Takes everything, writes nothing. */
+export const quietLog = {
+  warn: nothing,
+  error: nothing,
+  info: nothing,
+  child: () => quietLog,
+} as unknown as Logger;
