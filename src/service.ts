@@ -8,8 +8,10 @@ import type { Projection } from './projections/engine/projection.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
 import { startProjections, type Projections } from './projections/engine/projection-engine.ts';
 import { verifyApiKey } from './query/accounts/verify-api-key.ts';
+import { highestAdvertiserId } from './query/advertisers/get-advertisers.ts';
 import { advertiserReadRoutes } from './query/advertisers/routes.ts';
 import { systemClock } from './shared/clock.ts';
+import { createSnapshotStore } from './shared/command/snapshots.ts';
 import type { Config } from './shared/config.ts';
 import { createApp } from './shared/http/app.ts';
 import { createAuthenticate } from './shared/http/authenticate.ts';
@@ -25,7 +27,7 @@ import { createIdempotencyStore, type IdempotencyStore } from './shared/idempote
 import { purgeRegularly } from './shared/idempotency/purge-regularly.ts';
 import type { Logger } from './shared/log.ts';
 import { createPool } from './shared/postgres/pool.ts';
-import { sequenceAllocator } from './shared/postgres/sequence.ts';
+import { idSequence } from './shared/postgres/sequence.ts';
 import { createAnswerCache, type AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 import {
   createProjectionProgress,
@@ -101,7 +103,7 @@ export const startService = async (
   // Whoever awaits `prepared` learns of a failure; nobody awaiting it yet is no reason to end the process.
   prepared.catch(() => undefined);
 
-  const routes = config.ROLES.includes('api') ? apiRoutes(backbone, progress, metrics) : [];
+  const routes = config.ROLES.includes('api') ? apiRoutes(backbone, progress, metrics, log) : [];
   const parts = readinessParts(backbone, () => running);
   const stopping = (): boolean => ending.signal.aborted;
   const app = createApp({
@@ -155,20 +157,25 @@ const apiRoutes = (
   { pool, store }: Backbone,
   progress: ProjectionProgress,
   metrics: Registry,
-): readonly Route[] => [
-  ...advertiserWriteRoutes({
-    store,
-    clock: systemClock,
-    nextAdvertiserId: sequenceAllocator(pool, 'advertiser_ids'),
-  }),
-  ...advertiserReadRoutes({
-    pool,
-    progress,
-    answers: readyAnswers(pool, metrics),
-    streamOf: advertiserStream,
-    foldAdvertiser: (customerId, id) => loadAdvertiser(store, customerId, id),
-  }),
-];
+  log: Logger,
+): readonly Route[] => {
+  const stores = { store, snapshots: createSnapshotStore(pool, log) };
+  return [
+    ...advertiserWriteRoutes({
+      ...stores,
+      clock: systemClock,
+      ids: idSequence(pool, 'advertiser_ids'),
+      highestId: (customerId) => highestAdvertiserId(pool, customerId),
+    }),
+    ...advertiserReadRoutes({
+      pool,
+      progress,
+      answers: readyAnswers(pool, metrics),
+      streamOf: advertiserStream,
+      foldAdvertiser: (customerId, id) => loadAdvertiser(stores, customerId, id),
+    }),
+  ];
+};
 
 /** Before the database is prepared there is nothing to verify against: 503, not 500. */
 const verifyWhenPrepared =

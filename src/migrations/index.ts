@@ -4,6 +4,7 @@ import { projections } from './0002-projections.ts';
 import { accounts } from './0003-accounts.ts';
 import { advertisers } from './0004-advertisers.ts';
 import { idempotencyKeys } from './0005-idempotency-keys.ts';
+import { snapshots } from './0008-snapshots.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
 interface Migration {
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   accounts,
   advertisers,
   idempotencyKeys,
+  snapshots,
 ];

@@ -2,12 +2,12 @@ import { openAccount, type OpenedAccount } from '../command/accounts/open-accoun
 import type { Backbone } from '../composition.ts';
 import { systemClock } from '../shared/clock.ts';
 import { advisoryLocks } from '../shared/postgres/advisory-locks.ts';
-import { sequenceAllocator } from '../shared/postgres/sequence.ts';
+import { idSequence } from '../shared/postgres/sequence.ts';
 
 /** Opens an account on this installation. */
 export const createAccount = ({ store, pool }: Backbone, name: string): Promise<OpenedAccount> =>
   openAccount(
-    { store, pool, clock: systemClock, nextCustomerId: sequenceAllocator(pool, 'customer_ids') },
+    { store, pool, clock: systemClock, nextCustomerId: idSequence(pool, 'customer_ids').next },
     name,
   );
 

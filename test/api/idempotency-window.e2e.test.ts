@@ -3,7 +3,7 @@ import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser
 import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
 import { createIdempotencyStore } from '../../src/shared/idempotency/idempotency-store.ts';
 import { randomId } from '../../src/shared/ids.ts';
-import { refusalOf, type ApiAnswer } from '../support/api-client.ts';
+import { apiOf, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** How long a key is honored: 24 hours from completion (decisions.md 1.2). Time is moved in the table. */
@@ -166,5 +166,25 @@ describe('a claim that was taken over', () => {
     await store.release(zombie);
     await store.lapse(zombie);
     expect((await store.claim(request)).outcome).toBe('in-flight');
+  });
+});
+
+describe('ids that are handed out a second time, by a database restored to before the first', () => {
+  const forgetIds = (): Promise<unknown> => service.pool.query(`select setval('advertiser_ids', 1, false)`);
+
+  it('are skipped: the retry creates the advertiser under a new one', async () => {
+    const before = await account.api.get<AdvertiserResource[]>('/advertisers?status=ALL&take=200');
+    await forgetIds();
+    // Ids that were fetched ahead are gone with the process that fetched them.
+    const other = await startRunningService({ DATABASE_URL: service.databaseUrl });
+    const api = apiOf(other.baseUrl, { Authorization: `Bearer ${account.apiKey}` });
+    const send = () => api.post<AdvertiserResource>('/advertisers', body, { 'Idempotency-Key': key });
+    const first = await send();
+    expect([first.status, first.headers.get('retry-after')]).toEqual([503, '1']);
+    const second = await send();
+    expect(second.status).toBe(201);
+    expect(before.body.data.map(({ id }) => id)).not.toContain(second.body.data.id);
+    expect((await send()).text).toBe(second.text);
+    await other.stop();
   });
 });

@@ -131,6 +131,24 @@ describe('a repeated request', () => {
     expectReplay(first, await create(longest));
   });
 
+  it('of an advertiser that has been changed hundreds of times since is answered as the first time', async () => {
+    const { id } = await advertiser();
+    const rename = (name: string, headers = {}) => account.api.put(`/advertisers/${id}`, { name }, headers);
+    for (let n = 0; n < 150; n++) await rename(`Before ${n}`);
+    const first = await rename('Mine', withKey());
+    for (let n = 0; n < 300; n++) await rename(`After ${n}`);
+    // Its answer is lost, and its lease over: the retry runs the command once more.
+    await service.pool.query(
+      `update idempotency_keys set completed_at = null, status = null, body = null, lease_until = now()
+       where completed_at is not null`,
+    );
+    const again = await rename('Mine', withKey());
+    expect([again.status, again.text]).toEqual([200, first.text]);
+    expect((await eventTypes()).length).toBe(452);
+    const { rows } = await service.pool.query('select from snapshots where stream like $1', [`%-${id}`]);
+    expect(rows).toHaveLength(1);
+  }, 60_000);
+
   it('reads ignore keys', async () => {
     const read = () => account.api.get('/advertisers', withKey());
     expect([isReplay(await read()), isReplay(await read())]).toEqual([false, false]);

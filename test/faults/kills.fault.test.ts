@@ -12,12 +12,17 @@ import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 const CYCLES = Number(process.env['FAULT_CYCLES'] ?? 3);
 const SERVING_MS_MAX = 2_000;
 const WRITES_AGAIN_MS_MAX = 10_000;
+/** Creations of just before a kill that are sent again after it. */
+const REPLAYS = 100;
+const lastOf = (acknowledged: ReadonlyMap<string, string>): readonly string[] =>
+  [...acknowledged.keys()].slice(-REPLAYS);
 
 describe('kill -9, with the Postgres that the program brings', () => {
   let dataDir: string;
   let apiKey: string;
   let supervisor: Supervisor;
-  const acknowledged = new Set<string>();
+  /** The answer of each creation by its name, which is also its key; in the order of the answers. */
+  const acknowledged = new Map<string, string>();
   beforeAll(async () => {
     dataDir = await createTestDataDir();
     const { stdout } = await exchange(['accounts', 'create', '--name', 'Kills', '--json'], {
@@ -34,21 +39,38 @@ describe('kill -9, with the Postgres that the program brings', () => {
 
   const url = (): string => `http://127.0.0.1:${supervisor.ports[0]}/api/v2/buyer/advertisers`;
   const headers = () => ({ Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' });
+  const send = async (name: string): Promise<{ readonly status: number; readonly text: string }> => {
+    const answer = await fetch(url(), {
+      method: 'POST',
+      headers: { ...headers(), 'Idempotency-Key': name.padEnd(16, '.') },
+      body: JSON.stringify({ name }),
+      signal: AbortSignal.timeout(4_000),
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
   const create = async (name: string): Promise<boolean> => {
     try {
-      const answer = await fetch(url(), {
-        method: 'POST',
-        headers: headers(),
-        body: JSON.stringify({ name }),
-        signal: AbortSignal.timeout(4_000),
-      });
-      await answer.text();
-      if (answer.status !== 201) return false;
-      acknowledged.add(name);
-      return true;
+      const { status, text } = await send(name);
+      if (status === 201) acknowledged.set(name, text);
+      return status === 201;
     } catch {
       return false;
     }
+  };
+  /** The newest are those whose kept answer the crash may have taken. */
+  const replayDiffers = async (names: readonly string[]): Promise<readonly string[]> => {
+    const differing: string[] = [];
+    for (const name of names) {
+      const first = acknowledged.get(name) ?? '';
+      let again = await send(name);
+      // A claim without its answer stands until its lease is over.
+      while (again.text.includes('IDEMPOTENCY_IN_FLIGHT')) {
+        await sleep(200);
+        again = await send(name);
+      }
+      if (again.status !== 201 || again.text !== first) differing.push(`${name}: ${first}\n${again.text}`);
+    }
+    return differing;
   };
   const startWriters = (label: string) => {
     let going = true;
@@ -84,7 +106,7 @@ describe('kill -9, with the Postgres that the program brings', () => {
         continue;
       }
       for (const { name } of data) found.add(name);
-      if (data.length < 200) return [...acknowledged].filter((name) => !found.has(name));
+      if (data.length < 200) return [...acknowledged.keys()].filter((name) => !found.has(name));
     }
   };
 
@@ -97,12 +119,14 @@ describe('kill -9, with the Postgres that the program brings', () => {
         await sleep(500);
         supervisor.kill(0);
         await sleep(5);
+        const newest = lastOf(acknowledged);
         took.push(await untilWritten(`service-${cycle}`, 10_000));
         await stopWriters();
+        expect(await replayDiffers(newest)).toEqual([]);
       }
       expect(await missing()).toEqual([]);
       console.log(
-        `kill -9 of the service: a write succeeded again after ${took.join(', ')} ms; ${acknowledged.size} acknowledged, 0 lost`,
+        `kill -9 of the service: a write succeeded again after ${took.join(', ')} ms; ${acknowledged.size} acknowledged, 0 lost, up to ${REPLAYS * CYCLES} sent again, 0 answered otherwise`,
       );
       expect(Math.min(...took)).toBeLessThan(SERVING_MS_MAX);
     },
@@ -120,13 +144,15 @@ describe('kill -9, with the Postgres that the program brings', () => {
         const postmaster = await findPostmaster(await realpath(join(dataDir, 'postgres')));
         process.kill(postmaster?.pid ?? 0, 'SIGKILL');
         await sleep(5);
+        const newest = lastOf(acknowledged);
         took.push(await untilWritten(`postgres-${cycle}`, WRITES_AGAIN_MS_MAX));
         await stopWriters();
+        expect(await replayDiffers(newest)).toEqual([]);
       }
       expect(await missing()).toEqual([]);
       expect(supervisor.crashes).toBe(crashesBefore);
       console.log(
-        `kill -9 of Postgres: a write succeeded again after ${took.join(', ')} ms; ${acknowledged.size} acknowledged, 0 lost`,
+        `kill -9 of Postgres: a write succeeded again after ${took.join(', ')} ms; ${acknowledged.size} acknowledged, 0 lost, up to ${REPLAYS * CYCLES} sent again, 0 answered otherwise`,
       );
     },
     60_000 + CYCLES * 20_000,

@@ -1,9 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  executeCommand,
-  TooManyConflictsError,
-  type AggregateType,
-} from '../../src/shared/command/execute-command.ts';
+import type { AggregateType } from '../../src/shared/command/aggregate.ts';
+import { executeCommand, TooManyConflictsError } from '../../src/shared/command/execute-command.ts';
 import {
   AppendOutcomeUnknownError,
   WrongExpectedRevisionError,

@@ -6,12 +6,16 @@ import {
   advertiserStream,
   type Advertiser,
   type AdvertiserCommand,
+  type AdvertiserRefusal,
 } from '../../domain/advertisers/advertiser.ts';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { executeCommand, loadState } from '../../shared/command/execute-command.ts';
+import { executeCommand, loadState, type Outcome } from '../../shared/command/execute-command.ts';
+import type { SnapshotStore } from '../../shared/command/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { NotDoneError } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
+import type { IdSequence } from '../../shared/postgres/sequence.ts';
 import {
   archiveAdvertiser,
   createAdvertiser,
@@ -23,9 +27,12 @@ import { advertiserRefused } from './advertiser-refusals.ts';
 
 export interface AdvertiserWrites {
   readonly store: EventStore;
+  readonly snapshots: SnapshotStore;
   readonly clock: Clock;
-  /** The next unused advertiser id, from one sequence across accounts (decisions.md E2). */
-  readonly nextAdvertiserId: () => Promise<number>;
+  /** One sequence across accounts (decisions.md E2). */
+  readonly ids: IdSequence;
+  /** The highest id among an account's advertisers, as far as the read model knows. */
+  readonly highestId: (customerId: number) => Promise<number>;
 }
 
 const path = '/api/v2/buyer/advertisers';
@@ -42,7 +49,7 @@ export const advertiserWriteRoutes = (writes: AdvertiserWrites): readonly Route[
   restoreRoute(writes),
 ];
 
-const createRoute = ({ store, clock, nextAdvertiserId }: AdvertiserWrites): Route =>
+const createRoute = ({ clock, ids, highestId, ...stores }: AdvertiserWrites): Route =>
   route({
     method: 'post',
     path,
@@ -51,18 +58,22 @@ const createRoute = ({ store, clock, nextAdvertiserId }: AdvertiserWrites): Rout
     tag,
     access: 'account',
     body: CreateAdvertiserBody,
-    reserves: { advertiserId: nextAdvertiserId },
+    reserves: { advertiserId: ids.next },
     responses: { 201: { description: 'The new advertiser', ...advertiser } },
     handle: async ({ body, request }) => {
       const { customerId } = request.principal;
       const advertiserId = request.reserved['advertiserId'] ?? 0;
       const command = createAdvertiser(body, { advertiserId, customerId }, origin(request, clock));
-      const data = await run(store, advertiserId, command, request, true);
-      return { status: 201, data };
+      const outcome = await execute(stores, advertiserId, command, request, true);
+      if (outcome.outcome === 'done') return { status: 201, data: outcome.state };
+      // The id was handed out before, to another command: the database was restored to an earlier time than the
+      // log. The next attempt reserves another one.
+      await ids.skipBeyond(Math.max(advertiserId, await highestId(customerId)));
+      throw new NotDoneError('The advertiser was not created. Repeat the request after Retry-After.');
     },
   });
 
-const updateRoute = ({ store, clock }: AdvertiserWrites): Route =>
+const updateRoute = ({ clock, ...stores }: AdvertiserWrites): Route =>
   route({
     method: 'put',
     path: `${path}/{id}`,
@@ -75,11 +86,11 @@ const updateRoute = ({ store, clock }: AdvertiserWrites): Route =>
     responses: { 200: { description: 'The advertiser after the change', ...advertiser } },
     handle: async ({ params: { id }, body, request }) => ({
       status: 200,
-      data: await run(store, id, updateAdvertiser(body, origin(request, clock)), request),
+      data: await run(stores, id, updateAdvertiser(body, origin(request, clock)), request),
     }),
   });
 
-const archiveRoute = ({ store, clock }: AdvertiserWrites): Route =>
+const archiveRoute = ({ clock, ...stores }: AdvertiserWrites): Route =>
   route({
     method: 'delete',
     path: `${path}/{id}`,
@@ -90,12 +101,12 @@ const archiveRoute = ({ store, clock }: AdvertiserWrites): Route =>
     params,
     responses: { 204: { description: 'Archived' } },
     handle: async ({ params: { id }, request }) => {
-      await run(store, id, archiveAdvertiser(origin(request, clock)), request);
+      await run(stores, id, archiveAdvertiser(origin(request, clock)), request);
       return { status: 204 };
     },
   });
 
-const restoreRoute = ({ store, clock }: AdvertiserWrites): Route =>
+const restoreRoute = ({ clock, ...stores }: AdvertiserWrites): Route =>
   route({
     method: 'post',
     path: `${path}/{id}/restore`,
@@ -107,7 +118,7 @@ const restoreRoute = ({ store, clock }: AdvertiserWrites): Route =>
     responses: { 200: { description: 'The advertiser, active again', ...advertiser } },
     handle: async ({ params: { id }, request }) => ({
       status: 200,
-      data: await run(store, id, restoreAdvertiser(origin(request, clock)), request),
+      data: await run(stores, id, restoreAdvertiser(origin(request, clock)), request),
     }),
   });
 
@@ -116,30 +127,42 @@ const origin = ({ commandId }: RequestContext, clock: Clock) => ({
   now: isoTimestamp(clock.now()),
 });
 
-const run = async (
-  store: EventStore,
+type Stores = Pick<AdvertiserWrites, 'store' | 'snapshots'>;
+
+const execute = (
+  { store, snapshots }: Stores,
   advertiserId: number,
   command: AdvertiserCommand,
-  { commandId, requestId, isAbandoned, principal: { customerId, actor } }: RequestContext,
-  isNew = false,
-): Promise<Advertiser> => {
-  const outcome = await executeCommand(store, aggregate, {
+  { commandId, requestId, isAbandoned, hasRunBefore, principal: { customerId, actor } }: RequestContext,
+  isNew: boolean,
+): Promise<Outcome<Advertiser, AdvertiserRefusal>> =>
+  executeCommand(store, aggregate, {
     stream: advertiserStream(customerId, advertiserId),
     command,
     context: { commandId, customerId, actor, requestId },
     isNew,
     isAbandoned,
+    snapshots,
+    hasRunBefore,
   });
+
+const run = async (
+  stores: Stores,
+  advertiserId: number,
+  command: AdvertiserCommand,
+  request: RequestContext,
+): Promise<Advertiser> => {
+  const outcome = await execute(stores, advertiserId, command, request, false);
   if (outcome.outcome === 'refused') throw advertiserRefused(outcome.refusal);
   return outcome.state;
 };
 
 /** The advertiser as its stream says now; undefined when there is none. */
 export const loadAdvertiser = async (
-  store: EventStore,
+  { store, snapshots }: Stores,
   customerId: number,
   advertiserId: number,
 ): Promise<AdvertiserResource | undefined> => {
-  const state = await loadState(store, advertiserDecider, advertiserStream(customerId, advertiserId));
+  const state = await loadState(store, aggregate, advertiserStream(customerId, advertiserId), snapshots);
   return state.status === 'NONE' ? undefined : state;
 };

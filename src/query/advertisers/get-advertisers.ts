@@ -46,3 +46,12 @@ export const getAdvertisers = (
     },
     { batchMax: 100, inFlightMax: 2 },
   );
+
+/** The highest id among an account's advertisers, 0 when it has none. */
+export const highestAdvertiserId = async (pool: Pick<Pool, 'query'>, customerId: number): Promise<number> => {
+  const { rows } = await pool.query<{ id: number }>(
+    'select coalesce(max(id), 0)::int as id from advertisers where customer_id = $1',
+    [customerId],
+  );
+  return rows[0]?.id ?? 0;
+};

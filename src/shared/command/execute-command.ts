@@ -1,34 +1,12 @@
-import {
-  WrongExpectedRevisionError,
-  type EventStore,
-  type ExpectedRevision,
-  type Position,
-} from '../event-store/event-store.ts';
+import { WrongExpectedRevisionError, type EventStore, type Position } from '../event-store/event-store.ts';
 import { backoffMs, sleep } from '../backoff.ts';
 import { failpoint } from '../failpoints.ts';
 import type { CommandContext } from './command-context.ts';
-import {
-  toDomainEvent,
-  toNewEvents,
-  type SchemaVersions,
-  type StorableEvent,
-} from './recorded-domain-event.ts';
+import type { AggregateType } from './aggregate.ts';
+import { loadStream, type LoadedStream } from './load-stream.ts';
+import { toNewEvents, type StorableEvent } from './recorded-domain-event.ts';
+import type { SnapshotStore } from './snapshots.ts';
 import { createTurns, type TakeTurn } from './turns.ts';
-
-/** What the kernel needs of an aggregate; the domain's deciders have this shape. */
-export interface Aggregate<State, Command, Event extends StorableEvent, Refusal> {
-  readonly initialState: State;
-  readonly evolve: (state: State, event: Event) => State;
-  readonly decide: (
-    command: Command,
-    state: State,
-  ) => { readonly events: readonly Event[] } | { readonly refused: Refusal };
-}
-
-export interface AggregateType<State, Command, Event extends StorableEvent, Refusal> {
-  readonly decider: Aggregate<State, Command, Event, Refusal>;
-  readonly events: SchemaVersions;
-}
 
 export type Outcome<State, Refusal> =
   | { readonly outcome: 'done'; readonly state: State; readonly position?: Position }
@@ -73,6 +51,10 @@ export interface ExecuteOptions<Command> {
   readonly pause?: (ms: number) => Promise<void>;
   /** Asked right before each append; true ends the command instead. Default: never. */
   readonly isAbandoned?: () => boolean;
+  /** Default: none, the whole stream is folded each time. */
+  readonly snapshots?: SnapshotStore;
+  /** Whether an earlier run of this command may have left events (`LoadOptions`). Default: it may. */
+  readonly hasRunBefore?: () => Promise<boolean>;
 }
 
 /**
@@ -98,13 +80,15 @@ const never = (): boolean => false;
 const decideAndAppend = async <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
   type: AggregateType<State, Command, Event, Refusal>,
-  { stream, command, context, isNew = false, pause = sleep, isAbandoned = never }: ExecuteOptions<Command>,
+  options: ExecuteOptions<Command>,
 ): Promise<Outcome<State, Refusal>> => {
+  const { stream, command, context, isNew = false, pause = sleep, isAbandoned = never } = options;
+  const { snapshots, hasRunBefore = async () => true } = options;
   let assumeNew = isNew;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const loaded = assumeNew
       ? emptyStream<State>(type.decider.initialState)
-      : await load(store, type.decider, stream, context.commandId);
+      : await loadStream(store, type, stream, { commandId: context.commandId, snapshots, hasRunBefore });
     if (loaded.afterCommand !== undefined) return { outcome: 'done', ...loaded.afterCommand };
     const decision = type.decider.decide(command, loaded.state);
     if ('refused' in decision) return { outcome: 'refused', refusal: decision.refused };
@@ -133,35 +117,12 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
   throw new TooManyConflictsError(`${ATTEMPTS_MAX} attempts to write ${stream} met newer events`);
 };
 
-interface LoadedStream<State> {
-  readonly state: State;
-  readonly revision: ExpectedRevision;
-  /** Present when this command's events are in the stream: the state right after the last of them. */
-  readonly afterCommand?: { readonly state: State; readonly position: Position };
-}
-
 const emptyStream = <State>(state: State): LoadedStream<State> => ({ state, revision: 'no-stream' });
-
-const load = async <State, Command, Event extends StorableEvent, Refusal>(
-  store: EventStore,
-  decider: Aggregate<State, Command, Event, Refusal>,
-  stream: string,
-  commandId: string,
-): Promise<LoadedStream<State>> => {
-  let state = decider.initialState;
-  let revision: ExpectedRevision = 'no-stream';
-  let afterCommand: { state: State; position: Position } | undefined;
-  for await (const recorded of store.readStream(stream)) {
-    state = decider.evolve(state, toDomainEvent(recorded) as Event);
-    revision = recorded.revision;
-    if (recorded.metadata.causationId === commandId) afterCommand = { state, position: recorded.position };
-  }
-  return { state, revision, ...(afterCommand === undefined ? {} : { afterCommand }) };
-};
 
 /** Folds a stream to its current state; for answers that must not wait for a read model. */
 export const loadState = async <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
-  decider: Aggregate<State, Command, Event, Refusal>,
+  type: AggregateType<State, Command, Event, Refusal>,
   stream: string,
-): Promise<State> => (await load(store, decider, stream, '')).state;
+  snapshots?: SnapshotStore,
+): Promise<State> => (await loadStream(store, type, stream, { snapshots })).state;

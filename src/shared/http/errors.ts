@@ -42,6 +42,11 @@ export class ApiError extends Error {
     this.headers = headers;
   }
 
+  /** True when it is certain that the command had no effect; else its outcome is unknown. */
+  get hadNoEffect(): boolean {
+    return this.status < 500;
+  }
+
   get status(): number {
     return statusOfCode[this.body.code];
   }
@@ -57,3 +62,14 @@ export const notFound = (what: string): ApiError =>
 /** The store did not answer or cannot be reached: the outcome may be unknown, repeating is safe. */
 export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unknown): ApiError =>
   new ApiError({ code: 'SERVICE_UNAVAILABLE', message }, { 'Retry-After': String(retryAfterSeconds) }, cause);
+
+/** The command was not carried out, and what stood in its way may be gone for the next attempt. */
+export class NotDoneError extends ApiError {
+  constructor(message: string) {
+    super({ code: 'SERVICE_UNAVAILABLE', message }, { 'Retry-After': '1' });
+  }
+
+  override get hadNoEffect(): boolean {
+    return true;
+  }
+}

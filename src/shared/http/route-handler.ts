@@ -130,9 +130,9 @@ const answer = async (
   { executeOnce }: RouteServices,
 ): Promise<Answer & { readonly replayed: boolean }> => {
   const { principal, idempotencyKey, params, query, body } = input;
-  const run = async ({ commandId, reserved }: KeyedCommand): Promise<Answer> => {
+  const run = async (command: KeyedCommand): Promise<Answer> => {
     try {
-      const request = { ...exchange, principal, commandId, reserved };
+      const request = { ...exchange, ...command, principal };
       return answerOf(await route.handle({ params, query, body, request }), route);
     } catch (error) {
       throw apiErrorOf(error);
@@ -141,7 +141,10 @@ const answer = async (
   const reserved = await reserve(route);
   failpoint('after-reserve');
   if (idempotencyKey === undefined || executeOnce === undefined) {
-    return { ...(await run({ commandId: randomId(), reserved })), replayed: false };
+    return {
+      ...(await run({ commandId: randomId(), reserved, hasRunBefore: neverRunBefore })),
+      replayed: false,
+    };
   }
   const fingerprint = fingerprintOf({
     method: route.method,
@@ -154,6 +157,9 @@ const answer = async (
     run,
   );
 };
+
+/** Of a command whose id was made this moment. */
+const neverRunBefore = async (): Promise<boolean> => false;
 
 const reserve = async (route: Route): Promise<Readonly<Record<string, number>>> => {
   const reserved: Record<string, number> = {};

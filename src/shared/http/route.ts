@@ -63,6 +63,8 @@ export interface RequestContext {
   readonly commandId: string;
   /** What the route's `reserves` allocated; the same when the command is repeated. */
   readonly reserved: Readonly<Record<string, number>>;
+  /** Whether an earlier run of the command may have left events (`KeyedCommand`). */
+  readonly hasRunBefore: () => Promise<boolean>;
   /** True once the request has been answered without waiting for its handler: nothing may be begun any more. */
   readonly isAbandoned: () => boolean;
 }

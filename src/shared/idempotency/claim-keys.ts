@@ -15,6 +15,7 @@ interface ClaimedRow {
   readonly reserved: string;
   readonly day: string;
   readonly lease: string;
+  readonly is_first: boolean;
 }
 
 interface KeptRow {
@@ -50,9 +51,10 @@ export const claimAll = async (pool: Pool, requests: readonly ClaimRequest[]): P
   return requests.map((request) => claims.get(request) ?? { outcome: 'in-flight' });
 };
 
-const claimedBy = ({ scope, key, day, lease, reserved }: ClaimedRow): Claim => ({
+const claimedBy = ({ scope, key, day, lease, is_first, reserved }: ClaimedRow): Claim => ({
   outcome: 'claimed',
   lease,
+  isFirst: is_first,
   commandId: commandIdOfKey(scope, key, day),
   reserved: JSON.parse(reserved) as Record<string, number>,
 });
@@ -80,7 +82,8 @@ const insertClaims = async (
         completed_at = null, status = null, body = null
       where (k.completed_at is null and k.lease_until <= clock_timestamp() and k.fingerprint = excluded.fingerprint)
          or k.completed_at <= clock_timestamp() - interval '${REPLAY_HOURS} hours'
-      returning scope, key, reserved, to_char(claimed_at at time zone 'utc', 'YYYYMMDD') as day, lease_until::text as lease`,
+      returning scope, key, reserved, to_char(claimed_at at time zone 'utc', 'YYYYMMDD') as day, lease_until::text as lease,
+        xmax = 0 as is_first`,
     values: [
       requests.map(({ scope }) => scope),
       requests.map(({ key }) => key),

@@ -19,6 +19,8 @@ export type Claim =
       readonly outcome: 'claimed';
       /** Names this claim among all that were ever made of the key: whoever took it over has another lease. */
       readonly lease: string;
+      /** Nobody has claimed the key before, as far as is known now. */
+      readonly isFirst: boolean;
       readonly commandId: string;
       readonly reserved: Readonly<Record<string, number>>;
     }

@@ -61,6 +61,17 @@ export const lapseKey = async (pool: Pool, scope: string, key: string, lease: st
   });
 };
 
+/** Whether the claim is still its claimant's: nobody has taken it over, completed or deleted it. */
+export const isHeld = async (pool: Pool, scope: string, key: string, lease: string): Promise<boolean> => {
+  const { rowCount } = await pool.query({
+    name: 'idempotency-held',
+    text: `select from idempotency_keys
+           where scope = $1 and key = $2 and completed_at is null and lease_until = $3::timestamptz`,
+    values: [scope, key, lease],
+  });
+  return rowCount === 1;
+};
+
 /**
  * Deletes keys whose time is over. An abandoned claim goes after twice that time, counted from the last try: were
  * it counted from the first, a retry shortly before 24 h would lose its row while it runs, its answer would not

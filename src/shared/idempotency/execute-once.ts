@@ -8,6 +8,11 @@ import type { IdempotencyStore } from './idempotency-store.ts';
 export interface KeyedCommand {
   readonly commandId: string;
   readonly reserved: Readonly<Record<string, number>>;
+  /**
+   * False only when no other run of this command can have left an event by now: the key was claimed for the first
+   * time, and nobody has taken the claim over since.
+   */
+  readonly hasRunBefore: () => Promise<boolean>;
 }
 
 export interface OnceAnswer extends StoredAnswer {
@@ -41,14 +46,16 @@ export const createExecuteOnce =
     failpoint('after-claim');
     const own = { scope: request.scope, key: request.key, lease: claim.lease };
     try {
-      const answer = await run(claim);
+      const hasRunBefore = async (): Promise<boolean> => !claim.isFirst || !(await store.isHeld(own));
+      const { commandId, reserved } = claim;
+      const answer = await run({ commandId, reserved, hasRunBefore });
       // Best effort: the effect is in the log, and a retry derives the same answer from it.
       failpoint('before-complete');
       await bestEffort(log, () => store.complete(own, answer));
       failpoint('after-complete');
       return { ...answer, replayed: false };
     } catch (error) {
-      const refused = error instanceof ApiError && error.status < 500;
+      const refused = error instanceof ApiError && error.hadNoEffect;
       failpoint('before-release');
       await bestEffort(log, () => (refused ? store.release(own) : store.lapse(own)));
       throw error;

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { coalesce } from '../coalesce.ts';
 import type { Claim, ClaimRequest, StoredAnswer } from './claim.ts';
 import { claimAll } from './claim-keys.ts';
-import { completeAll, lapseKey, purgeKeys, releaseKey, type Completion } from './complete-keys.ts';
+import { completeAll, isHeld, lapseKey, purgeKeys, releaseKey, type Completion } from './complete-keys.ts';
 
 /** A claim as its claimant knows it. */
 export interface OwnClaim {
@@ -20,6 +20,8 @@ export interface IdempotencyStore {
   release(claim: OwnClaim): Promise<void>;
   /** Outcome unknown: the key stays claimed, but whoever comes next may find out at once. */
   lapse(claim: OwnClaim): Promise<void>;
+  /** True as long as nobody has taken the claim over. */
+  isHeld(claim: OwnClaim): Promise<boolean>;
   /**
    * Deletes keys that are no longer honored, at most `limit` of them.
    * @returns how many
@@ -42,6 +44,7 @@ export const createIdempotencyStore = (pool: Pool): IdempotencyStore => {
     complete: (claim, answer) => complete({ ...claim, answer }),
     release: ({ scope, key, lease }) => releaseKey(pool, scope, key, lease),
     lapse: ({ scope, key, lease }) => lapseKey(pool, scope, key, lease),
+    isHeld: ({ scope, key, lease }) => isHeld(pool, scope, key, lease),
     purge: (limit) => purgeKeys(pool, limit),
   };
 };

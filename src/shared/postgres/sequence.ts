@@ -4,14 +4,22 @@ import { coalesce } from '../coalesce.ts';
 /** Values that are fetched for each of several askers at once, so that most of the next ones need not wait. */
 const AHEAD = 8;
 
+/** Where new integer ids come from. */
+export interface IdSequence {
+  /** An id that was never handed out, by this process or another. */
+  readonly next: () => Promise<number>;
+  /** Hands out no id up to this one any more: for a database that was restored to before they were handed out. */
+  readonly skipBeyond: (id: number) => Promise<void>;
+}
+
 /**
- * Hands out the next values of a Postgres sequence, many in one round trip when many ask at once; then some more
- * are kept for those who come next. Who asks alone takes one and leaves no gap.
+ * The values of a Postgres sequence, many in one round trip when many ask at once; then some more are kept for
+ * those who come next. Who asks alone takes one and leaves no gap.
  *
  * Values may be lost (a crash, a refused command): gaps mean nothing, repeats never happen. Two processes hand
  * out values of different age: a larger one is not always the newer.
  */
-export const sequenceAllocator = (pool: Pool, sequence: string): (() => Promise<number>) => {
+export const idSequence = (pool: Pool, sequence: string): IdSequence => {
   /** Descending, at most `AHEAD - 1` times the largest batch. */
   let spare: number[] = [];
   const ask = async (keys: readonly undefined[]): Promise<readonly number[]> => {
@@ -26,5 +34,15 @@ export const sequenceAllocator = (pool: Pool, sequence: string): (() => Promise<
     return values.slice(0, keys.length);
   };
   const next = coalesce<undefined, number>(ask, { batchMax: 64, inFlightMax: 1 });
-  return async () => spare.pop() ?? next(undefined);
+  return {
+    next: async () => spare.pop() ?? next(undefined),
+    skipBeyond: async (id) => {
+      // Two at once may leave the lower value: the next collision mends that.
+      await pool.query(
+        `select setval($1::regclass, $2) where $2 > coalesce(pg_sequence_last_value($1::regclass), 0)`,
+        [sequence, id],
+      );
+      spare = spare.filter((value) => value > id);
+    },
+  };
 };

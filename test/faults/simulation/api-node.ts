@@ -3,6 +3,7 @@ import { advertiserEvents } from '../../../src/domain/advertisers/advertiser-eve
 import { advertiserDecider, advertiserStream } from '../../../src/domain/advertisers/advertiser.ts';
 import { isoTimestamp } from '../../../src/shared/clock.ts';
 import { executeCommand } from '../../../src/shared/command/execute-command.ts';
+import type { SnapshotStore } from '../../../src/shared/command/snapshots.ts';
 import type { EventStore } from '../../../src/shared/event-store/event-store.ts';
 import { apiErrorOf } from '../../../src/shared/http/api-error-of.ts';
 import { errorEnvelope, successEnvelope } from '../../../src/shared/http/envelope.ts';
@@ -25,6 +26,7 @@ export const noReply: Reply = { status: 0, body: '', replayed: false };
 export interface ApiPorts {
   readonly store: EventStore;
   readonly idempotency: IdempotencyStore;
+  readonly snapshots: SnapshotStore;
   readonly nextAdvertiserId: () => Promise<number>;
   /** How far the node's clock is from the store's, milliseconds. */
   readonly clockSkewMs: number;
@@ -44,12 +46,12 @@ const CONFLICT_PAUSE_MS = 5;
  * between a parsed request and its answer is repeated here; everything below that is the service's own code.
  */
 export const createApiNode = (world: World, process: Process, ports: ApiPorts): Serve => {
-  const { store, idempotency, nextAdvertiserId, clockSkewMs, onNoEffect } = ports;
+  const { store, idempotency, snapshots, nextAdvertiserId, clockSkewMs, onNoEffect } = ports;
   const executeOnce = createExecuteOnce(idempotency, quietLog);
 
   const run = async (
     request: SimulatedRequest,
-    { commandId, reserved }: KeyedCommand,
+    { commandId, reserved, hasRunBefore }: KeyedCommand,
     isAbandoned: () => boolean,
   ): Promise<StoredAnswer> => {
     const { kind } = request;
@@ -63,6 +65,8 @@ export const createApiNode = (world: World, process: Process, ports: ApiPorts): 
         isNew: kind === 'create',
         pause: () => world.pause(process, CONFLICT_PAUSE_MS),
         isAbandoned,
+        snapshots,
+        hasRunBefore,
       });
       if (outcome.outcome === 'refused') throw advertiserRefused(outcome.refusal);
       if (outcome.position === undefined) onNoEffect(request.key);

@@ -100,7 +100,8 @@ const keyProblems = (
   if (bodies.size > 1 && !mayLeaveNoEvent) problems.push(`${bodies.size} different answers`);
   for (const [value, ofRequest] of groupBy(attempts, ({ request }) => request.value)) {
     if (!effects.some((event) => eventProblem(event, ofRequest) === undefined)) continue;
-    if (isTakenBack(ofRequest)) problems.push(`${value} was refused in the end, and is in the log`);
+    if (isTakenBack(ofRequest.filter(isHonored)))
+      problems.push(`${value} was refused in the end, and is in the log`);
   }
   return problems;
 };

@@ -1,11 +1,12 @@
 import { advertisersProjection } from '../../../src/projections/advertisers.ts';
 import type { Projection } from '../../../src/projections/engine/projection.ts';
+import { createSnapshotStore } from '../../../src/shared/command/snapshots.ts';
 import type { EventStore } from '../../../src/shared/event-store/event-store.ts';
 import {
   createIdempotencyStore,
   type IdempotencyStore,
 } from '../../../src/shared/idempotency/idempotency-store.ts';
-import { sequenceAllocator } from '../../../src/shared/postgres/sequence.ts';
+import { idSequence } from '../../../src/shared/postgres/sequence.ts';
 import { createApiNode, noReply, type Reply, type Serve } from './api-node.ts';
 import type { Send } from './client.ts';
 import type { Database } from './database.ts';
@@ -13,6 +14,7 @@ import { createLogPort } from './log-port.ts';
 import { createSequence, createSimulatedPool, type ChangeStatement } from './pool.ts';
 import { startProjector, unpark } from './projector-node.ts';
 import { FIRST_NEW_ID, type SimulatedRequest } from './request.ts';
+import { quietLog } from './quiet-log.ts';
 import type { SimulatedLog } from './simulated-log.ts';
 import type { Process, World } from './world.ts';
 
@@ -55,6 +57,8 @@ const API_NODES = [
   { name: 'api-2', clockSkewMs: -300_000 },
 ];
 const PROJECTORS = ['projector-0', 'projector-1'];
+/** So few that a schedule comes to snapshots. */
+const SNAPSHOT_EVERY = 2;
 const RESTART_MS = 1_500;
 /** src/shared/http/deadline.ts */
 const ANSWER_MS_MAX = 2_800;
@@ -81,7 +85,8 @@ export const startCluster = (options: ClusterOptions): Cluster => {
       const serve = createApiNode(world, process, {
         store: changeStore(createLogPort(world, process, log.store)),
         idempotency,
-        nextAdvertiserId: sequenceAllocator(pool, 'advertiser_ids'),
+        snapshots: createSnapshotStore(pool, quietLog, SNAPSHOT_EVERY),
+        nextAdvertiserId: idSequence(pool, 'advertiser_ids').next,
         clockSkewMs,
         onNoEffect: options.onNoEffect,
       });

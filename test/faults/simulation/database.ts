@@ -12,7 +12,15 @@ export interface Table {
 }
 
 /** `completions` is of this simulation: when each key was completed first. */
-const tableNames = ['keys', 'completions', 'checkpoints', 'parked', 'advertisers', 'counts'] as const;
+const tableNames = [
+  'keys',
+  'completions',
+  'checkpoints',
+  'parked',
+  'advertisers',
+  'counts',
+  'snapshots',
+] as const;
 export type TableName = (typeof tableNames)[number];
 export type Tables = Readonly<Record<TableName, Table>>;
 

@@ -43,6 +43,17 @@ export const defects: Readonly<Record<string, Defect>> = {
     const lease = rowOf(tables, values)?.['leaseUntil'];
     return run(tables, [values[0], values[1], String(lease)], at);
   }),
+  /** A snapshot hides the events that an earlier run of the command has left. */
+  'snapshot-hides-own-events': {
+    idempotency: (store) => ({
+      ...store,
+      claim: async (request) => {
+        const claim = await store.claim(request);
+        return claim.outcome === 'claimed' ? { ...claim, isFirst: true } : claim;
+      },
+      isHeld: async () => true,
+    }),
+  },
   /** A request goes on although its client was told to ask again. */
   'abandoned-request-goes-on': { ignoresDeadline: true },
   /** Keys are deleted by their age alone, whatever runs under them. */

@@ -69,6 +69,7 @@ export const keyStatements: readonly Statement[] = [
     run: ({ keys }, [scopes, names, fingerprints, reserved], { now }) =>
       strings(scopes).flatMap((scope, index) => {
         const key = strings(names)[index] ?? '';
+        const isFirst = find(keys, keyOf(scope, key)) === undefined;
         const row = taken(
           find(keys, keyOf(scope, key)),
           {
@@ -82,7 +83,14 @@ export const keyStatements: readonly Statement[] = [
         if (row === undefined) return [];
         keys.set(keyOf(scope, key), row);
         return [
-          { scope, key, reserved: row.reserved, day: dayOf(row.claimedAt), lease: String(row.leaseUntil) },
+          {
+            scope,
+            key,
+            reserved: row.reserved,
+            day: dayOf(row.claimedAt),
+            lease: String(row.leaseUntil),
+            is_first: isFirst,
+          },
         ];
       }),
   },
@@ -115,6 +123,13 @@ export const keyStatements: readonly Statement[] = [
     is: 'idempotency-lapse',
     run: ({ keys }, [scope, key, lease], { now }) =>
       updateClaimed(keys, keyOf(scope, key), lease, (row) => ({ ...row, leaseUntil: now })),
+  },
+  {
+    is: 'idempotency-held',
+    run: ({ keys }, [scope, key, lease]) => {
+      const row = find(keys, keyOf(scope, key));
+      return row?.completedAt === undefined && String(row?.leaseUntil) === lease ? 1 : 0;
+    },
   },
   {
     is: 'idempotency-purge',

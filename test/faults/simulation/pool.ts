@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Database, Row, Tables, Transaction } from './database.ts';
 import { keyStatements } from './key-statements.ts';
 import { projectionStatements } from './projection-statements.ts';
+import { snapshotStatements } from './snapshot-statements.ts';
 import type { Statement } from './statement.ts';
 import type { Process, World } from './world.ts';
 
@@ -46,7 +47,7 @@ export const createSimulatedPool = (
   options: { readonly sequence: Statement; readonly change?: ChangeStatement | undefined },
 ): Pool => {
   const { sequence, change = (statement) => statement } = options;
-  const statements = [...keyStatements, ...projectionStatements, sequence];
+  const statements = [...keyStatements, ...projectionStatements, ...snapshotStatements, sequence];
 
   const find = ({ name, text }: Query): Statement => {
     const statement = statements.find(({ is }) => is === name || text.trimStart().startsWith(is));

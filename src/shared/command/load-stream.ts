@@ -1,0 +1,89 @@
+import type { EventStore, ExpectedRevision, Position } from '../event-store/event-store.ts';
+import type { Aggregate, AggregateType } from './aggregate.ts';
+import { toDomainEvent, type StorableEvent } from './recorded-domain-event.ts';
+import type { SnapshotStore } from './snapshots.ts';
+
+export interface LoadedStream<State> {
+  readonly state: State;
+  readonly revision: ExpectedRevision;
+  /** Present when this command's events are in the stream: the state right after the last of them. */
+  readonly afterCommand?: { readonly state: State; readonly position: Position };
+}
+
+/** What a stream is loaded for. */
+export interface LoadOptions {
+  /** Whose events are looked for. Default: nobody's. */
+  readonly commandId?: string;
+  readonly snapshots?: SnapshotStore | undefined;
+  /**
+   * False only when it is certain that no earlier run of the command has left events. Asked when a snapshot was
+   * loaded, which hides them; true has the whole stream folded instead.
+   */
+  readonly hasRunBefore?: () => Promise<boolean>;
+}
+
+interface Fold<State> {
+  state: State;
+  /** -1: no event so far. */
+  revision: number;
+  afterCommand: { readonly state: State; readonly position: Position } | undefined;
+}
+
+/**
+ * Folds a stream to its current state. A stream that has grown long is taken from its snapshot and the events
+ * behind it: the work does not grow with its history.
+ */
+export const loadStream = async <State, Command, Event extends StorableEvent, Refusal>(
+  store: EventStore,
+  { decider, foldVersion = 1 }: AggregateType<State, Command, Event, Refusal>,
+  stream: string,
+  { commandId, snapshots, hasRunBefore = nobodyHas }: LoadOptions,
+): Promise<LoadedStream<State>> => {
+  const fold: Fold<State> = { state: decider.initialState, revision: -1, afterCommand: undefined };
+  const every = snapshots?.every;
+  await foldEvents(store, decider, stream, fold, { commandId, limit: every });
+  if (snapshots === undefined || every === undefined || fold.revision + 1 < every) return loaded(fold);
+
+  const snapshot = await snapshots.load(stream, foldVersion);
+  const start = { ...fold };
+  if (snapshot !== undefined && snapshot.revision > fold.revision) {
+    fold.state = snapshot.state as State;
+    fold.revision = snapshot.revision;
+  }
+  const from = fold.revision;
+  await foldEvents(store, decider, stream, fold, { commandId });
+  if (from !== start.revision && fold.afterCommand === undefined && (await hasRunBefore())) {
+    // Its events may lie between the first ones and the snapshot.
+    await foldEvents(store, decider, stream, start, { commandId });
+    return loaded(start);
+  }
+  if (fold.revision - from >= every) {
+    snapshots.save(stream, foldVersion, { revision: fold.revision, state: fold.state });
+  }
+  return loaded(fold);
+};
+
+const nobodyHas = async (): Promise<boolean> => false;
+
+const foldEvents = async <State, Command, Event extends StorableEvent, Refusal>(
+  store: EventStore,
+  { evolve }: Aggregate<State, Command, Event, Refusal>,
+  stream: string,
+  fold: Fold<State>,
+  { commandId, limit }: { readonly commandId?: string | undefined; readonly limit?: number | undefined },
+): Promise<void> => {
+  const range = { from: fold.revision + 1, ...(limit === undefined ? {} : { limit }) };
+  for await (const recorded of store.readStream(stream, range)) {
+    fold.state = evolve(fold.state, toDomainEvent(recorded) as Event);
+    fold.revision = recorded.revision;
+    if (recorded.metadata.causationId === commandId) {
+      fold.afterCommand = { state: fold.state, position: recorded.position };
+    }
+  }
+};
+
+const loaded = <State>({ state, revision, afterCommand }: Fold<State>): LoadedStream<State> => ({
+  state,
+  revision: revision < 0 ? 'no-stream' : revision,
+  ...(afterCommand === undefined ? {} : { afterCommand }),
+});

@@ -1,0 +1,52 @@
+import type { Pool } from 'pg';
+import type { Logger } from '../log.ts';
+
+/** A stream folded up to one of its events. */
+export interface Snapshot {
+  readonly revision: number;
+  readonly state: unknown;
+}
+
+/**
+ * Folded states of long streams, so that a command on one costs no more as it grows. Derived: losing them all
+ * costs time and nothing else.
+ */
+export interface SnapshotStore {
+  /** Events that are folded from the start before a snapshot is asked for, and between one and the next. */
+  readonly every: number;
+  /** The newest of the stream; undefined when there is none that was made with this version of the fold. */
+  load(stream: string, foldVersion: number): Promise<Snapshot | undefined>;
+  /** Keeps it in the background, unless a newer one is there. Its failure is logged and harms nobody. */
+  save(stream: string, foldVersion: number, snapshot: Snapshot): void;
+}
+
+const EVERY = 200;
+
+/** Snapshots in the table `snapshots`, one row a stream. */
+export const createSnapshotStore = (pool: Pool, log: Logger, every = EVERY): SnapshotStore => ({
+  every,
+  load: async (stream, foldVersion) => {
+    const { rows } = await pool.query<{ revision: number; state: string }>({
+      name: 'snapshot-load',
+      text: `select revision::float8 as revision, state from snapshots where stream = $1 and fold_version = $2`,
+      values: [stream, foldVersion],
+    });
+    const [row] = rows;
+    return row === undefined
+      ? undefined
+      : { revision: row.revision, state: JSON.parse(row.state) as unknown };
+  },
+  save: (stream, foldVersion, { revision, state }) => {
+    pool
+      .query({
+        name: 'snapshot-save',
+        text: `insert into snapshots as kept (stream, fold_version, revision, state) values ($1, $2, $3, $4)
+               on conflict (stream) do update set fold_version = excluded.fold_version,
+                 revision = excluded.revision, state = excluded.state, saved_at = excluded.saved_at
+               where kept.fold_version < excluded.fold_version
+                 or kept.fold_version = excluded.fold_version and kept.revision < excluded.revision`,
+        values: [stream, foldVersion, revision, JSON.stringify(state)],
+      })
+      .catch((error: unknown) => log.warn({ err: error, stream }, 'a snapshot was not kept'));
+  },
+});
