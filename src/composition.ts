@@ -1,18 +1,27 @@
 import type { Pool } from 'pg';
+import type { Registry } from 'prom-client';
 import { migrations } from './migrations/index.ts';
 import type { Config } from './shared/config.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
-import { createPostgresEventStore } from './shared/event-store/postgres/postgres-event-store.ts';
+import {
+  createPostgresEventStore,
+  type PostgresEventStoreOptions,
+} from './shared/event-store/postgres/postgres-event-store.ts';
 import type { Logger } from './shared/log.ts';
 import { startEmbeddedPostgres } from './shared/postgres/embedded/embedded-postgres.ts';
 import { migrate } from './shared/postgres/migrate.ts';
 import { createPool } from './shared/postgres/pool.ts';
+import { createMarkAccount } from './shared/read-your-writes/mark-account.ts';
 
 /** What every program of this package stands on: one database, one pool, one log of events. */
 export interface Backbone {
   readonly databaseUrl: string;
   readonly pool: Pool;
   readonly store: EventStore;
+  /** Where the events are. */
+  readonly storeKind: 'postgres' | 'eventstoredb';
+  /** Figures of the event store, if it has any of its own. */
+  registerMetrics(registry: Registry): void;
   /** Brings the schema up to date. */
   migrate(): Promise<void>;
   close(): Promise<void>;
@@ -33,19 +42,43 @@ export const openBackbone = async (
     { connectionString: databaseUrl, applicationName, max: config.DATABASE_POOL_MAX },
     log,
   );
-  const store = createPostgresEventStore({ connectionString: databaseUrl, pool, log });
+  const eventLog = await openLog(config, { connectionString: databaseUrl, pool, log });
   return {
     databaseUrl,
     pool,
-    store,
+    ...eventLog,
     migrate: async () => {
       const names = await migrate(databaseUrl, migrations);
       if (names.length > 0) log.info({ migrations: names }, 'database migrated');
     },
     close: async () => {
-      await store.close();
+      await eventLog.store.close();
       await pool.end();
       await embedded?.stop();
     },
+  };
+};
+
+type EventLog = Pick<Backbone, 'store' | 'storeKind' | 'registerMetrics'>;
+
+/** The client of EventStoreDB takes memory and time to load: only who uses it does. */
+const openLog = async (config: Config, postgres: PostgresEventStoreOptions): Promise<EventLog> => {
+  if (config.EVENTSTORE_URL === undefined) {
+    const store = createPostgresEventStore(postgres);
+    return { store, storeKind: 'postgres', registerMetrics: () => undefined };
+  }
+  const { createEventStoreDbEventStore } =
+    await import('./shared/event-store/eventstoredb/eventstoredb-event-store.ts');
+  const { registerEventStoreDbMetrics } =
+    await import('./shared/event-store/eventstoredb/eventstoredb-metrics.ts');
+  const store = createEventStoreDbEventStore({
+    connectionString: config.EVENTSTORE_URL,
+    log: postgres.log,
+    markAccount: createMarkAccount(postgres.pool),
+  });
+  return {
+    store,
+    storeKind: 'eventstoredb',
+    registerMetrics: (registry) => registerEventStoreDbMetrics(registry, store),
   };
 };

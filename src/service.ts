@@ -76,8 +76,9 @@ export const startService = async (
   const derivedPool = createDerivedPool(backbone, log);
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
+  backbone.registerMetrics(metrics);
   const progress = createProjectionProgress();
-  const claims = createIdempotencyStore(derivedPool);
+  const claims = createIdempotencyStore(backbone.storeKind === 'postgres' ? derivedPool : backbone.pool);
   const idempotency = replace.idempotency?.(claims) ?? claims;
   const ending = new AbortController();
   let running: Projections | undefined;
@@ -186,7 +187,7 @@ const verifyWhenPrepared =
   };
 
 const readinessParts = (
-  { pool, store }: Backbone,
+  { pool, store, storeKind }: Backbone,
   running: () => Projections | undefined,
 ): readonly ReadinessPart[] => [
   {
@@ -196,7 +197,10 @@ const readinessParts = (
       return running() === undefined ? { ready: false, detail: 'not migrated yet' } : { ready: true };
     },
   },
-  { name: 'eventStore', check: async () => ({ ready: true, detail: { head: await store.head() } }) },
+  {
+    name: 'eventStore',
+    check: async () => ({ ready: true, detail: { kind: storeKind, head: await store.head() } }),
+  },
   {
     name: 'projections',
     check: async () => {

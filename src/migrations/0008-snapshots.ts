@@ -9,6 +9,7 @@ export const snapshots = {
         stream        text collate "C" primary key,
         fold_version  integer not null,
         revision      bigint not null,
+        position      text collate "C" not null,
         state         text not null,
         saved_at      timestamptz not null default clock_timestamp()
       );

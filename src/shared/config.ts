@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { connectionStringProblem } from './event-store/eventstoredb/connection-string.ts';
 
 /**
  * Every setting of the program. Read once at start from the environment; a wrong value stops the start with
@@ -26,6 +27,12 @@ const urlOf = (...protocols: readonly string[]) =>
       `a URL starting with ${protocols.join(' or ')}//`,
     );
 
+/** Checked by hand: several hosts make no URL, and the client prints a string that it does not like. */
+const eventStoreDbUrl = z.string().superRefine((url, context) => {
+  const message = connectionStringProblem(url);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});
+
 const roles = ['api', 'projector', 'worker'] as const;
 export type Role = (typeof roles)[number];
 
@@ -52,9 +59,9 @@ export const variables = {
   DATABASE_POOL_MAX: integer(2, 500)
     .default(10)
     .describe('Connections of one process to Postgres at most, besides nine of its own.'),
-  EVENTSTORE_URL: urlOf('esdb:', 'esdb+discover:')
+  EVENTSTORE_URL: eventStoreDbUrl
     .optional()
-    .describe('EventStoreDB for the events. Not available yet: refused.'),
+    .describe('EventStoreDB for the events (esdb: or esdb+discover:) instead of Postgres.'),
   REDIS_URL: urlOf('redis:', 'rediss:')
     .optional()
     .describe('Redis for jobs and limits. Nothing uses it yet: refused.'),
@@ -81,7 +88,7 @@ export class ConfigError extends Error {
 }
 
 /** Parts of the distributed profile that this version does not have: better refused than silently ignored. */
-const notYetAvailable = ['EVENTSTORE_URL', 'REDIS_URL', 'ASSET_STORE_URL'] as const;
+const notYetAvailable = ['REDIS_URL', 'ASSET_STORE_URL'] as const;
 
 /**
  * Reads the configuration. An empty variable counts as not set.

@@ -1,6 +1,5 @@
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client } from 'pg';
 import { pino } from 'pino';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import { sleep } from '../../src/shared/backoff.ts';
@@ -190,17 +189,12 @@ describe('the end', () => {
     while (created.length < 100) await sleep(10);
     await Promise.all([clients, ending.end()]);
     expect(failures).toEqual([]);
-    expect(await advertisersInLog(ending.databaseUrl)).toEqual(created.toSorted((a, b) => a - b));
+    expect(await advertisersInLog(ending)).toEqual(created.toSorted((a, b) => a - b));
     await ending.stop();
   });
 });
 
-const advertisersInLog = async (connectionString: string): Promise<readonly number[]> => {
-  const client = new Client({ connectionString });
-  await client.connect();
-  const { rows } = await client.query<{ id: number }>(
-    `select (data::jsonb->>'advertiserId')::int as id from events where type = 'AdvertiserCreated' order by 1`,
-  );
-  await client.end();
-  return rows.map(({ id }) => id);
+const advertisersInLog = async (ended: RunningService): Promise<readonly number[]> => {
+  const created = (await ended.readLog()).filter(({ type }) => type === 'AdvertiserCreated');
+  return created.map(({ data }) => Number(data['advertiserId'])).toSorted((a, b) => a - b);
 };

@@ -1,8 +1,10 @@
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
+import type { EventStore, Position } from '../../src/shared/event-store/event-store.ts';
 
-/** A store over a log of its own, empty when it is made, and how to take it down again. */
+/** A store over a log of its own and how to take it down again. */
 export interface StoreUnderTest {
   readonly store: EventStore;
+  /** Where the log ended when it was made: `START` of an empty one, the default. */
+  readonly start?: Position;
   readonly dispose: () => Promise<void>;
 }
 

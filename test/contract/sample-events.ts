@@ -1,8 +1,11 @@
-import type {
-  EventBatch,
-  EventStore,
-  NewEvent,
-  RecordedEvent,
+import { expect } from '@jest/globals';
+import {
+  comparePositions,
+  type EventBatch,
+  type EventStore,
+  type NewEvent,
+  type Position,
+  type RecordedEvent,
 } from '../../src/shared/event-store/event-store.ts';
 import { randomId } from '../../src/shared/ids.ts';
 
@@ -49,4 +52,16 @@ export const takeUntil = async (
     if (enough(events, batch)) break;
   }
   return events;
+};
+
+/** A position like this one that the log has not reached, if this one is its end. */
+export const positionAhead = (position: Position): Position =>
+  position.replaceAll(/\d+/g, (digits) =>
+    String(BigInt(digits) + 1n).padStart(digits.length, '0'),
+  ) as Position;
+
+/** A subscriber is at `target`; in a log that holds more than its own events it may have passed some of those. */
+export const expectReached = (store: EventStore, position: Position | undefined, target: Position): void => {
+  if (store.distanceUnit === 'events') expect(position).toBe(target);
+  else expect(comparePositions(position as Position, target)).toBeGreaterThanOrEqual(0);
 };

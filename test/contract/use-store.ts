@@ -1,9 +1,15 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
+import { START, type EventStore, type Position } from '../../src/shared/event-store/event-store.ts';
 import type { MakeStore, StoreUnderTest } from './make-store.ts';
 
+export interface UseStore {
+  (): EventStore;
+  /** Where the tests' part of the log begins. */
+  start(): Position;
+}
+
 /** One store for the tests of a `describe`. */
-export const useStore = (makeStore: MakeStore): (() => EventStore) => {
+export const useStore = (makeStore: MakeStore): UseStore => {
   let made: StoreUnderTest | undefined;
   beforeAll(async () => {
     made = await makeStore();
@@ -11,8 +17,9 @@ export const useStore = (makeStore: MakeStore): (() => EventStore) => {
   afterAll(async () => {
     await made?.dispose();
   });
-  return () => {
+  const current = (): StoreUnderTest => {
     if (made === undefined) throw new Error('the store is made before the first test');
-    return made.store;
+    return made;
   };
+  return Object.assign(() => current().store, { start: () => current().start ?? START });
 };

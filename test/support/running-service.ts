@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { openBackbone } from '../../src/composition.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
 import { startService } from '../../src/service.ts';
 import { readConfig } from '../../src/shared/config.ts';
@@ -10,6 +11,7 @@ import {
 } from '../../src/shared/event-store/event-store.ts';
 import { createLog, type Logger } from '../../src/shared/log.ts';
 import { apiOf, type Api } from './api-client.ts';
+import { startEventStoreService } from './eventstoredb/event-store-service.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
 import { createResponseCheck } from './response-check.ts';
 import { createTestDatabase } from './test-database.ts';
@@ -33,6 +35,8 @@ export interface RunningService {
   eventsOf(stream: string): Promise<readonly RecordedEvent[]>;
   /** An account's events in the whole log, oldest first. */
   eventsOfAccount(account: TestAccount): Promise<readonly RecordedEvent[]>;
+  /** The whole log, read as another process reads it, also after `end`. */
+  readLog(): Promise<readonly RecordedEvent[]>;
   /** Ends the service as SIGTERM does; its database stays until `stop`. */
   end(): Promise<void>;
   /**
@@ -42,12 +46,16 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
+/** `TEST_EVENTSTORE=in-memory`: every service gets an EventStoreDB of its own, in memory and over real gRPC. */
+const isOnEventStoreDb = (): boolean => process.env['TEST_EVENTSTORE'] === 'in-memory';
+
 /** The service as it ships, in this process, on a free port and a fresh database of its own. */
 export const startRunningService = async (
   settings: Readonly<Record<string, string>> = {},
   log: Logger = createLog('silent'),
 ): Promise<RunningService> => {
   const database = await createTestDatabase();
+  const eventStore = isOnEventStoreDb() ? await startEventStoreService() : undefined;
   const declared = createResponseCheck();
   const invariant = createInvariantCheck();
   const config = readConfig({
@@ -55,6 +63,7 @@ export const startRunningService = async (
     PORT: '0',
     LOG_LEVEL: 'silent',
     DATABASE_URL: database.url,
+    ...(eventStore === undefined ? {} : { EVENTSTORE_URL: eventStore.url }),
     ...settings,
   });
   const service = await startService(config, log, (route, status, text) => {
@@ -81,22 +90,34 @@ export const startRunningService = async (
       for await (const event of store.readStream(stream)) events.push(event);
       return events;
     },
-    eventsOfAccount: async ({ customerId }) => {
-      const events: RecordedEvent[] = [];
-      for (let after: Position = START; ;) {
-        const page = await store.readAll({ after, limit: 1_000 });
-        const last = page.at(-1);
-        if (last === undefined) return events;
-        events.push(...page.filter(({ metadata }) => metadata.customerId === customerId));
-        after = last.position;
+    eventsOfAccount: async ({ customerId }) =>
+      (await wholeLog(store)).filter(({ metadata }) => metadata.customerId === customerId),
+    readLog: async () => {
+      const other = await openBackbone(config, 'exchange-test', log);
+      try {
+        return await wholeLog(other.store);
+      } finally {
+        await other.close();
       }
     },
     end,
     stop: async () => {
       await end();
+      await eventStore?.close();
       await database.drop();
       const problems = [...declared.problems, ...invariant.problems];
       if (problems.length > 0) throw new Error(`answers that are not as declared:\n${problems.join('\n')}`);
     },
   };
+};
+
+const wholeLog = async (store: EventStore): Promise<readonly RecordedEvent[]> => {
+  const events: RecordedEvent[] = [];
+  for (let after: Position = START; ;) {
+    const page = await store.readAll({ after, limit: 1_000 });
+    const last = page.at(-1);
+    if (last === undefined) return events;
+    events.push(...page);
+    after = last.position;
+  }
 };

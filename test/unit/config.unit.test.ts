@@ -19,18 +19,39 @@ describe('the configuration', () => {
     ['DATABASE_POOL_MAX', '0'],
     ['NODE_ENV', 'prod'],
     ['LOG_LEVEL', 'loud'],
-    ['EVENTSTORE_URL', 'esdb://localhost:2113'],
+    ['EVENTSTORE_URL', 'http://localhost:2113'],
+    ['EVENTSTORE_URL', 'esdb://localhost:2113?nodePreference=follower'],
+    ['EVENTSTORE_URL', 'esdb://localhost:2113?tls=maybe'],
+    ['EVENTSTORE_URL', 'esdb://localhost:2113?throwOnAppendFailure=false'],
+    ['EVENTSTORE_URL', 'esdb://localhost:2113?keepAliveInterval=soon'],
     ['REDIS_URL', 'redis://localhost'],
   ])('names %s when it is %s', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
     expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^  ${name}`, 'm'));
   });
+  it.each([
+    'esdb://localhost:2113?tls=false',
+    'esdb://localhost',
+    'esdb://admin:changeit@one:2113,two:2113,three:2113?tls=true&nodePreference=leader',
+    'esdb+discover://admin:s%40cret@cluster.example.com/?keepAliveInterval=10000&tlsCAFile=ca.crt',
+  ])('takes EVENTSTORE_URL %s', (url) =>
+    expect(readConfig({ EVENTSTORE_URL: url }).EVENTSTORE_URL).toBe(url),
+  );
   it('never shows a wrong value: it may hold a password', () => {
-    expect.assertions(1);
-    try {
-      readConfig({ DATABASE_URL: 'mysql://me:hunter2@host/db' });
-    } catch (error) {
-      expect(String(error)).not.toContain('hunter2');
+    const wrong = [
+      { DATABASE_URL: 'mysql://me:hunter2@host/db' },
+      { EVENTSTORE_URL: 'esdb://me:hunter2@host:port' },
+      { EVENTSTORE_URL: 'esdb://me:hunter2@host?secret=hunter2' },
+      { EVENTSTORE_URL: 'esdb://me:hunter2@host?hunter2' },
+      { EVENTSTORE_URL: 'esdb://me:hun:ter2@host?tls=hunter2' },
+    ];
+    expect.assertions(wrong.length);
+    for (const environment of wrong) {
+      try {
+        readConfig(environment);
+      } catch (error) {
+        expect(String(error)).not.toContain('hunter2');
+      }
     }
   });
 });

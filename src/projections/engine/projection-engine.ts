@@ -32,7 +32,7 @@ export interface ProjectionsOptions {
   readonly progress?: ProjectionProgress;
   /** False in a process that is not a projector: it runs none of them, and tells how they are. Default true. */
   readonly lead?: boolean;
-  /** Not ready when a read model is further behind. Default 10,000. */
+  /** Not ready when a read model is further behind; 1 KiB counts as one where only bytes are known. Default 10,000. */
   readonly lagEventsMax?: number;
   /** How soon to look again at a log that does not fit a checkpoint. Default 5 s. */
   readonly recheckMs?: number;
@@ -91,7 +91,7 @@ export const startProjections = (options: ProjectionsOptions): Projections => {
       ),
     ),
   );
-  const metrics = registry && registerProjectionMetrics(registry, status);
+  const metrics = registry && registerProjectionMetrics(registry, status, store.distanceUnit);
 
   return {
     status,

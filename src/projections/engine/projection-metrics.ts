@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { DistanceUnit } from '../../shared/event-store/event-store.ts';
 import type { ProjectionStatus } from './projection-status.ts';
 
 export interface ProjectionMetrics {
@@ -11,6 +12,7 @@ export interface ProjectionMetrics {
 export const registerProjectionMetrics = (
   registry: Registry,
   status: () => Promise<readonly ProjectionStatus[]>,
+  lagUnit: DistanceUnit,
 ): ProjectionMetrics => {
   const labelNames = ['projection'] as const;
   const gauge = (name: string, help: string, value: (one: ProjectionStatus) => number): Gauge =>
@@ -24,10 +26,11 @@ export const registerProjectionMetrics = (
         for (const one of all) this.set({ projection: one.name }, value(one));
       },
     });
+  const lagName = `projection_lag_${lagUnit}`;
   gauge(
-    'projection_lag_events',
-    'Events of the log that the read model has not considered yet',
-    (one) => one.lagEvents,
+    lagName,
+    `What the read model has not considered yet of the log, in ${lagUnit}`,
+    (one) => one.lagEvents ?? one.lagBytes ?? 0,
   );
   gauge(
     'projection_parked_streams',
@@ -43,11 +46,7 @@ export const registerProjectionMetrics = (
   return {
     applied: (projection, events) => applied.inc({ projection }, events),
     remove: () => {
-      for (const name of [
-        'projection_lag_events',
-        'projection_parked_streams',
-        'projection_events_applied_total',
-      ]) {
+      for (const name of [lagName, 'projection_parked_streams', 'projection_events_applied_total']) {
         registry.removeSingleMetric(name);
       }
     },

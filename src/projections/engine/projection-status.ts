@@ -13,8 +13,12 @@ export interface ProjectionStatus {
   readonly led: boolean;
   readonly position: Position;
   readonly epoch: number;
-  /** Events of the log that it has not considered yet. Negative when the log does not reach the checkpoint. */
-  readonly lagEvents: number;
+  /**
+   * What of the log it has not considered yet: events, or bytes of the log where the store has no figure of events
+   * (`EventStore.distanceUnit`). Negative when the log does not reach the checkpoint.
+   */
+  readonly lagEvents?: number;
+  readonly lagBytes?: number;
   readonly parkedStreams: number;
   /** As its leader knows it; `standby` in every other process. */
   readonly state: RunnerReport['state'] | 'standby';
@@ -59,7 +63,7 @@ const statusSql = `
 /** @param reports what this process knows of the read models that it runs; undefined for those that it does not */
 export const readStatus = async (
   pool: Pool,
-  store: Pick<EventStore, 'head' | 'distance'>,
+  store: Pick<EventStore, 'head' | 'distance' | 'distanceUnit'>,
   reports: ReadonlyMap<string, RunnerReport | undefined>,
 ): Promise<readonly ProjectionStatus[]> => {
   const names = [...reports.keys()];
@@ -72,13 +76,14 @@ export const readStatus = async (
   const head = await store.head();
   return rows.map(({ name, led, position, epoch, parked }) => {
     const report = reports.get(name);
+    const lag = store.distance(position ?? START, head);
     return {
       name,
       leading: report !== undefined,
       led,
       position: position ?? START,
       epoch: epoch ?? 0,
-      lagEvents: store.distance(position ?? START, head),
+      ...(store.distanceUnit === 'events' ? { lagEvents: lag } : { lagBytes: lag }),
       parkedStreams: parked,
       state: report?.state ?? 'standby',
       ...(report?.error !== undefined && { error: report.error }),
@@ -86,6 +91,14 @@ export const readStatus = async (
   });
 };
 
+/** What stands for one event where only bytes are known. */
+const BYTES_PER_EVENT = 1_024;
+
 /** Whether reads of this read model are worth serving. */
-export const isReady = ({ led, lagEvents, state }: ProjectionStatus, lagEventsMax: number): boolean =>
-  led && lagEvents >= 0 && lagEvents <= lagEventsMax && state !== 'retrying' && state !== 'log-gap';
+export const isReady = (
+  { led, lagEvents, lagBytes, state }: ProjectionStatus,
+  lagEventsMax: number,
+): boolean => {
+  const lag = lagEvents ?? (lagBytes ?? 0) / BYTES_PER_EVENT;
+  return led && lag >= 0 && lag <= lagEventsMax && state !== 'retrying' && state !== 'log-gap';
+};

@@ -89,10 +89,16 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     const loaded = assumeNew
       ? emptyStream<State>(type.decider.initialState)
       : await loadStream(store, type, stream, { commandId: context.commandId, snapshots, hasRunBefore });
-    if (loaded.afterCommand !== undefined) return { outcome: 'done', ...loaded.afterCommand };
+    if (loaded.afterCommand !== undefined) {
+      await ensureMarked(store, context, loaded.afterCommand.position);
+      return { outcome: 'done', ...loaded.afterCommand };
+    }
     const decision = type.decider.decide(command, loaded.state);
     if ('refused' in decision) return { outcome: 'refused', refusal: decision.refused };
-    if (decision.events.length === 0) return { outcome: 'done', state: loaded.state };
+    if (decision.events.length === 0) {
+      await ensureMarked(store, context, loaded.position);
+      return { outcome: 'done', state: loaded.state };
+    }
     if (isAbandoned()) throw new CommandAbandonedError(`a command of ${stream} was begun too late`);
     try {
       const events = toNewEvents(decision.events, context, type.events);
@@ -115,6 +121,15 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     assumeNew = false;
   }
   throw new TooManyConflictsError(`${ATTEMPTS_MAX} attempts to write ${stream} met newer events`);
+};
+
+/** An answer that shows events which this run has not appended: whoever did may have ended before its own answer. */
+const ensureMarked = async (
+  store: EventStore,
+  { customerId }: CommandContext,
+  position: Position | undefined,
+): Promise<void> => {
+  if (position !== undefined) await store.ensureMarked(customerId, position);
 };
 
 const emptyStream = <State>(state: State): LoadedStream<State> => ({ state, revision: 'no-stream' });

@@ -6,6 +6,8 @@ import type { SnapshotStore } from './snapshots.ts';
 export interface LoadedStream<State> {
   readonly state: State;
   readonly revision: ExpectedRevision;
+  /** Of the last event; undefined without one. */
+  readonly position?: Position;
   /** Present when this command's events are in the stream: the state right after the last of them. */
   readonly afterCommand?: { readonly state: State; readonly position: Position };
 }
@@ -26,6 +28,7 @@ interface Fold<State> {
   state: State;
   /** -1: no event so far. */
   revision: number;
+  position: Position | undefined;
   afterCommand: { readonly state: State; readonly position: Position } | undefined;
 }
 
@@ -39,7 +42,12 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
   stream: string,
   { commandId, snapshots, hasRunBefore = nobodyHas }: LoadOptions,
 ): Promise<LoadedStream<State>> => {
-  const fold: Fold<State> = { state: decider.initialState, revision: -1, afterCommand: undefined };
+  const fold: Fold<State> = {
+    state: decider.initialState,
+    revision: -1,
+    position: undefined,
+    afterCommand: undefined,
+  };
   const every = snapshots?.every;
   await foldEvents(store, decider, stream, fold, { commandId, limit: every });
   if (snapshots === undefined || every === undefined || fold.revision + 1 < every) return loaded(fold);
@@ -49,6 +57,7 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
   if (snapshot !== undefined && snapshot.revision > fold.revision) {
     fold.state = snapshot.state as State;
     fold.revision = snapshot.revision;
+    fold.position = snapshot.position;
   }
   const from = fold.revision;
   await foldEvents(store, decider, stream, fold, { commandId });
@@ -57,8 +66,9 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
     await foldEvents(store, decider, stream, start, { commandId });
     return loaded(start);
   }
-  if (fold.revision - from >= every) {
-    snapshots.save(stream, foldVersion, { revision: fold.revision, state: fold.state });
+  if (fold.revision - from >= every && fold.position !== undefined) {
+    const { revision, position, state } = fold;
+    snapshots.save(stream, foldVersion, { revision, position, state });
   }
   return loaded(fold);
 };
@@ -76,14 +86,16 @@ const foldEvents = async <State, Command, Event extends StorableEvent, Refusal>(
   for await (const recorded of store.readStream(stream, range)) {
     fold.state = evolve(fold.state, toDomainEvent(recorded) as Event);
     fold.revision = recorded.revision;
+    fold.position = recorded.position;
     if (recorded.metadata.causationId === commandId) {
       fold.afterCommand = { state: fold.state, position: recorded.position };
     }
   }
 };
 
-const loaded = <State>({ state, revision, afterCommand }: Fold<State>): LoadedStream<State> => ({
+const loaded = <State>({ state, revision, position, afterCommand }: Fold<State>): LoadedStream<State> => ({
   state,
   revision: revision < 0 ? 'no-stream' : revision,
+  ...(position === undefined ? {} : { position }),
   ...(afterCommand === undefined ? {} : { afterCommand }),
 });

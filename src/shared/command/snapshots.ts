@@ -1,9 +1,11 @@
 import type { Pool } from 'pg';
+import type { Position } from '../event-store/event-store.ts';
 import type { Logger } from '../log.ts';
 
 /** A stream folded up to one of its events. */
 export interface Snapshot {
   readonly revision: number;
+  readonly position: Position;
   readonly state: unknown;
 }
 
@@ -26,26 +28,24 @@ const EVERY = 200;
 export const createSnapshotStore = (pool: Pool, log: Logger, every = EVERY): SnapshotStore => ({
   every,
   load: async (stream, foldVersion) => {
-    const { rows } = await pool.query<{ revision: number; state: string }>({
+    const { rows } = await pool.query<Omit<Snapshot, 'state'> & { state: string }>({
       name: 'snapshot-load',
-      text: `select revision::float8 as revision, state from snapshots where stream = $1 and fold_version = $2`,
+      text: `select revision::float8 as revision, position, state from snapshots where stream = $1 and fold_version = $2`,
       values: [stream, foldVersion],
     });
     const [row] = rows;
-    return row === undefined
-      ? undefined
-      : { revision: row.revision, state: JSON.parse(row.state) as unknown };
+    return row === undefined ? undefined : { ...row, state: JSON.parse(row.state) as unknown };
   },
-  save: (stream, foldVersion, { revision, state }) => {
+  save: (stream, foldVersion, { revision, position, state }) => {
     pool
       .query({
         name: 'snapshot-save',
-        text: `insert into snapshots as kept (stream, fold_version, revision, state) values ($1, $2, $3, $4)
+        text: `insert into snapshots as kept (stream, fold_version, revision, position, state) values ($1, $2, $3, $4, $5)
                on conflict (stream) do update set fold_version = excluded.fold_version,
-                 revision = excluded.revision, state = excluded.state, saved_at = excluded.saved_at
+                 revision = excluded.revision, position = excluded.position, state = excluded.state, saved_at = excluded.saved_at
                where kept.fold_version < excluded.fold_version
                  or kept.fold_version = excluded.fold_version and kept.revision < excluded.revision`,
-        values: [stream, foldVersion, revision, JSON.stringify(state)],
+        values: [stream, foldVersion, revision, position, JSON.stringify(state)],
       })
       .catch((error: unknown) => log.warn({ err: error, stream }, 'a snapshot was not kept'));
   },

@@ -1,6 +1,6 @@
 /**
  * The event store port: the only way in and out of the log. Adapters: `memory-event-store.ts` (tests,
- * experiments) and `postgres/` (the embedded default). Both pass `test/contract/event-store.contract.ts`.
+ * experiments), `postgres/` (the embedded default) and `eventstoredb/`. All pass `test/contract/event-store.contract.ts`.
  */
 
 /** JSON as it is stored: no `undefined`, no functions, nothing that does not survive a round trip. */
@@ -95,7 +95,19 @@ export class AppendOutcomeUnknownError extends Error {
 
 /** The store cannot be reached or refused the work before doing any of it. Definite: nothing was written. */
 export class EventStoreUnavailableError extends Error {
-  override readonly name = 'EventStoreUnavailableError';
+  override readonly name: string = 'EventStoreUnavailableError';
+}
+
+/** More than the store takes in one append. Definite: nothing was written. See `append-in-chunks.ts`. */
+export class AppendTooLargeError extends EventStoreUnavailableError {
+  override readonly name = 'AppendTooLargeError';
+  /** The store's limit, if it said so. */
+  readonly bytesMax: number | undefined;
+
+  constructor(message: string, bytesMax?: number, cause?: unknown) {
+    super(message, { cause });
+    this.bytesMax = bytesMax;
+  }
 }
 
 export interface ReadStreamOptions {
@@ -138,6 +150,8 @@ export interface EventBatch {
   readonly caughtUp: boolean;
 }
 
+export type DistanceUnit = 'events' | 'bytes';
+
 export interface EventStore {
   /**
    * Appends `events` (1 to 1,000) to one stream: all of them or none.
@@ -167,8 +181,22 @@ export interface EventStore {
   /** The position of the last event, `START` for an empty log. */
   head(): Promise<Position>;
 
-  /** How many events lie between two positions (behind `from`, up to `to`), for lag figures. */
+  /**
+   * How much of the log lies between two positions (behind `from`, up to `to`), for lag figures. Negative when
+   * `from` is not in the log.
+   */
   distance(from: Position, to: Position): number;
+
+  /** What `distance` counts: events where positions are dense, else bytes of the store's log. */
+  readonly distanceUnit: DistanceUnit;
+
+  /**
+   * Makes sure that the account's reads wait for everything up to `position`, as those of an append do that was
+   * answered. For answers that are made from a stream without appending to it: an earlier append of theirs may
+   * never have been answered.
+   * @throws AppendOutcomeUnknownError when that cannot be said for sure now
+   */
+  ensureMarked(customerId: number, position: Position): Promise<void>;
 
   /** Stops taking appends, lets those under way end (bounded), and releases connections. */
   close(): Promise<void>;

@@ -3,6 +3,7 @@ import { backoffMs, sleep } from '../backoff.ts';
 import { parsePosition, printPosition } from './dense-position.ts';
 import { LogGapError, type EventBatch, type RecordedEvent, type SubscribeOptions } from './event-store.ts';
 import type { LogTail } from './log-tail.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 /** A piece of the log: `count` positions in order, of which `events` are those that were asked for. */
 export interface LogPage {
@@ -73,15 +74,6 @@ const untilRead = async <T>(
   }
   return undefined;
 };
-
-/** What `promise` gives, or undefined as soon as `signal` is aborted: its later outcome is then nobody's. */
-const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> =>
-  new Promise((resolve, reject) => {
-    const onAbort = (): void => resolve(undefined);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 
 /** A subscriber that is ahead would wait in silence until the log has passed it, and miss what came in between. */
 const assertReaches = async (source: LogSource, position: number): Promise<void> => {

@@ -105,6 +105,8 @@ export const createMemoryEventStore = (clock: Clock = systemClock): EventStore =
       followLog(source, { ...options, signal: AbortSignal.any([options.signal, closing.signal]) }),
     head: async () => printPosition(all.length),
     distance: (from, to) => parsePosition(to) - parsePosition(from),
+    distanceUnit: 'events',
+    ensureMarked: async () => undefined,
     close: async () => closing.abort(),
   };
 };

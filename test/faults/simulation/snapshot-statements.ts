@@ -8,10 +8,10 @@ export const snapshotStatements: readonly Statement[] = [
   },
   {
     is: 'snapshot-save',
-    run: ({ snapshots }, [stream, , revision, state]) => {
+    run: ({ snapshots }, [stream, , revision, position, state]) => {
       const kept = snapshots.get(String(stream));
       if (kept !== undefined && Number(kept['revision']) >= Number(revision)) return 0;
-      snapshots.set(String(stream), { revision, state });
+      snapshots.set(String(stream), { revision, position, state });
       return 1;
     },
   },

@@ -67,6 +67,9 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     },
     head: async () => printPosition(await reader.head()),
     distance: (from, to) => parsePosition(to) - parsePosition(from),
+    distanceUnit: 'events',
+    // The append itself wrote the mark, in one transaction.
+    ensureMarked: async () => undefined,
     close: async () => {
       closing.abort();
       await pump.close();

@@ -1,0 +1,55 @@
+/** Options of the client's connection string that this service leaves to the operator. */
+const OPTIONS = new Set(
+  [
+    'connectionName',
+    'defaultDeadline',
+    'discoveryInterval',
+    'gossipTimeout',
+    'keepAliveInterval',
+    'keepAliveTimeout',
+    'maxDiscoverAttempts',
+    'nodePreference',
+    'tls',
+    'tlsCAFile',
+    'userCertFile',
+    'userKeyFile',
+  ].map((name) => name.toLowerCase()),
+);
+const SHAPE =
+  /^esdb(\+discover)?:\/\/([^:@/]+:[^:@]+@)?([^@/?,:]+(:\d{1,5})?)(,[^@/?,:]+(:\d{1,5})?)*\/?(\?(?<query>.+))?$/;
+
+/**
+ * What is wrong with a connection string, never quoting it; undefined when it can be used. Stricter than the
+ * client, which prints the whole string, password and all, when it meets an option that it does not know.
+ */
+export const connectionStringProblem = (connectionString: string): string | undefined => {
+  const match = SHAPE.exec(connectionString);
+  if (match === null) return 'must be like esdb://user:password@host:2113?tls=true or esdb+discover://host';
+  const pairs = (match.groups?.['query'] ?? '').split('&').filter((pair) => pair !== '');
+  for (const pair of pairs) {
+    const [name = '', value = ''] = pair.split('=');
+    if (!OPTIONS.has(plain(name))) return `may have the options ${[...OPTIONS].join(', ')} and no others`;
+    if (value === '') return `option ${name} has no value`;
+    if (plain(name) === 'nodepreference' && plain(value) !== 'leader') {
+      return 'nodePreference must be leader: a follower may not have what was just written';
+    }
+    if (plain(name) === 'tls' && value !== 'true' && value !== 'false') return 'tls must be true or false';
+    if (/deadline|interval|timeout|attempts/.test(plain(name)) && !/^-?\d{1,9}$/.test(value)) {
+      return `option ${name} must be a whole number`;
+    }
+  }
+  return undefined;
+};
+
+const plain = (name: string): string => name.trim().toLowerCase().replaceAll(/[_-]/g, '');
+
+/** The same with an option set, whatever it was: the client takes the last of a name. */
+export const withOption = (connectionString: string, name: string, value: string | number): string =>
+  `${connectionString.replace(/\/$/, '')}${connectionString.includes('?') ? '&' : '?'}${name}=${value}`;
+
+/** The whole number that an option has; `fallback` when it is not given. */
+export const optionOf = (connectionString: string, name: string, fallback: number): number => {
+  const query = SHAPE.exec(connectionString)?.groups?.['query'] ?? '';
+  const pair = query.split('&').find((one) => plain(one.split('=')[0] ?? '') === name.toLowerCase());
+  return pair === undefined ? fallback : Number(pair.split('=')[1]);
+};

@@ -1,0 +1,85 @@
+import type { Logger } from 'pino';
+import { encodeAppend } from '../append-request.ts';
+import { comparePositions, EventStoreUnavailableError, type EventStore } from '../event-store.ts';
+import { createAppender, type OnAppended } from './appender.ts';
+import { createConnection } from './connection.ts';
+import { followEventStoreDb } from './follow-eventstoredb.ts';
+import { createLogEndReader } from './log-end.ts';
+import { bytesBetween } from './log-position.ts';
+import { createLogReader } from './log-reader.ts';
+
+export interface EventStoreDbOptions {
+  /** As `connectionStringProblem` accepts it. May hold a password: never logged. */
+  readonly connectionString: string;
+  readonly log: Logger;
+  /**
+   * Makes an account's reads wait for a position; it must not go back. Called after every append that is in the
+   * log, before its caller is answered; when it fails, the outcome is unknown to the caller.
+   */
+  readonly markAccount: OnAppended;
+}
+
+export interface EventStoreDbEventStore extends EventStore {
+  /** Appends without an answer so far. */
+  readonly appendsPending: number;
+  /** Clients given up because their connection was in doubt. */
+  readonly clientsReplaced: number;
+  /** Subscriptions of the client that ended and were made again. */
+  readonly subscriptionsLost: number;
+}
+
+/** The event log in EventStoreDB (docs/eventstoredb.md). Connects when first used. */
+export const createEventStoreDbEventStore = (options: EventStoreDbOptions): EventStoreDbEventStore => {
+  const { log, connectionString, markAccount } = options;
+  const closing = new AbortController();
+  const connection = createConnection(connectionString, log);
+  const reader = createLogReader(connection);
+  const logEnd = createLogEndReader(connection);
+  const appender = createAppender(connection, reader, markAccount);
+  let subscriptionsLost = 0;
+  const source = {
+    connection,
+    log,
+    readEnd: () => logEnd.read(),
+    onLost: () => {
+      subscriptionsLost += 1;
+    },
+  };
+
+  return {
+    get appendsPending() {
+      return appender.pending;
+    },
+    get clientsReplaced() {
+      return connection.rebuilds;
+    },
+    get subscriptionsLost() {
+      return subscriptionsLost;
+    },
+    append: async (stream, events, expected) => {
+      const request = encodeAppend(stream, events, expected);
+      if (closing.signal.aborted) throw new EventStoreUnavailableError('the event store is closed');
+      return appender.append(request);
+    },
+    readStream: (stream, range) => reader.readStream(stream, range),
+    readAll: (range) => reader.readAll(range),
+    subscribeToAll: (subscription) =>
+      followEventStoreDb(source, {
+        ...subscription,
+        signal: AbortSignal.any([subscription.signal, closing.signal]),
+      }),
+    head: async () => (await logEnd.read()).head,
+    distance: (from, to) => {
+      const bytes = bytesBetween(from, to);
+      // A position behind the last event may be one of the server's own events, if the log reaches it.
+      return bytes < 0 && comparePositions(from, logEnd.known.end) <= 0 ? 0 : bytes;
+    },
+    distanceUnit: 'bytes',
+    ensureMarked: markAccount,
+    close: async () => {
+      closing.abort();
+      while (appender.pending > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await connection.close();
+    },
+  };
+};

@@ -1,0 +1,38 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { EventStoreDbEventStore } from './eventstoredb-event-store.ts';
+
+/** What tells an operator that the way to EventStoreDB is not well. */
+export const registerEventStoreDbMetrics = (
+  registry: Registry,
+  store: Pick<EventStoreDbEventStore, 'appendsPending' | 'clientsReplaced' | 'subscriptionsLost'>,
+): void => {
+  const registers = [registry];
+  new Gauge({
+    name: 'eventstoredb_appends_pending',
+    help: 'Appends without an answer so far',
+    registers,
+    collect() {
+      this.set(store.appendsPending);
+    },
+  });
+  const counter = (name: string, help: string, value: () => number): Counter =>
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(value());
+      },
+    });
+  counter(
+    'eventstoredb_clients_replaced_total',
+    'Clients given up because their connection was in doubt',
+    () => store.clientsReplaced,
+  );
+  counter(
+    'eventstoredb_subscriptions_lost_total',
+    'Subscriptions that ended and were made again',
+    () => store.subscriptionsLost,
+  );
+};

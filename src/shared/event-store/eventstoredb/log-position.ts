@@ -1,0 +1,39 @@
+import { START as LOG_START, type Position as LogPosition } from '@eventstore/db-client';
+import { START, type Position } from '../event-store.ts';
+
+/** 2^64 - 1 has 20 digits. */
+const WIDTH = 20;
+const SHAPE = /^(\d{20})\.(\d{20})$/;
+/** What the server gives for "no position" (events of TCP transactions in stream reads). */
+const NONE = 2n ** 64n - 1n;
+
+/**
+ * Commit and prepare position, both in bytes of the server's log, in fixed width: the order of the text is the
+ * order of the log.
+ * @throws RangeError for what is not a position
+ */
+export const printPosition = (position: LogPosition | undefined): Position => {
+  if (position === undefined || position.commit === NONE) {
+    throw new RangeError('EventStoreDB gave an event without a position');
+  }
+  const [commit, prepare] = [position.commit, position.prepare].map((n) => String(n).padStart(WIDTH, '0'));
+  return `${commit}.${prepare}` as Position;
+};
+
+/** As the client takes it. @throws RangeError for a text that this adapter has not printed */
+export const parsePosition = (position: Position): LogPosition | typeof LOG_START => {
+  if (position === START) return LOG_START;
+  const [, commit, prepare] = SHAPE.exec(position) ?? [];
+  if (commit === undefined || prepare === undefined) {
+    throw new RangeError(`not a position of EventStoreDB: ${JSON.stringify(position)}`);
+  }
+  return { commit: BigInt(commit), prepare: BigInt(prepare) };
+};
+
+/** Bytes of the log from one position to another; negative when `to` is before `from`. */
+export const bytesBetween = (from: Position, to: Position): number => Number(offsetOf(to) - offsetOf(from));
+
+const offsetOf = (position: Position): bigint => {
+  const parsed = parsePosition(position);
+  return typeof parsed === 'string' ? 0n : parsed.commit;
+};

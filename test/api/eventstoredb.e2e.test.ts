@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { comparePositions, type Position } from '../../src/shared/event-store/event-store.ts';
+import { refusalOf } from '../support/api-client.ts';
+import {
+  startEventStoreService,
+  type EventStoreService,
+} from '../support/eventstoredb/event-store-service.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** The service with its events in EventStoreDB, and everything else in Postgres. */
+
+const logged: string[] = [];
+const log = pino(
+  new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      logged.push(chunk.toString());
+      done();
+    },
+  }),
+);
+
+let eventStore: EventStoreService;
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  eventStore = await startEventStoreService();
+  const url = eventStore.url.replace('esdb://', 'esdb://admin:open-sesame@');
+  service = await startRunningService({ EVENTSTORE_URL: url }, log);
+  account = await service.openAccount();
+});
+afterAll(async () => {
+  await service.stop();
+  await eventStore.close();
+});
+
+const create = (name: string, key: string = randomUUID()) =>
+  account.api.post<AdvertiserResource>('/advertisers', { name }, { 'Idempotency-Key': key });
+
+const until = async (holds: () => Promise<boolean>, msMax: number): Promise<number> => {
+  const startMs = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - startMs > msMax) throw new Error(`It did not happen within ${msMax} ms.`);
+    await sleep(25);
+  }
+  return performance.now() - startMs;
+};
+const isReady = async (): Promise<boolean> => (await fetch(`${service.baseUrl}/ready`)).status === 200;
+
+const timed = async <T>(work: Promise<T>): Promise<readonly [T, number]> => {
+  const startMs = performance.now();
+  const result = await work;
+  return [result, performance.now() - startMs];
+};
+
+describe('the service on EventStoreDB', () => {
+  it('creates, reads, updates, lists; its events are in EventStoreDB and nowhere else', async () => {
+    const { data } = (await create('Nordwind')).body;
+    expect((await account.api.get(`/advertisers/${data.id}`)).body.data).toEqual(data);
+    const updated = (
+      await account.api.put<AdvertiserResource>(`/advertisers/${data.id}`, { name: 'Südwind' })
+    ).body.data;
+    expect((await account.api.get<AdvertiserResource[]>('/advertisers')).body.data).toEqual([updated]);
+    const appends = eventStore.calls.append;
+    expect(appends).toBeGreaterThanOrEqual(3);
+    const events = await service.eventsOfAccount(account);
+    expect(events.filter(({ stream }) => stream.startsWith('advertiser-'))).toHaveLength(2);
+    const { rows } = await service.pool.query<{ count: number }>('select count(*)::int as count from events');
+    expect(rows).toEqual([{ count: 0 }]);
+  });
+
+  it('shows every write to the next read: 60 creates', async () => {
+    const { api } = await service.openAccount();
+    for (let n = 0; n < 60; n++) {
+      const { data } = (await api.post<AdvertiserResource>('/advertisers', { name: `N ${n}` })).body;
+      const [detail, list] = await Promise.all([
+        api.get<AdvertiserResource>(`/advertisers/${data.id}`),
+        api.get<AdvertiserResource[]>('/advertisers?take=1'),
+      ]);
+      expect(detail.body.data).toEqual(data);
+      expect(list.body.data).toEqual([data]);
+      expect(list.body.meta.pagination.total).toBe(n + 1);
+    }
+  }, 60_000);
+
+  it('marks the account at the position of its last event', async () => {
+    const { rows } = await service.pool.query<{ position: Position }>(
+      'select position from account_positions where customer_id = $1',
+      [account.customerId],
+    );
+    const last = (await service.eventsOfAccount(account)).at(-1);
+    expect(rows[0]?.position).toBe(last?.position);
+  });
+
+  it('says which store it stands on, how far it is, and its figures', async () => {
+    await until(isReady, 10_000);
+    const answer = (await (await fetch(`${service.baseUrl}/ready`)).json()) as {
+      parts: { eventStore: unknown; projections: { detail: { projections: { lagBytes: number }[] } } };
+    };
+    expect(answer.parts.eventStore).toMatchObject({ ready: true, detail: { kind: 'eventstoredb' } });
+    expect(answer.parts.projections.detail.projections.every(({ lagBytes }) => lagBytes >= 0)).toBe(true);
+    const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    for (const name of [
+      'projection_lag_bytes',
+      'eventstoredb_appends_pending',
+      'eventstoredb_clients_replaced_total',
+      'eventstoredb_subscriptions_lost_total',
+    ]) {
+      expect(metrics).toContain(name);
+    }
+    expect(metrics).not.toContain('projection_lag_events');
+  });
+});
+
+describe('a request whose append has an unknown outcome', () => {
+  it('is 503 within 3 s, and made once when it is repeated', async () => {
+    const key = randomUUID();
+    const before = (await service.eventsOfAccount(account)).length;
+    eventStore.faults.inject({ fault: 'mute-after-commit', kinds: ['append'] });
+    const [first, tookMs] = await timed(create('Unsure', key));
+    expect(refusalOf(first)).toEqual([503, 'SERVICE_UNAVAILABLE', undefined]);
+    expect(tookMs).toBeLessThan(3_500);
+    const second = await until201(() => create('Unsure', key));
+    const third = await create('Unsure', key);
+    expect(third.body.data).toEqual(second.body.data);
+    expect(await service.eventsOfAccount(account)).toHaveLength(before + 1);
+    expect((await account.api.get(`/advertisers/${second.body.data.id}`)).body.data).toEqual(
+      second.body.data,
+    );
+  });
+
+  it('is made once when the server times out after it has committed', async () => {
+    const before = (await service.eventsOfAccount(account)).length;
+    eventStore.faults.inject({ fault: 'timeout-after-commit', kinds: ['append'] });
+    const answer = await create('Late');
+    expect(answer.status).toBe(201);
+    const events = await service.eventsOfAccount(account);
+    expect(events).toHaveLength(before + 1);
+    expect(answer.body.data.createdAt).toBe(events.at(-1)?.metadata.occurredAt);
+  });
+
+  it('an update is made once, and is shown, when its account could not be marked', async () => {
+    const { data } = (await create('Unmarked')).body;
+    const key = randomUUID();
+    const update = () =>
+      account.api.put<AdvertiserResource>(
+        `/advertisers/${data.id}`,
+        { name: 'Marked' },
+        { 'Idempotency-Key': key },
+      );
+    const before = (await service.eventsOfAccount(account)).length;
+    await service.pool.query('alter table account_positions rename to account_positions_away');
+    const unsure = await update();
+    await service.pool.query('alter table account_positions_away rename to account_positions');
+    expect(unsure.status).toBe(503);
+    const again = await until200(update);
+    expect(again.body.data.name).toBe('Marked');
+    const events = await service.eventsOfAccount(account);
+    expect(events).toHaveLength(before + 1);
+    const { rows } = await service.pool.query<{ position: Position }>(
+      'select position from account_positions where customer_id = $1',
+      [account.customerId],
+    );
+    expect(comparePositions(rows[0]?.position as Position, events.at(-1)?.position as Position)).toBe(0);
+  });
+});
+
+const until201 = async (send: () => ReturnType<typeof create>) => untilStatus(201, send);
+const until200 = async (send: () => ReturnType<typeof create>) => untilStatus(200, send);
+/** Repeats while the first request still holds the key. */
+const untilStatus = async (status: number, send: () => ReturnType<typeof create>) => {
+  for (let tries = 0; ; tries++) {
+    const answer = await send();
+    if (answer.status === status) return answer;
+    if (tries === 100) throw new Error(`still ${answer.status}: ${answer.text}`);
+    await sleep(50);
+  }
+};
+
+describe('with EventStoreDB away', () => {
+  it('writes are 503 within 3 s, reads go on, and it is ready again within 5 s of the return', async () => {
+    const { data } = (await create('Steady')).body;
+    expect((await account.api.get(`/advertisers/${data.id}`)).status).toBe(200);
+    const { port, log: events } = eventStore;
+    await eventStore.close();
+    const awayMs = performance.now();
+    let writes = 0;
+    while (performance.now() - awayMs < 6_000) {
+      const [write, tookMs] = await timed(create(`Lost ${writes}`));
+      expect([write.status, tookMs < 3_500]).toEqual([503, true]);
+      expect((await account.api.get<AdvertiserResource>(`/advertisers/${data.id}`)).body.data).toEqual(data);
+      expect((await account.api.get('/advertisers?take=2')).status).toBe(200);
+      writes += 1;
+      await sleep(200);
+    }
+    expect(await isReady()).toBe(false);
+    eventStore = await startEventStoreService({ port, log: events });
+    const readyMs = await until(isReady, 20_000);
+    const written = await until201(() => create('Back'));
+    expect((await account.api.get(`/advertisers/${written.body.data.id}`)).body.data).toEqual(
+      written.body.data,
+    );
+    console.info(
+      `EventStoreDB away for 6 s: ${writes} writes refused; ready ${Math.round(readyMs)} ms after its return`,
+    );
+    expect(readyMs).toBeLessThan(5_000);
+  }, 60_000);
+
+  it('never logs the password', () => {
+    expect(logged.length).toBeGreaterThan(10);
+    expect(logged.filter((line) => line.includes('open-sesame'))).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+import { pino } from 'pino';
+import type { Position } from '../../src/shared/event-store/event-store.ts';
+import {
+  createEventStoreDbEventStore,
+  type EventStoreDbEventStore,
+} from '../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import {
+  startEventStoreService,
+  type EventStoreService,
+  type EventStoreServiceOptions,
+} from '../support/eventstoredb/event-store-service.ts';
+
+/** A real server to run the contract against, instead of the in-memory service. */
+export const realServerUrl = process.env['EVENTSTORE_URL'] ?? '';
+
+/** Marks that a store has written, newest last. */
+export type Mark = readonly [customerId: number, position: Position];
+
+export interface EventStoreDbUnderTest {
+  readonly store: EventStoreDbEventStore;
+  readonly marks: readonly Mark[];
+}
+
+/** One process' worth: a store of its own on a server. */
+export const openEventStoreDbStore = (
+  connectionString: string,
+  markAccount: () => Promise<void> = async () => undefined,
+): EventStoreDbUnderTest => {
+  const marks: Mark[] = [];
+  const store = createEventStoreDbEventStore({
+    connectionString,
+    log: pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
+    markAccount: async (customerId, position) => {
+      await markAccount();
+      marks.push([customerId, position]);
+    },
+  });
+  return { store, marks };
+};
+
+export interface EventStoreDbOnService extends EventStoreDbUnderTest {
+  readonly service: EventStoreService;
+  readonly dispose: () => Promise<void>;
+}
+
+/** On an in-memory service of its own, which speaks the real protocol. */
+export const makeEventStoreDbOnService = async (
+  options: EventStoreServiceOptions = {},
+): Promise<EventStoreDbOnService> => {
+  const service = await startEventStoreService(options);
+  const opened = openEventStoreDbStore(service.url);
+  return {
+    ...opened,
+    service,
+    dispose: async () => {
+      await opened.store.close();
+      await service.close();
+    },
+  };
+};

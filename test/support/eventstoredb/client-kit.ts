@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type EventStoreDBClient,
+  jsonEvent,
+  type AllStreamSubscription,
+  type AppendExpectedRevision,
+  type AppendResult,
+  type JSONEventType,
+  type Position,
+  type ResolvedEvent,
+  type StreamSubscription,
+} from '@eventstore/db-client';
+
+export const event = (
+  overrides: { id?: string; type?: string; data?: Record<string, string | number> } = {},
+) => jsonEvent({ id: randomUUID(), type: 'SampleRecorded', data: { n: 1 }, ...overrides });
+
+export const events = (count: number) => Array.from({ length: count }, () => event());
+
+let streams = 0;
+export const newStream = (category = 'sample'): string => `${category}-${process.pid}-${(streams += 1)}`;
+
+/** Both ways in which the client appends; credentials make it take the unary call. */
+export type Path = 'batch' | 'unary';
+
+export const append = (
+  client: EventStoreDBClient,
+  stream: string,
+  appended: readonly ReturnType<typeof event>[],
+  expectedRevision: AppendExpectedRevision,
+  path: Path = 'batch',
+): Promise<AppendResult> =>
+  client.appendToStream(stream, [...appended], {
+    expectedRevision,
+    ...(path === 'unary' ? { credentials: { username: 'a', password: 'b' } } : {}),
+  });
+
+/** Dispose ends what is open, but only closing the channel ends the connection. */
+export const disconnect = async (client: EventStoreDBClient): Promise<void> => {
+  await client.dispose();
+  const inner = client as unknown as { getChannel(): Promise<{ close(): void }> };
+  (await inner.getChannel()).close();
+};
+
+export const toArray = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+};
+
+type AnySubscription = AllStreamSubscription | StreamSubscription;
+
+/** What a subscription has done so far, in order, and how it ended. */
+export interface Watch {
+  readonly seen: readonly ('confirmation' | 'caughtUp' | ResolvedEvent<JSONEventType>)[];
+  readonly events: readonly ResolvedEvent<JSONEventType>[];
+  /** Resolves with the error, or with `end`. */
+  readonly ended: Promise<unknown>;
+}
+
+export const watch = (subscription: AnySubscription): Watch => {
+  const seen: Watch['seen'][number][] = [];
+  const received: ResolvedEvent<JSONEventType>[] = [];
+  const ended = new Promise<unknown>((resolve) => {
+    subscription.on('error', resolve).on('end', () => resolve('end'));
+  });
+  subscription
+    .on('confirmation', () => seen.push('confirmation'))
+    .on('caughtUp', () => seen.push('caughtUp'))
+    .on('data', (resolved: ResolvedEvent<JSONEventType>) => {
+      seen.push(resolved);
+      received.push(resolved);
+    });
+  return { seen, events: received, ended };
+};
+
+/** Waits until something holds. @throws after 10 s */
+export const until = async (holds: () => boolean): Promise<void> => {
+  for (const start = Date.now(); !holds();) {
+    if (Date.now() - start > 10_000) throw new Error('It did not happen within 10 s.');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+};
+
+/** A resolved event's position as subscriptions and reads take it. @throws if it has none */
+export const positionOf = (
+  resolved: { readonly event?: { readonly position?: Position } } | undefined,
+): Position => {
+  const position = resolved?.event?.position;
+  if (position === undefined) throw new Error('An event without a position.');
+  return position;
+};

@@ -1,0 +1,135 @@
+/** One event of the log. Its commit and prepare position are the same, as of every event appended over gRPC. */
+export interface LogRecord {
+  readonly position: bigint;
+  readonly stream: string;
+  readonly revision: bigint;
+  readonly id: string;
+  readonly type: string;
+  readonly contentType: string;
+  readonly data: Uint8Array;
+  readonly metadata: Uint8Array;
+  /** ms since 1970 */
+  readonly createdAt: number;
+}
+
+export type ProposedEvent = Pick<LogRecord, 'id' | 'type' | 'contentType' | 'data' | 'metadata'>;
+
+/** The revision of a tombstone, and the `$tb` of a soft-deleted stream: the largest signed 64-bit integer. */
+export const DELETED = 0x7fff_ffff_ffff_ffffn;
+export const NO_STREAM = -1n;
+
+/** What the server's disk holds: every event in commit order. It outlives the service that writes it. */
+export interface EventLog {
+  readonly records: readonly LogRecord[];
+  /** Where the next record goes. */
+  readonly end: bigint;
+  /** Every event of a stream by revision, truncated ones included, a tombstone not. */
+  eventsOf(stream: string): readonly LogRecord[];
+  /** `NO_STREAM` if it never existed, `DELETED` if it has a tombstone. */
+  lastRevision(stream: string): bigint;
+  write(stream: string, events: readonly ProposedEvent[]): readonly LogRecord[];
+  writeTombstone(stream: string, event: ProposedEvent): LogRecord;
+  /** The revision under which an id was appended to a stream since the server started. */
+  recentRevision(stream: string, id: string): bigint | undefined;
+  /** Resolves once there are more than `count` records. */
+  grownBeyond(count: number): Promise<void>;
+  /**
+   * A server starts on the log. The first one forgets which ids were appended, as a restarted server does;
+   * those that join are nodes of one cluster. @returns to be called when it stops
+   */
+  serve(): () => void;
+  /** Forgets all but the first `count` records, as a restored backup would. @throws while it is served */
+  truncate(count: number): void;
+  /** A log of its own with the same records. */
+  copy(): EventLog;
+}
+
+/** As of a real log: records are bytes, so positions have gaps and depend on what was written. */
+const HEADER_BYTES = 89n;
+const sizeOf = ({ stream, type, data, metadata }: LogRecord): bigint =>
+  HEADER_BYTES + BigInt(Buffer.byteLength(stream) + Buffer.byteLength(type) + data.length + metadata.length);
+
+const isMetastream = (stream: string): boolean => stream.startsWith('$$');
+
+export const createEventLog = (from: readonly LogRecord[] = []): EventLog => {
+  let records: LogRecord[] = [];
+  let streams = new Map<string, LogRecord[]>();
+  let tombstoned = new Set<string>();
+  let recent = new Map<string, { stream: string; revision: bigint }>();
+  let waiting: (() => void)[] = [];
+  let servers = 0;
+
+  const end = (): bigint => {
+    const last = records.at(-1);
+    return last === undefined ? HEADER_BYTES : last.position + sizeOf(last);
+  };
+  const put = (record: LogRecord): LogRecord => {
+    records.push(record);
+    if (record.revision === DELETED) tombstoned.add(record.stream);
+    else if (!streams.get(record.stream)?.push(record)) streams.set(record.stream, [record]);
+    return record;
+  };
+  const load = (kept: readonly LogRecord[]): void => {
+    records = [];
+    streams = new Map();
+    tombstoned = new Set();
+    recent = new Map();
+    kept.forEach(put);
+  };
+  const lastRevision = (stream: string): bigint => {
+    if (tombstoned.has(stream)) return DELETED;
+    if (isMetastream(stream) && tombstoned.has(stream.slice(2))) return DELETED;
+    return streams.get(stream)?.at(-1)?.revision ?? NO_STREAM;
+  };
+  const write = (stream: string, event: ProposedEvent, revision: bigint): LogRecord => {
+    recent.set(event.id, { stream, revision });
+    return put({ ...event, stream, revision, position: end(), createdAt: Date.now() });
+  };
+  const wake = (): void => {
+    const woken = waiting;
+    waiting = [];
+    for (const resolve of woken) resolve();
+  };
+
+  load(from);
+  return {
+    get records() {
+      return records;
+    },
+    get end() {
+      return end();
+    },
+    eventsOf: (stream) => streams.get(stream) ?? [],
+    lastRevision,
+    write: (stream, events) => {
+      const first = lastRevision(stream) + 1n;
+      const written = events.map((event, index) => write(stream, event, first + BigInt(index)));
+      wake();
+      return written;
+    },
+    writeTombstone: (stream, event) => {
+      const written = write(stream, event, DELETED);
+      wake();
+      return written;
+    },
+    recentRevision: (stream, id) => {
+      const known = recent.get(id);
+      return known?.stream === stream ? known.revision : undefined;
+    },
+    grownBeyond: async (count) => {
+      while (records.length <= count) await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+    serve: () => {
+      if (servers === 0) recent = new Map();
+      servers += 1;
+      return () => {
+        servers -= 1;
+      };
+    },
+    truncate: (count) => {
+      if (servers > 0) throw new Error('The log is being served: close the service first.');
+      load(records.slice(0, count));
+    },
+    copy: () => createEventLog(records),
+  };
+};

@@ -1,0 +1,38 @@
+import { DELETED, type EventLog } from './event-log.ts';
+
+export interface StreamMetadata {
+  /** The first revision that is still there; `DELETED` hides all of them. */
+  readonly truncateBefore: bigint;
+  readonly maxCount: bigint | undefined;
+  readonly maxAgeMs: number | undefined;
+}
+
+export const metastreamOf = (stream: string): string => `$$${stream}`;
+
+const decoder = new TextDecoder();
+
+/** What the newest metadata event of a stream says; an empty object when there is none or it is no JSON object. */
+export const rawMetadata = (log: EventLog, stream: string): Record<string, unknown> => {
+  const newest = log.eventsOf(metastreamOf(stream)).at(-1);
+  if (newest === undefined) return {};
+  try {
+    const parsed: unknown = JSON.parse(decoder.decode(newest.data));
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {};
+  } catch {
+    return {}; // The server ignores metadata that it cannot parse, too.
+  }
+};
+
+export const metadataOf = (log: EventLog, stream: string): StreamMetadata => {
+  // Of a stream's metadata only the newest counts, and there is no metadata of metadata.
+  if (stream.startsWith('$$')) return { truncateBefore: 0n, maxCount: 1n, maxAgeMs: undefined };
+  const { $tb, $maxCount, $maxAge } = rawMetadata(log, stream);
+  return {
+    truncateBefore: typeof $tb !== 'number' ? 0n : BigInt($tb) >= DELETED ? DELETED : BigInt($tb),
+    maxCount: typeof $maxCount === 'number' ? BigInt($maxCount) : undefined,
+    maxAgeMs: typeof $maxAge === 'number' ? $maxAge * 1_000 : undefined,
+  };
+};
+
+export const isSoftDeleted = (log: EventLog, stream: string): boolean =>
+  metadataOf(log, stream).truncateBefore === DELETED;
