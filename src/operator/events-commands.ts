@@ -114,10 +114,12 @@ const verifyAndPrint = async (source: OpenedEventStore, target: OpenedEventStore
   return result.same;
 };
 
+const changing = 'they differed, and do no longer where it was looked for: one of them is being written';
+
 const describeVerification = ({ source, target, same, differences }: Verification): string =>
   [
     `source: ${source.events} events in ${source.streams} streams`,
     `target: ${target.events} events in ${target.streams} streams`,
-    same ? '0 differences' : `they differ; the first differences, at most ${differences.length}:`,
+    same ? '0 differences' : differences.length > 0 ? 'they differ, first of all here:' : changing,
     ...differences.map(({ stream, revision, problem }) => `  ${stream}@${revision}: ${problem}`),
   ].join('\n');

@@ -72,9 +72,13 @@ describe('exchange events copy', () => {
         env: { PATH: process.env['PATH'], DATA_DIR: directory },
         stdio: 'ignore',
       });
-      await until(async () => (await countEvents(target.url)) >= (EVENTS * kill) / (KILLS + 1));
-      child.kill('SIGKILL');
-      await once(child, 'exit');
+      const ended = once(child, 'exit');
+      try {
+        await until(async () => (await countEvents(target.url)) >= (EVENTS * kill) / (KILLS + 1));
+      } finally {
+        child.kill('SIGKILL');
+      }
+      await ended;
     }
     const before = await countEvents(target.url);
     expect(before).toBeLessThan(await countEvents(source.url));
@@ -115,9 +119,9 @@ describe('exchange events copy', () => {
 });
 
 const until = async (holds: () => Promise<boolean>): Promise<void> => {
-  for (let tries = 0; tries < 10_000; tries += 1) {
+  for (let tries = 0; tries < 4_000; tries += 1) {
     if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 25));
   }
   throw new Error('it did not happen');
 };
