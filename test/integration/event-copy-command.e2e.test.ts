@@ -8,6 +8,7 @@ import { Client } from 'pg';
 import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { exchange, startProgram } from '../support/program.ts';
 import { fillWithHistory } from '../support/sample-history.ts';
+import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 /** `EVENT_COPY_EVENTS=100000` for the long form. */
@@ -107,6 +108,23 @@ describe('exchange events copy', () => {
     const { status, stdout } = await run(['events', 'verify', ...stores()]);
     expect(status).toBe(1);
     expect(stdout).toContain(`${changed?.stream}@${changed?.revision}: not the same`);
+  }, 60_000);
+
+  it('until the read models are made anew, the service refuses to run on another kind of event store', async () => {
+    const service = await startEventStoreService();
+    const settings = { DATABASE_URL: target.url, EVENTSTORE_URL: service.url, NODE_ENV: 'test', PORT: '0' };
+    try {
+      const refused = startProgram(settings);
+      expect(await refused.ended).toBe(2);
+      expect(refused.output()).toContain('read-models rebuild');
+      expect((await exchange(['read-models', 'rebuild'], settings)).status).toBe(0);
+      const started = startProgram(settings);
+      const [, url] = await started.until(/"baseUrl":"([^"]+)"/);
+      await until(async () => (await fetch(`${url}/ready`)).status === 200);
+      await started.end('SIGTERM');
+    } finally {
+      await service.close();
+    }
   }, 60_000);
 
   it('shows no password of a store that it cannot open', async () => {
