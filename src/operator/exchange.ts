@@ -3,6 +3,7 @@ import { openBackbone, type Backbone } from '../composition.ts';
 import { ConfigError, readConfig, variables } from '../shared/config.ts';
 import { createLog } from '../shared/log.ts';
 import { accountCommand, accountOptions, accountUsage, WordsError, type Work } from './account-commands.ts';
+import { eventsCopy, eventsVerify, readModelsRebuild } from './events-commands.ts';
 import { parkedStreams, retryStream } from './parked.ts';
 
 /** The operator's command line. Works beside a running service and without one. */
@@ -11,13 +12,26 @@ const usage = `Usage: npm run -s exchange -- COMMAND
 
 ${accountUsage}  parked list [--json]                   Lists streams that a read model leaves out, with the reason.
   parked retry PROJECTION STREAM         Tries one again; exit status 1 when it is parked still.
+  events copy --from STORE --to STORE    Copies the whole history into an empty store, verifies it, and makes
+                                         the read models anew from it. The service is stopped meanwhile.
+                                         Killed, it goes on where it was when it is run again.
+      [--checkpoint FILE]                Where it remembers that. Default: a file in DATA_DIR.
+      [--no-rebuild]                     Leaves the read models alone.
+  events verify --from STORE --to STORE  Compares two stores by count and checksum of every stream;
+                                         exit status 1 when they differ.
+  read-models rebuild                    Makes every read model anew. The service is stopped meanwhile.
   config                                 Lists every setting of the service with its default.
 
+A STORE is postgres://..., esdb://..., esdb+discover://..., or embedded: the Postgres of DATA_DIR.
 The settings of the service (DATABASE_URL, DATA_DIR, ...) apply here too.
 `;
 
 const options = {
   ...accountOptions,
+  from: { type: 'string' },
+  to: { type: 'string' },
+  checkpoint: { type: 'string' },
+  'no-rebuild': { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -42,11 +56,33 @@ const run = async (argv: readonly string[]): Promise<void> => {
       return withBackbone((backbone) => parkedList(backbone, values.json));
     case 'parked retry':
       return parkedRetry(rest);
+    case 'events copy':
+      return runEvents(
+        eventsCopy({
+          ...storesOf(values.from, values.to),
+          checkpoint: values.checkpoint,
+          rebuild: !values['no-rebuild'],
+        }),
+      );
+    case 'events verify':
+      return runEvents(eventsVerify(storesOf(values.from, values.to)));
+    case 'read-models rebuild':
+      return runEvents(readModelsRebuild(readConfig(process.env)));
     case 'config':
       return print(describeConfig());
     default:
       throw new UsageError(`unknown command: ${positionals.join(' ')}`);
   }
+};
+
+const storesOf = (from: string | undefined, to: string | undefined) => {
+  if (from === undefined || to === undefined) throw new UsageError('this command needs --from and --to');
+  if (from === to) throw new UsageError('--from and --to are the same store');
+  return { from, to };
+};
+
+const runEvents = async (result: Promise<boolean>): Promise<void> => {
+  if (!(await result)) process.exitCode = 1;
 };
 
 /** Runs a command on the installation that the settings name, and lets go of it. */

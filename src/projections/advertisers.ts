@@ -12,6 +12,7 @@ import { UnprojectableEventError, type Projection } from './engine/projection.ts
 export const advertisersProjection: Projection = {
   name: 'advertisers',
   categories: ['advertiser'],
+  tables: ['advertisers', 'advertiser_counts'],
   apply: async (client, events) => {
     const streams = byStream(events);
     const created = foldAll(streams, ([first]) => first?.revision === 0, new Map());

@@ -99,7 +99,7 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     await hurting;
     const seconds = elapsedSeconds();
     await supervisor.stop();
-    await projectTheRest(database.url);
+    await projectTheRest({ DATABASE_URL: database.url });
     days.push(today());
     const findings = await checkHistory(history, backbone.store, backbone.pool, [...new Set(days)]);
     const hit = new Set(
@@ -136,7 +136,7 @@ const summary = (seed: number, seconds: number, { operations, replays, reads }: 
   reads,
 });
 
-const today = (): string => new Date(systemClock.now()).toISOString().slice(0, 10).replaceAll('-', '');
+export const today = (): string => new Date(systemClock.now()).toISOString().slice(0, 10).replaceAll('-', '');
 
 const hurtRegularly = async (proxy: TcpProxy, random: Random, goOn: () => boolean): Promise<void> => {
   while (goOn()) {
@@ -146,12 +146,12 @@ const hurtRegularly = async (proxy: TcpProxy, random: Random, goOn: () => boolea
 };
 
 /** One healthy process brings the read model up to the end of the log. */
-const projectTheRest = async (databaseUrl: string): Promise<void> => {
-  const healthy = await startSupervisor(1, { DATABASE_URL: databaseUrl });
+export const projectTheRest = async (environment: Readonly<Record<string, string>>): Promise<void> => {
+  const healthy = await startSupervisor(1, environment);
   try {
     for (let tries = 0; tries < 200; tries++) {
       const answer = await fetch(`http://127.0.0.1:${healthy.ports[0]}/ready`).catch(() => undefined);
-      if (answer?.status === 200 && (await answer.text()).includes('"lagEvents":0')) return;
+      if (answer?.status === 200 && (await answer.text()).match(/"lag(Events|Bytes)":0\b/)) return;
       await sleep(50);
     }
     throw new Error('the read model did not catch up within 10 s');

@@ -33,6 +33,7 @@ export const createToy = (name = 'toy'): Toy => {
   const toy: Toy = {
     name,
     categories: ['toy'],
+    tables: ['toy_rows'],
     fixed: false,
     before: async () => undefined,
     apply: async (client, events) => {

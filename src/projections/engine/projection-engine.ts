@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { Logger } from '../../shared/log.ts';
 import { connectionConfig } from '../../shared/postgres/pool.ts';
+import { SERVICE_CONNECTION } from '../../shared/postgres/running-services.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
 import { startLeadership } from './leadership.ts';
 import { listParked } from './parked-streams.ts';
@@ -113,7 +114,7 @@ export const startProjections = (options: ProjectionsOptions): Projections => {
 };
 
 const leadershipConfig = (connectionString: string): ClientConfig =>
-  connectionConfig({ connectionString, applicationName: 'exchange-projector' });
+  connectionConfig({ connectionString, applicationName: SERVICE_CONNECTION });
 
 const parkedShown = async (pool: Pool): Promise<ProjectionsReadiness['parked']> =>
   (await listParked(pool, { limit: PARKED_SHOWN_MAX })).map((one) => ({

@@ -8,6 +8,8 @@ import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 export interface Projection {
   /** Unique and stable: names the checkpoint and the leadership lock. */
   readonly name: string;
+  /** The tables that it alone writes: emptied when it is made anew. */
+  readonly tables: readonly string[];
   /** Stream categories the read model is made of; everything else is passed over. */
   readonly categories: readonly string[];
   /**

@@ -1,10 +1,12 @@
 import type { Pool } from 'pg';
 import { backoffMs, sleep } from '../backoff.ts';
 import { ConfigError, type Config } from '../config.ts';
+import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Logger } from '../log.ts';
 
 interface Database {
   readonly pool: Pool;
+  readonly store: Pick<EventStore, 'distance'>;
   migrate(): Promise<void>;
 }
 
@@ -26,6 +28,7 @@ export const prepareDatabase = async (
     try {
       await refuseSuperuser(database, config);
       await database.migrate();
+      await refuseOtherLog(database);
       return true;
     } catch (error) {
       if (error instanceof ConfigError) throw error;
@@ -46,5 +49,24 @@ const refuseSuperuser = async ({ pool }: Database, config: Config): Promise<void
     throw new ConfigError(
       'Wrong configuration.\n  DATABASE_URL: its role is a superuser; production needs an ordinary role',
     );
+  }
+};
+
+/**
+ * Positions of two kinds of event store do not compare: reads would wait for the wrong one, or not at all. After
+ * the events have moved, everything that holds positions is made anew.
+ */
+const refuseOtherLog = async ({ pool, store }: Database): Promise<void> => {
+  const { rows } = await pool.query<{ position: Position }>('select position from projection_checkpoints');
+  for (const { position } of rows) {
+    try {
+      store.distance(position, position);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new ConfigError(
+        'Wrong configuration.\n  EVENTSTORE_URL: the read models in the database were made from another event store; ' +
+          'run `npm run -s exchange -- read-models rebuild` with these settings, or set the other one again',
+      );
+    }
   }
 };

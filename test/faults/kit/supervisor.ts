@@ -25,15 +25,19 @@ export interface Supervisor {
   stop(): Promise<void>;
 }
 
+type Environment = Readonly<Record<string, string>>;
+
 /**
- * Keeps `count` processes of the service running: whichever dies is started again at once.
+ * Keeps processes of the service running: whichever dies is started again at once.
+ * @param processes how many, or what each has in its environment besides what all have
  * @param environment `MUTANT` names a planted defect
  */
 export const startSupervisor = async (
-  count: number,
-  environment: Readonly<Record<string, string>>,
+  processes: number | readonly Environment[],
+  environment: Environment,
 ): Promise<Supervisor> => {
-  const ports = await Promise.all(Array.from({ length: count }, freePort));
+  const own = typeof processes === 'number' ? Array.from({ length: processes }, () => ({})) : processes;
+  const ports = await Promise.all(own.map(freePort));
   const children: (ChildProcess | undefined)[] = ports.map(() => undefined);
   const ended = new Set<Promise<unknown>>();
   let crashes = 0;
@@ -48,6 +52,7 @@ export const startSupervisor = async (
         LOG_LEVEL: 'fatal',
         ...generousLimits,
         ...environment,
+        ...own[index],
         ...(isCalm ? { EXCHANGE_FAILPOINTS: '' } : {}),
         PORT: String(ports[index]),
       },

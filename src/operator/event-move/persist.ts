@@ -1,0 +1,30 @@
+import { backoffMs, sleep } from '../../shared/backoff.ts';
+import {
+  AppendTooLargeError,
+  LogGapError,
+  WrongExpectedRevisionError,
+} from '../../shared/event-store/event-store.ts';
+
+const RETRY = { baseMs: 100, capMs: 5_000 };
+/** With the waits above about a minute. */
+const TRIES = 25;
+
+/** Trying again cannot help. */
+const isDefinite = (error: unknown): boolean =>
+  error instanceof WrongExpectedRevisionError ||
+  error instanceof AppendTooLargeError ||
+  error instanceof LogGapError ||
+  error instanceof RangeError ||
+  error instanceof TypeError;
+
+/** A store that is away for a moment does not end a move of hours. `work` must be safe to repeat. */
+export const persist = async <T>(work: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (isDefinite(error) || attempt === TRIES) throw error;
+      await sleep(backoffMs(attempt, RETRY));
+    }
+  }
+};

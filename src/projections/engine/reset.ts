@@ -1,0 +1,37 @@
+import type { Pool, PoolClient } from 'pg';
+import { START, type Position } from '../../shared/event-store/event-store.ts';
+import { inTransaction } from '../../shared/postgres/pool.ts';
+import type { Projection } from './projection.ts';
+
+/**
+ * Takes read models back to the start of the log, whatever log that is now. From then on the reads of every
+ * account wait until the read model has reached `head`, so none sees the rows that are missing meanwhile. Nothing
+ * else that holds positions of the log stays: snapshots go, marks become `head`.
+ * To be called while no process of the service runs: a mark that is newer than `head` would go back.
+ */
+export const resetReadModels = (
+  pool: Pool,
+  projections: readonly Projection[],
+  head: Position,
+): Promise<void> =>
+  inTransaction(pool, async (client) => {
+    for (const projection of projections) await resetOne(client, projection);
+    await client.query('truncate snapshots');
+    await client.query(
+      `insert into account_positions (customer_id, position)
+       select customer_id, $1 from api_keys union select customer_id, $1 from account_positions
+       on conflict (customer_id) do update set position = excluded.position`,
+      [head],
+    );
+  });
+
+const resetOne = async (client: PoolClient, { name, tables }: Projection): Promise<void> => {
+  // First the fence: a runner that is in the middle of a batch ends before the rows go.
+  await client.query(
+    `insert into projection_checkpoints (name, position, epoch) values ($1, $2, 1)
+     on conflict (name) do update set position = excluded.position, epoch = projection_checkpoints.epoch + 1`,
+    [name, START],
+  );
+  await client.query('delete from parked_streams where projection = $1', [name]);
+  await client.query(`truncate ${tables.map((table) => client.escapeIdentifier(table)).join(', ')}`);
+};

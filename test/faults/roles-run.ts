@@ -1,0 +1,96 @@
+import { openBackbone } from '../../src/composition.ts';
+import { createAccount } from '../../src/operator/create-account.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { projectTheRest, today } from './crash-run.ts';
+import { checkHistory, type Findings } from './kit/checker.ts';
+import { runClient } from './kit/client.ts';
+import { emptyHistory, type History } from './kit/history.ts';
+import { createRandom } from './kit/random.ts';
+import { startSupervisor } from './kit/supervisor.ts';
+
+export interface RolesRunOptions {
+  readonly seed: number;
+  readonly events: 'postgres' | 'eventstoredb';
+  /** How often every process is killed. */
+  readonly rounds: number;
+}
+
+export interface RolesRunReport {
+  readonly commands: number;
+  readonly reads: number;
+  readonly replays: number;
+  readonly kills: number;
+  readonly findings: Findings;
+}
+
+const ROLES = ['api', 'api', 'projector', 'projector', 'worker', 'worker'] as const;
+const CLIENTS = 16;
+const COMMANDS_BETWEEN = 20;
+const BETWEEN_MS_MAX = 5_000;
+
+/** Two processes of every role under load, each killed in turn; then the history is checked. */
+export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport> => {
+  const { seed, rounds } = options;
+  const database = await createTestDatabase();
+  const service = options.events === 'eventstoredb' ? await startEventStoreService() : undefined;
+  const environment = {
+    DATABASE_URL: database.url,
+    ...(service === undefined ? {} : { EVENTSTORE_URL: service.url }),
+  };
+  const backbone = await openBackbone(readConfig(environment), 'faults', createLog('silent'));
+  const accounts = await Promise.all(['A', 'B'].map((name) => createAccount(backbone, name)));
+  const supervisor = await startSupervisor(
+    ROLES.map((role) => ({ ROLES: role })),
+    environment,
+  );
+  try {
+    await supervisor.ready();
+    const history = emptyHistory();
+    const days = [today()];
+    let going = true;
+    const killing = (async () => {
+      for (let kill = 0; kill < rounds * ROLES.length; kill += 1) {
+        await untilMore(history, COMMANDS_BETWEEN);
+        supervisor.kill(kill % ROLES.length);
+      }
+      await untilMore(history, COMMANDS_BETWEEN);
+      going = false;
+    })();
+    await Promise.all(
+      Array.from({ length: CLIENTS }, (_, index) =>
+        runClient({
+          name: `r${index}-${seed}`,
+          ports: supervisor.ports.filter((__, process) => ROLES[process] === 'api'),
+          ...(accounts[index % accounts.length] ?? { customerId: 0, apiKey: '' }),
+          random: createRandom(seed * 1_000 + index),
+          history,
+          goOn: () => going,
+        }),
+      ),
+    );
+    await killing;
+    const kills = supervisor.crashes;
+    await supervisor.stop();
+    await projectTheRest(environment);
+    days.push(today());
+    const findings = await checkHistory(history, backbone.store, backbone.pool, [...new Set(days)]);
+    const { operations, reads, replays } = history;
+    return { commands: operations.length, reads, replays, kills, findings };
+  } finally {
+    await supervisor.stop();
+    await backbone.close();
+    await service?.close();
+    await database.drop();
+  }
+};
+
+/** The processes that are left, and the one that comes back, have done this much; bounded. */
+const untilMore = async ({ operations }: History, commands: number): Promise<void> => {
+  const enough = operations.length + commands;
+  const startedMs = performance.now();
+  while (operations.length < enough && performance.now() - startedMs < BETWEEN_MS_MAX) await sleep(10);
+};

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openBackbone, type Backbone } from '../../src/composition.ts';
+import { createAccount } from '../../src/operator/create-account.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { startBalancer } from './kit/balancer.ts';
+import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
+import { rolesRun } from './roles-run.ts';
+
+/** `FAULT_ROUNDS=20` for the long form. */
+const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 1);
+const TAKE_OVER_MS_MAX = 5_000;
+const CLIENTS = 20;
+const path = '/api/v2/buyer/advertisers';
+
+describe('processes of one role each', () => {
+  let database: TestDatabase;
+  let backbone: Backbone;
+  let supervisor: Supervisor;
+  let apiKey: string;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    backbone = await openBackbone(readConfig({ DATABASE_URL: database.url }), 'faults', createLog('silent'));
+    ({ apiKey } = await createAccount(backbone, 'Roles'));
+    supervisor = await startSupervisor(
+      ['api', 'api', 'projector', 'projector', 'worker'].map((role) => ({ ROLES: role })),
+      { DATABASE_URL: database.url },
+    );
+    await supervisor.ready();
+  }, 60_000);
+  afterAll(async () => {
+    await supervisor.stop();
+    await backbone.close();
+    await database.drop();
+  });
+
+  const portOf = (index: number): number => supervisor.ports[index] ?? 0;
+  const call = (port: number, method: string, url: string, body?: object): Promise<Response> =>
+    fetch(`http://127.0.0.1:${port}${url}`, {
+      method,
+      headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const create = async (name: string, port = portOf(0)): Promise<number> => {
+    const answer = await call(port, 'POST', path, { name });
+    expect(answer.status).toBe(201);
+    return ((await answer.json()) as { data: { id: number } }).data.id;
+  };
+  const listed = async (name: string, port: number): Promise<boolean> => {
+    const answer = await call(port, 'GET', `${path}?name=${name}`);
+    return answer.status === 200 && (await answer.text()).includes(`"${name}"`);
+  };
+  const leads = async (index: number): Promise<boolean> =>
+    (await (await fetch(`http://127.0.0.1:${portOf(index)}/ready`)).text()).includes('"leading":true');
+
+  it('an API process serves what a projector process projects; those without the role have no API', async () => {
+    await create('Served');
+    expect(await listed('Served', portOf(1))).toBe(true);
+    expect([await leads(0), await leads(1), await leads(4)]).toEqual([false, false, false]);
+    for (const index of [2, 3, 4]) {
+      expect((await call(portOf(index), 'GET', path)).status).toBe(404);
+      expect((await fetch(`http://127.0.0.1:${portOf(index)}/health`)).status).toBe(200);
+    }
+  });
+
+  it('a projector that is killed is taken over within 5 s', async () => {
+    const leader = (await leads(2)) ? 2 : 3;
+    supervisor.kill(leader);
+    const killedMs = performance.now();
+    await create('After-the-kill');
+    while (!(await listed('After-the-kill', portOf(1)))) await sleep(20);
+    const tookMs = Math.round(performance.now() - killedMs);
+    console.log(`the read model went on ${tookMs} ms after its projector was killed`);
+    expect(tookMs).toBeLessThan(TAKE_OVER_MS_MAX);
+    await supervisor.ready();
+  }, 30_000);
+
+  it('two API processes are restarted in turn behind a balancer: no request fails', async () => {
+    const balancer = await startBalancer([portOf(0), portOf(1)]);
+    while ((await fetch(`http://127.0.0.1:${balancer.port}/health`)).status !== 200) await sleep(20);
+    await sleep(300);
+    const failures: string[] = [];
+    let requests = 0;
+    let going = true;
+    const client = async (index: number): Promise<void> => {
+      for (let n = 0; going; n += 1) {
+        const isWrite = n % 3 === 0;
+        try {
+          const answer = await (isWrite
+            ? call(balancer.port, 'POST', path, { name: `rolling-${index}-${n}` })
+            : call(balancer.port, 'GET', `${path}?take=5`));
+          const text = await answer.text();
+          if (answer.status !== (isWrite ? 201 : 200)) failures.push(`${answer.status} ${text}`);
+        } catch (error) {
+          failures.push(String(error));
+        }
+        requests += 1;
+        await sleep(5);
+      }
+    };
+    const clients = Array.from({ length: CLIENTS }, (_, index) => client(index));
+    for (const index of [0, 1]) {
+      const ended = supervisor.crashes + 1;
+      supervisor.signal(index, 'SIGTERM');
+      while (supervisor.crashes < ended) await sleep(20);
+      await supervisor.ready();
+      // Until the balancer has noticed, too.
+      await sleep(500);
+    }
+    going = false;
+    await Promise.all(clients);
+    await balancer.close();
+    console.log(
+      `${requests} requests, ${failures.length} failed, nodes taken out ${balancer.takenOut} times`,
+    );
+    expect(failures).toEqual([]);
+    expect(balancer.takenOut).toBeGreaterThanOrEqual(2);
+  }, 60_000);
+});
+
+describe('two API processes, two projectors and two workers, each killed in turn under load', () => {
+  it.each(['postgres', 'eventstoredb'] as const)(
+    'events in %s: nothing lost or doubled, read models equal the fold',
+    async (events) => {
+      const report = await rolesRun({ seed: 7, events, rounds: ROUNDS });
+      const { findings, ...figures } = report;
+      console.log(`events in ${events}: ${JSON.stringify(figures)}`);
+      expect(Object.entries(findings).filter(([, found]) => found.length > 0)).toEqual([]);
+      expect(report.kills).toBeGreaterThanOrEqual(6 * ROUNDS);
+      expect(report.commands).toBeGreaterThan(50);
+    },
+    60_000 + ROUNDS * 30_000,
+  );
+});

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { copyEvents, SourceWrittenError } from '../../src/operator/event-move/copy-events.ts';
+import type { CopyCheckpoint, CopyState } from '../../src/operator/event-move/copy-checkpoint.ts';
+import { verifyEvents } from '../../src/operator/event-move/verify-events.ts';
+import { CopyConflictError } from '../../src/operator/event-move/write-page.ts';
+import { START, type EventStore, type RecordedEvent } from '../../src/shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { makeEventStoreDbOnService } from '../contract/make-eventstoredb-store.ts';
+import { makePostgresStore } from '../contract/make-postgres-store.ts';
+import type { MakeStore } from '../contract/make-store.ts';
+import { sampleEvent, sampleEvents } from '../contract/sample-events.ts';
+import { fillWithHistory } from '../support/sample-history.ts';
+
+const makeMemoryStore: MakeStore = async () => {
+  const store = createMemoryEventStore();
+  return { store, dispose: () => store.close() };
+};
+
+const rememberedCheckpoint = (): CopyCheckpoint & { state: CopyState | undefined } => ({
+  state: undefined,
+  async load() {
+    return this.state;
+  },
+  async save(state) {
+    this.state = state;
+  },
+  async remove() {
+    this.state = undefined;
+  },
+});
+
+const wholeLog = async (store: EventStore): Promise<readonly RecordedEvent[]> => {
+  const log: RecordedEvent[] = [];
+  for (;;) {
+    const page = await store.readAll({ after: log.at(-1)?.position ?? START, limit: 1_000 });
+    if (page.length === 0) return log;
+    log.push(...page);
+  }
+};
+
+const ofAccount = (log: readonly RecordedEvent[], customerId: number): readonly string[] =>
+  log.filter(({ metadata }) => metadata.customerId === customerId).map(({ id }) => id);
+
+/** More than a page. */
+const EVENTS = 1_200;
+const pairs: readonly (readonly [string, MakeStore, string, MakeStore])[] = [
+  ['memory', makeMemoryStore, 'memory', makeMemoryStore],
+  ['memory', makeMemoryStore, 'Postgres', makePostgresStore],
+  ['Postgres', makePostgresStore, 'Postgres', makePostgresStore],
+  ['Postgres', makePostgresStore, 'EventStoreDB', makeEventStoreDbOnService],
+  ['EventStoreDB', makeEventStoreDbOnService, 'Postgres', makePostgresStore],
+];
+
+describe.each(pairs)('copy from %s', (_from, makeFrom, to, makeTo) => {
+  let from: EventStore;
+  let target: EventStore;
+  const disposals: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    const [source, other] = [await makeFrom(), await makeTo()];
+    disposals.push(source.dispose, other.dispose);
+    from = source.store;
+    target = other.store;
+    await fillWithHistory(from, EVENTS);
+  });
+  afterAll(async () => {
+    for (const dispose of disposals) await dispose();
+  });
+
+  it(`to ${to}: every stream, revision, id, type, data and metadata; each account's events in order`, async () => {
+    const checkpoint = rememberedCheckpoint();
+    const { events, copied } = await copyEvents({ from, to: target, checkpoint });
+    const [source, copy] = [await wholeLog(from), await wholeLog(target)];
+    expect([events, copied]).toEqual([source.length, source.length]);
+    expect(source.length).toBeGreaterThanOrEqual(EVENTS);
+    for (const customerId of new Set(source.map(({ metadata }) => metadata.customerId))) {
+      expect(ofAccount(copy, customerId)).toEqual(ofAccount(source, customerId));
+    }
+    const verified = await verifyEvents(from, target);
+    expect(verified).toEqual({
+      source: verified.target,
+      target: { events: source.length, streams: new Set(source.map(({ stream }) => stream)).size },
+      same: true,
+      differences: [],
+    });
+  });
+
+  it(`to ${to} again, with and without its checkpoint: nothing is there twice`, async () => {
+    const checkpoint = rememberedCheckpoint();
+    await copyEvents({ from, to: target, checkpoint });
+    expect((await copyEvents({ from, to: target, checkpoint })).copied).toBe(0);
+    expect((await verifyEvents(from, target)).same).toBe(true);
+  });
+});
+
+describe('copy', () => {
+  it('goes on behind what an earlier run with other chunks left', async () => {
+    const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
+    const events = sampleEvents(40);
+    await from.append('sample-1', events, 'no-stream');
+    await to.append('sample-1', events.slice(0, 7), 'no-stream');
+    await copyEvents({ from, to, checkpoint: rememberedCheckpoint() });
+    expect((await verifyEvents(from, to)).same).toBe(true);
+  });
+
+  it('stops at a target that holds something else', async () => {
+    const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
+    await from.append('sample-1', sampleEvents(3), 'no-stream');
+    await to.append('sample-1', sampleEvents(1), 'no-stream');
+    const copying = copyEvents({ from, to, checkpoint: rememberedCheckpoint() });
+    await expect(copying).rejects.toThrow(CopyConflictError);
+    await expect(copying).rejects.toThrow('sample-1@0');
+  });
+
+  it('does not believe a checkpoint of another target', async () => {
+    const [from, first, second] = [
+      createMemoryEventStore(),
+      createMemoryEventStore(),
+      createMemoryEventStore(),
+    ];
+    await fillWithHistory(from, 2_500);
+    const checkpoint = rememberedCheckpoint();
+    await copyEvents({ from, to: first, checkpoint });
+    await copyEvents({ from, to: second, checkpoint });
+    expect((await verifyEvents(from, second)).same).toBe(true);
+  });
+
+  it('reports a source that is being written', async () => {
+    const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
+    await fillWithHistory(from, 2_500);
+    const append = async (): Promise<void> => {
+      await from.append(`late-${Math.floor(performance.now() * 1_000)}`, [sampleEvent()], 'any');
+    };
+    const copying = copyEvents({
+      from,
+      to,
+      checkpoint: rememberedCheckpoint(),
+      onProgress: () => void append(),
+    });
+    await expect(copying).rejects.toThrow(SourceWrittenError);
+  });
+});
+
+describe('verify', () => {
+  const two = async (): Promise<readonly [EventStore, EventStore]> => {
+    const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
+    await fillWithHistory(from, 500);
+    await copyEvents({ from, to, checkpoint: rememberedCheckpoint() });
+    return [from, to];
+  };
+
+  it('names a stream that lacks its last event', async () => {
+    const [from, to] = await two();
+    await from.append('sample-x', sampleEvents(2), 'no-stream');
+    const [first] = await wholeLog(from).then((log) => log.filter(({ stream }) => stream === 'sample-x'));
+    await to.append('sample-x', [sampleEvent({ ...pick(first) })], 'no-stream');
+    const { same, differences } = await verifyEvents(from, to);
+    expect(same).toBe(false);
+    expect(differences).toEqual([{ stream: 'sample-x', revision: 1, problem: 'missing in the target' }]);
+  });
+
+  it('names an event that differs in one value, and a stream that only the target has', async () => {
+    const [from, to] = await two();
+    const event = sampleEvent();
+    await from.append('sample-x', [event], 'no-stream');
+    await to.append('sample-x', [{ ...event, data: { ...event.data, text: 'other' } }], 'no-stream');
+    await to.append('sample-y', [sampleEvent()], 'no-stream');
+    const { same, differences } = await verifyEvents(from, to);
+    expect(same).toBe(false);
+    expect(new Set(differences)).toEqual(
+      new Set([
+        { stream: 'sample-x', revision: 0, problem: 'not the same' },
+        { stream: 'sample-y', revision: 0, problem: 'only in the target' },
+      ]),
+    );
+  });
+
+  it('names events that are swapped: the same ones, in another order', async () => {
+    const [from, to] = await two();
+    const [one, other] = sampleEvents(2) as [ReturnType<typeof sampleEvent>, ReturnType<typeof sampleEvent>];
+    await from.append('sample-x', [one, other], 'no-stream');
+    await to.append('sample-x', [other, one], 'no-stream');
+    expect((await verifyEvents(from, to)).differences).toEqual([
+      { stream: 'sample-x', revision: 0, problem: 'not the same' },
+    ]);
+  });
+});
+
+const pick = (event: RecordedEvent | undefined) =>
+  event === undefined ? {} : { id: event.id, type: event.type, data: event.data, metadata: event.metadata };

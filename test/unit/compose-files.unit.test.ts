@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { variables } from '../../src/shared/config.ts';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const read = (name: string): Promise<string> => readFile(join(root, name), 'utf8');
+
+/** `KEY: value` lines below a key, up to the next line that is not indented more. */
+const membersOf = (yaml: string, key: string): ReadonlyMap<string, string> => {
+  const lines = yaml.split('\n');
+  const start = lines.findIndex((line) => line.startsWith(key));
+  const members = new Map<string, string>();
+  for (const line of lines.slice(start + 1)) {
+    const match = /^ {2}([A-Z_]+): (.+)$/.exec(line);
+    if (match === null) break;
+    members.set(match[1] ?? '', match[2] ?? '');
+  }
+  return members;
+};
+
+/** As Compose does it: a variable's default, or what an operator sets. */
+const substituted = (value: string): string =>
+  value
+    .replaceAll(/\$\{BASE_URL:\?[^}]*\}/g, 'https://api.example.com')
+    .replaceAll(/\$\{[A-Z_]+:\?[^}]*\}/g, '0123456789abcdef')
+    .replaceAll(/\$\{[A-Z_]+:-([^}]*)\}/g, '$1');
+
+const known = variables as unknown as Record<string, { safeParse(value: string): { success: boolean } }>;
+
+describe('docker-compose.yml', () => {
+  it.each(['docker-compose.yml', 'docker-compose.cluster.yml'])(
+    '%s: the settings exist and their values are accepted',
+    async (name) => {
+      const settings = membersOf(await read(name), 'x-settings:');
+      expect(settings.size).toBeGreaterThan(0);
+      for (const [setting, value] of settings) {
+        expect([setting, known[setting]?.safeParse(substituted(value)).success]).toEqual([setting, true]);
+      }
+    },
+  );
+
+  it('has no password but those that the operator must give', async () => {
+    const text = await read('docker-compose.yml');
+    const passwords = [...text.matchAll(/\$\{\w*PASSWORD(:?.)/g)].map(([, operator]) => operator);
+    expect(passwords.length).toBeGreaterThan(0);
+    expect(new Set(passwords)).toEqual(new Set([':?']));
+    const literal = text
+      .split('\n')
+      .filter((line) => /(PASSWORD|SECRET)\w*:/.test(line) && !line.includes('${'));
+    expect(literal).toEqual([]);
+  });
+
+  it('starts every role, from the image whose program has that path', async () => {
+    const [compose, dockerfile] = [await read('docker-compose.yml'), await read('Dockerfile')];
+    expect([...compose.matchAll(/^ {6}ROLES: (\w+)$/gm)].map(([, role]) => role)).toEqual([
+      'api',
+      'projector',
+      'worker',
+    ]);
+    expect(dockerfile).toContain('dist/src/main.js');
+    expect(dockerfile).toMatch(/^USER node$/m);
+    expect(compose).toContain('dist/src/operator/exchange.js');
+  });
+});
