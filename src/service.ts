@@ -87,9 +87,7 @@ export const startService = async (
   const opened = await openBackbone(config, 'exchange', log);
   const backbone = replace.store === undefined ? opened : { ...opened, store: replace.store(opened.store) };
   const derivedPool = createDerivedPool(backbone, log);
-  const metrics = new Registry();
-  collectDefaultMetrics({ register: metrics });
-  backbone.registerMetrics(metrics);
+  const metrics = createMetrics(backbone);
   const progress = createProjectionProgress();
   const database = createTenantDatabase(backbone.requestPool, replace.tenantStatement);
   const keyUse = createKeyUse(backbone.pool, systemClock);
@@ -101,8 +99,7 @@ export const startService = async (
   const ending = new AbortController();
   let running: Projections | undefined;
   let server: RunningServer | undefined;
-  const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
-  const baseUrl = (): string => config.BASE_URL ?? `http://${host}:${server?.port ?? config.PORT}`;
+  const baseUrl = (): string => config.BASE_URL ?? urlOf(config.HOST, server?.port ?? config.PORT);
 
   const prepared = prepareDatabase(backbone, config, log, ending.signal).then((isPrepared) => {
     if (!isPrepared || ending.signal.aborted) return false;
@@ -123,6 +120,7 @@ export const startService = async (
   // Whoever awaits `prepared` learns of a failure; nobody awaiting it yet is no reason to end the process.
   prepared.catch(() => undefined);
 
+  const verify = verifyApiKey(backbone.pool, (keyId) => keyUse.used(keyId));
   const routes = config.ROLES.includes('api') ? apiRoutes(backbone, database, progress, metrics, log) : [];
   const parts = [...readinessParts(backbone, () => running), rateLimits.readiness];
   const stopping = (): boolean => ending.signal.aborted;
@@ -131,10 +129,7 @@ export const startService = async (
     headers,
     gate: createGate({
       authenticate: createAuthenticate(
-        verifyWhenPrepared(
-          () => running !== undefined,
-          verifyApiKey(backbone.pool, (keyId) => keyUse.used(keyId)),
-        ),
+        verifyWhenPrepared(() => running !== undefined, verify),
         baseUrl,
       ),
       clientAddress: createClientAddress(config.TRUSTED_PROXIES),
@@ -158,6 +153,16 @@ export const startService = async (
 
   return { baseUrl: baseUrl(), backbone, prepared, stop };
 };
+
+const createMetrics = (backbone: Backbone): Registry => {
+  const metrics = new Registry();
+  collectDefaultMetrics({ register: metrics });
+  backbone.registerMetrics(metrics);
+  return metrics;
+};
+
+const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 const notWritten =
   (log: Logger) =>
