@@ -10,7 +10,7 @@ import { countServices } from '../shared/postgres/running-services.ts';
 import type { Progress } from './event-move/progress-line.ts';
 
 /** Processes of the service run on the database: they would serve, and write, while it is taken apart. */
-export class ServiceRunningError extends Error {
+class ServiceRunningError extends Error {
   override readonly name = 'ServiceRunningError';
 }
 
