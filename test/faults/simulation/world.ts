@@ -58,8 +58,14 @@ const STEPS_MAX = 20_000;
 const START_MS = Date.UTC(2026, 0, 1, 23, 59, 58);
 const always = (): boolean => true;
 
-/** Lets everything run that can without a step being taken: promises settle, one after the other. */
-const settle = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+/**
+ * Lets everything run that can without a step being taken: promises settle, one after the other, and what waits for
+ * the end of a turn of the event loop (`shared/coalesce.ts`) has its turn.
+ */
+const settle = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(() => setImmediate(resolve));
+  });
 
 /**
  * One process, many virtual nodes: whatever they do goes through steps, and a tape decides which step is next
