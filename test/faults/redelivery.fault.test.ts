@@ -14,7 +14,7 @@ import { createProjectionFixture, type ProjectionFixture } from '../support/proj
 import { createRandom, type Random } from './kit/random.ts';
 
 const WRITERS = 12;
-/** The long form: `FAULT_EVENTS=1000000 npm test -- redelivery`; about as many events are written. */
+/** The long form: `FAULT_EVENTS=1000000 npm run jest -- redelivery`; about as many events are written. */
 const COMMANDS_EACH = Math.ceil(Number(process.env['FAULT_EVENTS'] ?? 1_250) / WRITERS / 0.41);
 /** Advertisers that everybody writes, so few that writers meet, so many that no stream grows without end. */
 const SHARED = Math.ceil(COMMANDS_EACH / 12);
