@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { connectionStringProblem } from './event-store/eventstoredb/connection-string.ts';
 import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts';
+import type { OutboundPolicy } from './outbound/outbound-url.ts';
+import { parseKeyRing, type KeyRing } from './secrets/key-ring.ts';
+import { parseS3Location, type S3Location } from './storage/s3-location.ts';
+import { parseUploadLimits, type UploadBytesMax } from './upload-limits.ts';
 import { specifiedLimits, type Limit, type LimitName, type Limits } from './limits/limits.ts';
 
 /**
@@ -52,17 +56,24 @@ const limitOf = (name: LimitName, what: string) => {
     .describe(`${what}. Default ${specified.requests}/${specified.windowSeconds}: requests/seconds.`);
 };
 
-const trustedProxies = z
-  .string()
-  .transform((text, context): TrustedProxies => {
+/** Text that `parse` reads; its error says what the text must be. */
+const parsedBy = <T>(parse: (text: string) => T) =>
+  z.string().transform((text, context): T => {
     try {
-      return parseTrustedProxies(text);
+      return parse(text);
     } catch (error) {
       context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'invalid' });
       return z.NEVER;
     }
-  })
-  .default({ hops: 0 });
+  });
+
+const trustedProxies = parsedBy((text): TrustedProxies => parseTrustedProxies(text)).default({ hops: 0 });
+
+const secretKeys = parsedBy((text): KeyRing => parseKeyRing(text)).optional();
+
+const assetStore = parsedBy((text): S3Location => parseS3Location(text)).optional();
+
+const uploadLimits = parsedBy((text): UploadBytesMax => parseUploadLimits(text)).prefault('104857600');
 
 const roles = ['api', 'projector', 'worker'] as const;
 export type Role = (typeof roles)[number];
@@ -83,26 +94,50 @@ export const variables = {
   BASE_URL: urlOf('http:', 'https:')
     .optional()
     .describe('How clients reach the service, e.g. https://api.example.com. Default: http://HOST:PORT.'),
-  DATA_DIR: z.string().min(1).default('.data').describe('Folder of the embedded Postgres and its secrets.'),
+  DATA_DIR: z
+    .string()
+    .min(1)
+    .default('.data')
+    .describe('Folder of the embedded Postgres, its secrets and the bytes of assets.'),
   DATABASE_URL: urlOf('postgres:', 'postgresql:')
     .optional()
     .describe('An existing Postgres (14 or newer) instead of the embedded one.'),
   DATABASE_POOL_MAX: integer(2, 500)
     .default(10)
-    .describe('Connections of one process to Postgres at most, besides sixteen of its own.'),
+    .describe('Connections of one process to Postgres at most, besides some twenty of its own.'),
   EVENTSTORE_URL: eventStoreDbUrl
     .optional()
     .describe('EventStoreDB for the events (esdb: or esdb+discover:) instead of Postgres.'),
   REDIS_URL: urlOf('redis:', 'rediss:')
     .optional()
-    .describe('Redis for the counters of the rate limits. Default: they are in Postgres.'),
+    .describe('Redis for jobs and the counters of the rate limits. Default: they are in Postgres.'),
   REDIS_KEY_PREFIX: z
     .string()
     .regex(/^[\w.:-]{0,64}$/, 'up to 64 letters, digits, "_", ".", ":" or "-"')
     .default('buyer-exchange:')
     .describe('Begins every key in Redis, so that installations can share one.'),
-  ASSET_STORE_URL: z.string().optional().describe('Store of asset bytes. Nothing uses it yet: refused.'),
+  SECRET_KEYS: secretKeys.describe(
+    'Keys that secrets (tokens of agents, keys for creative engines) are encrypted and addresses of uploads are signed with: id:key pairs, separated by commas, the first one in use; a key is 32 bytes as base64url. Default: one is drawn and kept in DATA_DIR.',
+  ),
+  OUTBOUND_ALLOW_LOOPBACK: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('For development: agents may be at loopback addresses, over http, too. Refused in production.'),
+  AGENT_CHECK_MS: integer(0, 2_000)
+    .default(1_500)
+    .describe(
+      'Milliseconds that an agent has to say what it offers when it is registered; 0: it is not asked.',
+    ),
+  ASSET_STORE_URL: assetStore.describe(
+    'S3-compatible store of asset bytes: s3://[key:secret@]bucket[/prefix]?region=REGION[&endpoint=URL]. Default: a folder in DATA_DIR.',
+  ),
+  UPLOAD_BYTES_MAX: uploadLimits.describe(
+    'The largest upload, bytes; and for media types, e.g. 104857600,image/*=10485760. Default 104857600.',
+  ),
   ROLES: rolesList.default([...roles]).describe('What this process does: api, projector, worker.'),
+  CONVERSIONS_MEMORY_MB: integer(16, 100_000)
+    .default(512)
+    .describe('Memory of one process for the conversion events that it knows: some 30 bytes an event.'),
   TRUSTED_PROXIES: trustedProxies.describe(
     'Whose X-Forwarded-For is believed: a number of hops (0 to 9), or networks like 10.0.0.0/8, separated by commas. Default: nobody.',
   ),
@@ -140,9 +175,6 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** Parts of the distributed profile that this version does not have: better refused than silently ignored. */
-const notYetAvailable = ['ASSET_STORE_URL'] as const;
-
 /**
  * Reads the configuration. An empty variable counts as not set.
  * @throws ConfigError naming every wrong variable, never its value (it may hold a password)
@@ -154,16 +186,26 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     const problems = parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
     throw new ConfigError(`Wrong configuration.\n  ${problems.join('\n  ')}`);
   }
-  for (const name of notYetAvailable) {
-    if (parsed.data[name] !== undefined) {
-      throw new ConfigError(`Wrong configuration.\n  ${name}: not available in this version; unset it`);
-    }
-  }
-  if (parsed.data.NODE_ENV === 'production' && parsed.data.EXCHANGE_FAILPOINTS !== undefined) {
-    throw new ConfigError('Wrong configuration.\n  EXCHANGE_FAILPOINTS: not in production');
-  }
+  if (parsed.data.NODE_ENV === 'production') refuseInProduction(parsed.data);
   return parsed.data;
 };
+
+const refuseInProduction = (config: Config): void => {
+  const problems = [
+    ...(config.EXCHANGE_FAILPOINTS === undefined ? [] : ['EXCHANGE_FAILPOINTS: not in production']),
+    ...(config.OUTBOUND_ALLOW_LOOPBACK === 'true' ? ['OUTBOUND_ALLOW_LOOPBACK: not in production'] : []),
+    // A key in one machine's folder is one that the other machines do not have.
+    ...(config.DATABASE_URL !== undefined && config.SECRET_KEYS === undefined
+      ? ['SECRET_KEYS: must be set in production where DATABASE_URL is']
+      : []),
+  ];
+  if (problems.length > 0) throw new ConfigError(`Wrong configuration.\n  ${problems.join('\n  ')}`);
+};
+
+/** Where the service may connect to when a user names the address. */
+export const outboundPolicyOf = (config: Pick<Config, 'OUTBOUND_ALLOW_LOOPBACK'>): OutboundPolicy => ({
+  allowLoopback: config.OUTBOUND_ALLOW_LOOPBACK === 'true',
+});
 
 /** The rate limits that the configuration sets. */
 export const limitsOf = (config: Config): Limits => ({

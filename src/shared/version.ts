@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-
-/** The nearest `package.json` above the compiled file is the program's own. */
-const packageFile = new URL('../../../package.json', import.meta.url);
+import { join } from 'node:path';
+import { packageDirectory } from './package-directory.ts';
 
 /** The program's version. */
-export const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { readonly version: string };
+export const { version } = JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')) as {
+  readonly version: string;
+};

@@ -63,9 +63,11 @@ export const sealerOf = (credential: string): Sealer => {
     },
     unseal: (purpose, sealed) => {
       const iv = sealed.subarray(0, IV_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', keyOf(purpose), iv);
-      decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+      // Without the length a tag of four bytes would do.
+      const options = { authTagLength: TAG_BYTES };
+      const decipher = createDecipheriv('aes-256-gcm', keyOf(purpose), iv, options);
       try {
+        decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
         return (
           decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
         );

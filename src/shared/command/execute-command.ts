@@ -3,7 +3,7 @@ import { backoffMs, sleep } from '../backoff.ts';
 import { failpoint } from '../failpoints.ts';
 import type { CommandContext } from './command-context.ts';
 import type { AggregateType } from './aggregate.ts';
-import { loadStream, type LoadedStream } from './load-stream.ts';
+import { loadStream, type LoadedStream, type LoadOptions } from './load-stream.ts';
 import { toNewEvents, type StorableEvent } from './recorded-domain-event.ts';
 import type { SnapshotStore } from './snapshots.ts';
 import { createTurns, type TakeTurn } from './turns.ts';
@@ -90,13 +90,13 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
       ? emptyStream<State>(type.decider.initialState)
       : await loadStream(store, type, stream, { commandId: context.commandId, snapshots, hasRunBefore });
     if (loaded.afterCommand !== undefined) {
-      await ensureMarked(store, context, loaded.afterCommand.position);
+      await ensureMarked(store, context, stream, loaded.afterCommand.position);
       return { outcome: 'done', ...loaded.afterCommand };
     }
     const decision = type.decider.decide(command, loaded.state);
     if ('refused' in decision) return { outcome: 'refused', refusal: decision.refused };
     if (decision.events.length === 0) {
-      await ensureMarked(store, context, loaded.position);
+      await ensureMarked(store, context, stream, loaded.position);
       return { outcome: 'done', state: loaded.state };
     }
     if (isAbandoned()) throw new CommandAbandonedError(`a command of ${stream} was begun too late`);
@@ -127,12 +127,27 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
 const ensureMarked = async (
   store: EventStore,
   { customerId }: CommandContext,
+  stream: string,
   position: Position | undefined,
 ): Promise<void> => {
-  if (position !== undefined) await store.ensureMarked(customerId, position);
+  if (position !== undefined) await store.ensureMarked(customerId, position, stream);
 };
 
 const emptyStream = <State>(state: State): LoadedStream<State> => ({ state, revision: 'no-stream' });
+
+/**
+ * Whether an earlier run of the command has done what it asks for: then nothing that is needed before is needed any
+ * more, and the command itself answers as it would have.
+ */
+export const wasDoneBefore = async <State, Command, Event extends StorableEvent, Refusal>(
+  store: EventStore,
+  type: AggregateType<State, Command, Event, Refusal>,
+  stream: string,
+  options: Required<Pick<LoadOptions, 'commandId' | 'snapshots' | 'hasRunBefore'>>,
+): Promise<boolean> => {
+  if (!(await options.hasRunBefore())) return false;
+  return (await loadStream(store, type, stream, options)).afterCommand !== undefined;
+};
 
 /** Folds a stream to its current state; for answers that must not wait for a read model. */
 export const loadState = async <State, Command, Event extends StorableEvent, Refusal>(

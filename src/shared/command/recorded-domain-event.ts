@@ -12,17 +12,21 @@ export interface StorableEvent {
 /** Schema versions by event type; a type that is missing here cannot be stored. */
 export type SchemaVersions = Readonly<Record<string, { readonly schemaVersion: number }>>;
 
-/** Domain events as the log takes them: ids from the command, metadata from its context. */
+/**
+ * Domain events as the log takes them: ids from the command, metadata from its context.
+ * @param firstOrdinal how many events of the command came before these
+ */
 export const toNewEvents = (
   events: readonly StorableEvent[],
   context: CommandContext,
   versions: SchemaVersions,
+  firstOrdinal = 0,
 ): readonly NewEvent[] =>
-  events.map((event, ordinal) => {
+  events.map((event, at) => {
     const version = versions[event.type];
     if (version === undefined) throw new Error(`no schema is registered for event type ${event.type}`);
     return {
-      id: eventIdOf(context.commandId, ordinal),
+      id: eventIdOf(context.commandId, firstOrdinal + at),
       type: event.type,
       data: event.data as JsonObject,
       metadata: {

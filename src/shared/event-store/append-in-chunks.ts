@@ -6,17 +6,15 @@ import {
   type NewEvent,
 } from './event-store.ts';
 
-type Store = Pick<EventStore, 'append' | 'readStream'>;
+type Store = Pick<EventStore, 'append' | 'readStream' | 'appendBytesMax'>;
 type Revision = number | 'no-stream';
 
-/** Fits what every server of EventStoreDB takes by default (1 MiB up to version 25.0), its own additions included. */
-const CHUNK_BYTES = 960 * 1024;
 /** The port's limit. */
 const CHUNK_EVENTS_MAX = 1_000;
 /** What a store may add to an event. */
 const EVENT_OVERHEAD_BYTES = 128;
 
-/** What a store was found to take less than `CHUNK_BYTES`. */
+/** What a store was found to take less than its `appendBytesMax`. */
 const learned = new WeakMap<Store, number>();
 
 /**
@@ -26,6 +24,7 @@ const learned = new WeakMap<Store, number>();
  * To be repeated as a whole, with the same ids at the same `expected`, until it succeeds: what is there already
  * is passed over, wherever an earlier run ended and however large its appends were.
  * @param events at least one
+ * @param bytesOf how many bytes an event takes at most, if that is known cheaper than by writing it
  * @throws AppendTooLargeError when a single event is too large; WrongExpectedRevisionError, AppendOutcomeUnknownError,
  *   EventStoreUnavailableError: some of the events may be in the stream then
  */
@@ -34,12 +33,13 @@ export const appendInChunks = async (
   stream: string,
   events: readonly NewEvent[],
   expected: Revision,
+  bytesOf: (event: NewEvent) => number = measured,
 ): Promise<AppendResult> => {
   let at = expected;
   let from = 0;
   let result: AppendResult | undefined;
   while (result === undefined || from < events.length) {
-    const chunk = chunkOf(events, from, learned.get(store) ?? CHUNK_BYTES);
+    const chunk = chunkOf(events, from, learned.get(store) ?? store.appendBytesMax, bytesOf);
     const appended = await appendChunk(store, stream, chunk, at);
     if (appended === 'smaller') continue;
     from += appended.count;
@@ -59,7 +59,7 @@ const appendChunk = async (
     return { result: await store.append(stream, chunk, at), count: chunk.length };
   } catch (error) {
     if (error instanceof AppendTooLargeError && chunk.length > 1) {
-      const half = Math.ceil(sum(chunk.map(bytesOf)) / 2);
+      const half = Math.ceil(sum(chunk.map(measured)) / 2);
       learned.set(store, Math.min(half, error.bytesMax ?? half));
       return 'smaller';
     }
@@ -87,7 +87,12 @@ const countThere = async (
   return count;
 };
 
-const chunkOf = (events: readonly NewEvent[], from: number, bytesMax: number): readonly NewEvent[] => {
+const chunkOf = (
+  events: readonly NewEvent[],
+  from: number,
+  bytesMax: number,
+  bytesOf: (event: NewEvent) => number,
+): readonly NewEvent[] => {
   let end = from;
   let bytes = 0;
   while (end < events.length && end - from < CHUNK_EVENTS_MAX) {
@@ -98,7 +103,7 @@ const chunkOf = (events: readonly NewEvent[], from: number, bytesMax: number): r
   return events.slice(from, end);
 };
 
-const bytesOf = ({ type, data, metadata }: NewEvent): number =>
+const measured = ({ type, data, metadata }: NewEvent): number =>
   Buffer.byteLength(JSON.stringify(data)) +
   Buffer.byteLength(JSON.stringify(metadata)) +
   2 * type.length +

@@ -1,7 +1,7 @@
 import type { ExpectedRevision, NewEvent } from './event-store.ts';
 
 /** What every adapter refuses, so that an event accepted by one is accepted by all. Sizes in bytes of UTF-8. */
-const appendLimits = {
+export const appendLimits = {
   eventsMax: 1_000,
   /** `data` and `metadata` of one event together (EventStoreDB's record limit, eventstoredb.md section 1). */
   eventBytesMax: 16 * 1024 * 1024,
@@ -27,6 +27,8 @@ export interface AppendRequest {
   readonly customerId: number;
   readonly events: readonly EncodedEvent[];
   readonly bytes: number;
+  /** The account's mark for what comes in masses is moved, and not that of everything else. */
+  readonly isMarkedApart?: boolean;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -153,6 +153,9 @@ export interface EventBatch {
 export type DistanceUnit = 'events' | 'bytes';
 
 export interface EventStore {
+  /** Bytes that one append should stay below: whatever is less is taken. See `append-in-chunks.ts`. */
+  readonly appendBytesMax: number;
+
   /**
    * Appends `events` (1 to 1,000) to one stream: all of them or none.
    * A repeat of the same ids at the same expected revision answers as the first time, `repeated: true`.
@@ -196,7 +199,7 @@ export interface EventStore {
    * never have been answered.
    * @throws AppendOutcomeUnknownError when that cannot be said for sure now
    */
-  ensureMarked(customerId: number, position: Position): Promise<void>;
+  ensureMarked(customerId: number, position: Position, stream: string): Promise<void>;
 
   /** Stops taking appends, lets those under way end (bounded), and releases connections. */
   close(): Promise<void>;

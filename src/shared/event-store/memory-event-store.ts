@@ -1,5 +1,5 @@
 import { isoTimestamp, systemClock, type Clock } from '../clock.ts';
-import { encodeAppend, type AppendRequest } from './append-request.ts';
+import { appendLimits, encodeAppend, type AppendRequest } from './append-request.ts';
 import { parsePosition, printPosition } from './dense-position.ts';
 import {
   categoryOf,
@@ -95,6 +95,7 @@ export const createMemoryEventStore = (clock: Clock = systemClock): EventStore =
   const source: LogSource = { tail, log: { warn: () => undefined }, readPage, head: async () => all.length };
 
   return {
+    appendBytesMax: appendLimits.appendBytesMax,
     append: async (stream, events, expected) => {
       if (closing.signal.aborted) throw new EventStoreUnavailableError('the event store is closed');
       return write(encodeAppend(stream, events, expected));

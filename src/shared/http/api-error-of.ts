@@ -1,7 +1,14 @@
 import { CommandAbandonedError, TooManyConflictsError } from '../command/execute-command.ts';
 import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store/event-store.ts';
 import { isPostgresUnavailable } from '../postgres/unavailable.ts';
+import { ObjectStoreUnavailableError } from '../storage/object-store.ts';
 import { ApiError, unavailable } from './errors.ts';
+
+/** A store that could not be asked, or did not answer. */
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof EventStoreUnavailableError ||
+  error instanceof ObjectStoreUnavailableError ||
+  isPostgresUnavailable(error);
 
 /**
  * The answer to whatever was thrown beneath a route: the only place where failures become statuses. What is
@@ -16,7 +23,7 @@ export const apiErrorOf = (error: unknown): ApiError => {
       error,
     );
   }
-  if (error instanceof EventStoreUnavailableError || isPostgresUnavailable(error)) {
+  if (isUnavailable(error)) {
     return unavailable(
       'A store behind the service cannot be reached. Repeat the request after Retry-After.',
       1,

@@ -58,7 +58,12 @@ export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => stri
     if (header === undefined || !given.some((value) => BEARER_SCHEME.test(value))) return missing();
     const credential = given.length === 1 ? BEARER.exec(header)?.[1] : undefined;
     if (credential === undefined) return rejected('api-key');
-    const verification = await verify(credential).catch(cannotVerify);
+    let verification: Verification;
+    try {
+      verification = await verify(credential, request.socket);
+    } catch (error) {
+      throw cannotVerify(error);
+    }
     const kind = kindOfCredential(credential);
     if (verification.outcome === 'expired') return expired();
     if (verification.outcome === 'rejected') return rejected(kind);
@@ -66,9 +71,9 @@ export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => stri
   };
 };
 
-const cannotVerify = (error: unknown): Verification => {
-  if (error instanceof ApiError) throw error;
-  throw unavailable(
+const cannotVerify = (error: unknown): ApiError => {
+  if (error instanceof ApiError) return error;
+  return unavailable(
     'Credentials cannot be verified right now. Repeat the request after Retry-After.',
     1,
     error,

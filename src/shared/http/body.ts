@@ -1,20 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from './errors.ts';
-import { parseJsonBody } from './json-ingress.ts';
 
 /** Default limit of a JSON body (decisions.md 1.1, row 11). */
 const BODY_BYTES_MAX = 1024 * 1024;
 
 /**
- * Reads and parses the JSON body of a request; undefined for an empty one, whatever its content type says
+ * Reads the JSON body of a request; undefined for an empty one, whatever its content type says
  * (decisions.md 1.1, row 7).
- * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known, UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST, VALIDATION_ERROR
+ * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known, UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST
  */
-export const readJsonBody = async (
+export const readJsonBytes = async (
   request: IncomingMessage,
   response: ServerResponse,
-  bytesMax = BODY_BYTES_MAX,
-): Promise<unknown> => {
+  { bodyBytesMax: bytesMax = BODY_BYTES_MAX }: { readonly bodyBytesMax?: number },
+): Promise<Buffer | undefined> => {
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > bytesMax) throw tooLarge(bytesMax);
   if (announced === 0 && request.headers['transfer-encoding'] === undefined) return undefined;
@@ -23,7 +22,7 @@ export const readJsonBody = async (
   const bytes = await readBytes(request, bytesMax);
   if (bytes.length === 0) return undefined;
   checkMediaType(request);
-  return parseJsonBody(bytes);
+  return bytes;
 };
 
 const readBytes = (request: IncomingMessage, bytesMax: number): Promise<Buffer> =>

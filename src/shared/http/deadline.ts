@@ -9,7 +9,7 @@ const ANSWER_MS_MAX = 2_800;
 /** The time that one request has for its answer. */
 export interface Deadline {
   /**
-   * Waits for `work`, but not past the deadline. What was begun goes on by itself.
+   * Waits for `work`, but not past the deadline; one at a time. What was begun goes on by itself.
    * @throws ApiError SERVICE_UNAVAILABLE at the deadline: the outcome is unknown
    */
   wait<T>(work: Promise<T>): Promise<T>;
@@ -18,35 +18,62 @@ export interface Deadline {
    * and what its next attempt is told must not be made untrue by this one.
    */
   readonly isOver: boolean;
+  /** The request is answered: nothing is waited for any more. */
+  end(): void;
 }
 
 /**
- * A new deadline; only time spent in `wait` counts, not the time a client takes to send its body.
+ * A new deadline; only time spent in `wait` counts, not the time a client takes to send its body. One timer serves
+ * all waits of a request: when it goes off early, because time passed between two of them, it is set again.
  * @param onLateFailure told of work that failed after `wait` had given it up: nobody else hears of it
  */
 export const createDeadline = (onLateFailure: (error: unknown) => void): Deadline => {
   let leftMs = ANSWER_MS_MAX;
   let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  let waiting: { readonly startedAt: number; readonly reject: (error: unknown) => void } | undefined;
+
+  const onTimer = (): void => {
+    timer = undefined;
+    if (waiting === undefined) return;
+    const ms = leftMs - (performance.now() - waiting.startedAt);
+    // A timer may go off a fraction of a millisecond early.
+    if (ms >= 1) {
+      timer = setTimeout(onTimer, ms);
+      return;
+    }
+    isOver = true;
+    waiting.reject(noAnswerInTime());
+  };
+  const settle = (startedAt: number): void => {
+    waiting = undefined;
+    leftMs -= performance.now() - startedAt;
+  };
+
   return {
     get isOver() {
       return isOver;
     },
+    end: () => {
+      clearTimeout(timer);
+      timer = undefined;
+    },
     wait: (work) =>
       new Promise((resolve, reject) => {
         const startedAt = performance.now();
-        const giveUp = (): void => {
-          isOver = true;
-          reject(noAnswerInTime());
-        };
-        const timer = setTimeout(giveUp, Math.max(0, leftMs));
-        const fail = (error: unknown): void => {
-          if (isOver) onLateFailure(error);
-          reject(error);
-        };
-        work.then(resolve, fail).finally(() => {
-          clearTimeout(timer);
-          leftMs -= performance.now() - startedAt;
-        });
+        waiting = { startedAt, reject };
+        timer ??= setTimeout(onTimer, Math.max(0, leftMs));
+        work.then(
+          (value) => {
+            settle(startedAt);
+            resolve(value);
+          },
+          (error: unknown) => {
+            settle(startedAt);
+            if (isOver) onLateFailure(error);
+            reject(error);
+          },
+        );
       }),
   };
 };

@@ -12,6 +12,7 @@ export const statusOfCode = {
   CONFIRMATION_EXPIRED: 409,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
+  RANGE_NOT_SATISFIABLE: 416,
   RATE_LIMITED: 429,
   INTERNAL_ERROR: 500,
   NOT_IMPLEMENTED: 501,
@@ -69,14 +70,23 @@ export const notFound = (what: string): ApiError =>
     message: `No such ${what}. Check the id; it must belong to your account.`,
   });
 
+/** Somebody else has changed it since it was read (decisions.md 1.1, row 26). */
+export const staleRevision = (what: string, expectedRevision: number, currentRevision: number): ApiError =>
+  new ApiError({
+    code: 'CONFLICT',
+    message: `The ${what} has changed since that revision. Read it again, then repeat the change.`,
+    field: 'expectedRevision',
+    details: { expectedRevision, currentRevision },
+  });
+
 /** The store did not answer or cannot be reached: the outcome may be unknown, repeating is safe. */
 export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unknown): ApiError =>
   new ApiError({ code: 'SERVICE_UNAVAILABLE', message }, { 'Retry-After': String(retryAfterSeconds) }, cause);
 
 /** The command was not carried out, and what stood in its way may be gone for the next attempt. */
 export class NotDoneError extends ApiError {
-  constructor(message: string) {
-    super({ code: 'SERVICE_UNAVAILABLE', message }, { 'Retry-After': '1' });
+  constructor(message: string, cause?: unknown) {
+    super({ code: 'SERVICE_UNAVAILABLE', message }, { 'Retry-After': '1' }, cause);
   }
 
   override get hadNoEffect(): boolean {

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FailedCredentials } from '../limits/failed-credentials.ts';
-import { isOver, type Limiter } from '../limits/limiter.ts';
+import { isOver, type Limiter, type Standing } from '../limits/limiter.ts';
 import type { LimitName } from '../limits/limits.ts';
-import type { Authenticate } from './authenticate.ts';
+import type { Authenticate, Authentication } from './authenticate.ts';
 import type { ClientAddress } from './client-address.ts';
+import type { CredentialKind } from './credential-kind.ts';
 import { anonymous, type Principal } from './principal.ts';
 import { keysRefused, rateLimited, setRateLimitHeaders } from './rate-limit-headers.ts';
 import { limitOf, type Route } from './route.ts';
@@ -30,27 +32,71 @@ export interface Gate {
   countUnrouted(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
+/** What verified last on a connection. */
+interface Verified {
+  /** The header's text, credential and all: kept for no longer than the connection is open. */
+  readonly authorization: string;
+  readonly kind: CredentialKind;
+  readonly actor: string;
+}
+
+/** @throws ApiError RATE_LIMITED */
+const tell = (response: ServerResponse, standing: Standing): void => {
+  setRateLimitHeaders(response, standing);
+  if (isOver(standing)) throw rateLimited(standing);
+};
+
 export const createGate = (options: GateOptions): Gate => {
   const { authenticate, limiter, failedCredentials, clientAddress } = options;
+  const verifiedLast = new WeakMap<Socket, Verified>();
 
-  const count = async (response: ServerResponse, name: LimitName, subject: string): Promise<void> => {
-    const standing = await limiter.count(name, subject);
-    setRateLimitHeaders(response, standing);
-    if (isOver(standing)) throw rateLimited(standing);
+  const count = async (response: ServerResponse, name: LimitName, subject: string): Promise<void> =>
+    tell(response, await limiter.count(name, subject));
+
+  /**
+   * Counts a request beside the look-up of its credential, instead of after it, when the same credential verified
+   * on the same connection before. The look-up decides all the same. Nobody without the secret can have another's
+   * requests counted like that; one that was revoked since is counted for itself once more.
+   */
+  const countAhead = (request: IncomingMessage, address: string) => {
+    const last = verifiedLast.get(request.socket);
+    if (last === undefined || last.authorization !== request.headers.authorization) return undefined;
+    const { kind, actor } = last;
+    if (kind === 'api-key' && !failedCredentials.isKnown(address, actor)) return undefined;
+    return { actor, standing: limiter.count('credential', actor) };
+  };
+
+  const rememberVerified = (
+    { socket, headers: { authorization = '' } }: IncomingMessage,
+    kind: CredentialKind,
+    actor: string,
+  ): void => {
+    if (verifiedLast.get(socket)?.authorization === authorization) return;
+    verifiedLast.set(socket, { authorization, kind, actor });
   };
 
   /** A credential that verifies is limited by itself; any other, or none, by its address. */
   const admitCredential = async (request: IncomingMessage, response: ServerResponse): Promise<Principal> => {
     const address = clientAddress(request);
-    const authentication = await authenticate(request);
+    const ahead = countAhead(request, address);
+    let authentication: Authentication;
+    try {
+      authentication = await authenticate(request);
+    } catch (error) {
+      verifiedLast.delete(request.socket);
+      throw error;
+    }
     if (authentication.outcome === 'verified') {
       const { kind, principal } = authentication;
-      const refusal =
-        kind === 'api-key' ? await failedCredentials.refusalOf(address, principal.actor) : undefined;
+      const { actor } = principal;
+      const asked = kind === 'api-key' ? failedCredentials.refusalOf(address, actor) : undefined;
+      const refusal = asked instanceof Promise ? await asked : asked;
       if (refusal !== undefined) throw keysRefused(refusal);
-      await count(response, 'credential', principal.actor);
+      rememberVerified(request, kind, actor);
+      tell(response, await (ahead?.actor === actor ? ahead.standing : limiter.count('credential', actor)));
       return principal;
     }
+    verifiedLast.delete(request.socket);
     if (authentication.outcome === 'rejected') {
       const refusal = await failedCredentials.countFailure(address);
       // An invalid access token keeps receiving the challenge (specification, Authentication, rule 3).

@@ -24,9 +24,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**
  * Parses a JSON body. A byte order mark is refused like any other character outside the value (RFC 8259, 8.1);
  * `-0` is read as 0, which is how it would be written again.
+ * @param storableText false: text that cannot be stored is let through
  * @throws ApiError BAD_REQUEST when the bytes are not JSON in UTF-8; VALIDATION_ERROR when a rule above is broken
  */
-export const parseJsonBody = (bytes: Uint8Array): unknown => {
+export const parseJsonBody = (bytes: Uint8Array, storableText = true): unknown => {
   let text: string;
   let value: unknown;
   try {
@@ -40,7 +41,7 @@ export const parseJsonBody = (bytes: Uint8Array): unknown => {
   }
   // Only an escape can bring U+0000 or half a surrogate pair into a text that is valid UTF-8.
   const root = { body: value };
-  checkJson(root, text.includes('\\u'));
+  checkJson(root, storableText && text.includes('\\u'));
   return root.body;
 };
 

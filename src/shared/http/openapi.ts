@@ -51,7 +51,11 @@ export const parameterNames = (schema: z.ZodType | undefined): readonly string[]
     ? []
     : Object.keys((jsonSchema(schema, 'input', {})['properties'] as Json | undefined) ?? {});
 
-const parametersOf = (schema: z.ZodType | undefined, where: 'path' | 'query', components: Json): Json[] => {
+const parametersOf = (
+  schema: z.ZodType | undefined,
+  where: 'path' | 'query' | 'header',
+  components: Json,
+): Json[] => {
   if (schema === undefined) return [];
   const object = jsonSchema(schema, 'input', components);
   const required = new Set((object['required'] as string[] | undefined) ?? []);
@@ -110,6 +114,11 @@ const requestBodyOf = (body: z.ZodType, components: Json): Json => ({
   content: { 'application/json': { schema: jsonSchema(body, 'input', components) } },
 });
 
+const bytesBody: Json = {
+  required: true,
+  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+};
+
 const seconds = (description: string): Json => ({ description, schema: { type: 'integer', minimum: 1 } });
 
 /** On every answer to a counted request (specification, Rate limits). */
@@ -133,9 +142,11 @@ const operationOf = (route: Route, components: Json): Json => ({
   parameters: [
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),
+    ...parametersOf(route.headers, 'header', components),
     ...(route.method === 'get' ? [] : [idempotencyKey]),
   ],
   ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, components) }),
+  ...(route.receive === undefined ? {} : { requestBody: bytesBody }),
   responses: {
     ...Object.fromEntries(
       Object.entries(route.responses).map(([status, response]) => [

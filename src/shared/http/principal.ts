@@ -34,6 +34,8 @@ export type Verification =
 
 /**
  * Verifies the credential of `Authorization: Bearer <credential>`.
+ * @param connection what a credential is made of may be remembered with it, for as long as it is open; never that
+ *   it verified
  * @throws when the credential store cannot be asked: the kernel answers 503, never "allow" and never 401
  */
-export type VerifyCredential = (credential: string) => Promise<Verification>;
+export type VerifyCredential = (credential: string, connection: object) => Promise<Verification>;

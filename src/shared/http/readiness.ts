@@ -1,6 +1,8 @@
 /** One part of what a process serves. */
 export interface ReadinessPart {
   readonly name: string;
+  /** True: the process serves its clients without it, too. It is shown, and makes nothing unready. */
+  readonly optional?: boolean;
   /** Whether the part works now; `detail` is shown to operators and holds nothing secret. */
   check(): Promise<PartStatus>;
 }
@@ -31,9 +33,12 @@ export const createReadiness = (parts: readonly ReadinessPart[], partMsMax: numb
 
 const check = async (parts: readonly ReadinessPart[], partMsMax: number): Promise<Readiness> => {
   const statuses = await Promise.all(
-    parts.map(async (part) => [part.name, await statusOf(part, partMsMax)] as const),
+    parts.map(async (part) => ({ part, status: await statusOf(part, partMsMax) })),
   );
-  return { ready: statuses.every(([, { ready }]) => ready), parts: Object.fromEntries(statuses) };
+  return {
+    ready: statuses.every(({ part, status }) => status.ready || part.optional === true),
+    parts: Object.fromEntries(statuses.map(({ part, status }) => [part.name, status])),
+  };
 };
 
 const statusOf = async (part: ReadinessPart, partMsMax: number): Promise<PartStatus> => {

@@ -7,17 +7,22 @@ import type { ExecuteOnce, KeyedCommand } from '../idempotency/execute-once.ts';
 import type { StoredAnswer } from '../idempotency/claim.ts';
 import type { Logger } from '../log.ts';
 import { apiErrorOf } from './api-error-of.ts';
-import { readJsonBody } from './body.ts';
+import { readJsonBytes } from './body.ts';
 import { createDeadline } from './deadline.ts';
 import { errorEnvelope, successEnvelope } from './envelope.ts';
 import { ApiError, notFound } from './errors.ts';
 import { exchangeOf } from './exchange.ts';
+import type { KeyedDigest } from '../secrets/keyed-digest.ts';
 import type { Gate } from './gate.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
+import { incomingBytes } from './incoming-bytes.ts';
+import { parseJsonBody } from './json-ingress.ts';
 import { parameterNames } from './openapi.ts';
+import type { OutgoingBytes } from './outgoing-bytes.ts';
 import type { Principal } from './principal.ts';
 import { parseQueryString } from './query-string.ts';
 import type { Reply, RequestContext, Route } from './route.ts';
+import { sendBytes } from './send-bytes.ts';
 import { sendEmpty, sendError, sendText } from './send.ts';
 import { validate } from './validate.ts';
 
@@ -25,13 +30,20 @@ export interface RouteServices {
   readonly gate: Gate;
   /** Runs keyed writes at most once; without it keys are checked for their form only. */
   readonly executeOnce?: ExecuteOnce;
+  /** For what is kept of a body that holds a secret (`Route.bodyIsSecret`). */
+  readonly keyedDigest?: KeyedDigest;
   readonly log: Logger;
   /** Sees every answer of a route, refusals too, with its headers so far. For tests. */
   readonly onAnswer?: (route: Route, status: number, text: string, headers: OutgoingHttpHeaders) => void;
 }
 
 /** `contentType` is there when the body is not JSON: never the case for a write. */
-type Answer = StoredAnswer & { readonly contentType?: string };
+type Answer = StoredAnswer & {
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Instead of the body. */
+  readonly bytes?: OutgoingBytes;
+};
 
 interface Input {
   readonly principal: Principal;
@@ -40,7 +52,10 @@ interface Input {
   readonly rawBody: unknown;
   readonly params: unknown;
   readonly query: unknown;
+  readonly headers: unknown;
   readonly body: unknown;
+  readonly bodyBytes: number;
+  readonly received: unknown;
 }
 
 /**
@@ -48,7 +63,10 @@ interface Input {
  * (decisions.md 1.2, order of checks).
  */
 export const routeHandler = (route: Route, services: RouteServices) => {
-  const knownParameters = new Set(parameterNames(route.query));
+  const known: KnownNames = {
+    parameters: new Set(parameterNames(route.query)),
+    headers: parameterNames(route.headers),
+  };
   const isWrite = route.method !== 'get';
 
   return async (request: Request, response: Response): Promise<void> => {
@@ -56,33 +74,43 @@ export const routeHandler = (route: Route, services: RouteServices) => {
     exchange.route = route.path;
     const { log } = services;
     const { requestId } = exchange;
+    const deadline = createDeadline((error) =>
+      log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503'),
+    );
     try {
-      const deadline = createDeadline((error) =>
-        log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503'),
-      );
       const admitted = services.gate.admit(route, request, response);
       const principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
       exchange.customerId = principal.customerId;
       refuseWithoutScope(route, principal);
-      const input = await readInput(route, request, response, principal, isWrite, knownParameters);
-      const { status, body, replayed, contentType } = await deadline.wait(
+      const input = await readInput(route, request, response, principal, isWrite, known);
+      const {
+        status,
+        body,
+        replayed,
+        contentType,
+        bytes,
+        headers: own,
+      } = await deadline.wait(
         answer(route, input, { requestId, isAbandoned: () => deadline.isOver }, services),
       );
       if (isWrite) failpoint('before-reply');
       services.onAnswer?.(route, status, body, response.getHeaders());
-      const headers = replayed ? { 'Idempotent-Replayed': 'true' } : undefined;
-      if (body === '') sendEmpty(response, status, headers);
+      const headers = replayed ? { ...own, 'Idempotent-Replayed': 'true' } : own;
+      if (bytes !== undefined) await sendBytes(response, status, bytes, headers);
+      else if (body === '') sendEmpty(response, status, headers);
       else sendText(response, status, body, headers, contentType);
     } catch (error) {
       const refusal = apiErrorOf(error);
       logFailure(log, error, refusal, requestId, route.path);
       sendError(response, refusal);
       services.onAnswer?.(route, refusal.status, errorEnvelope(refusal.body), response.getHeaders());
+    } finally {
+      deadline.end();
     }
   };
 };
 
-/** A store that is away is for operators to know of; anything else unexpected is a bug. */
+/** A store that is away is for operators to know of; what is not there yet is not; anything else is a bug. */
 const logFailure = (
   log: Logger,
   error: unknown,
@@ -91,7 +119,7 @@ const logFailure = (
   route: string,
 ): void => {
   if (status === 503) log.warn({ err: error, requestId, route }, 'not available');
-  else if (status >= 500) log.error({ err: error, requestId, route }, 'request failed');
+  else if (status >= 500 && status !== 501) log.error({ err: error, requestId, route }, 'request failed');
 };
 
 /** Before anything of the request is looked at: what it says is nobody's business without the scope. */
@@ -104,13 +132,18 @@ const refuseWithoutScope = ({ access }: Route, { scopes }: Principal): void => {
   });
 };
 
+interface KnownNames {
+  readonly parameters: ReadonlySet<string>;
+  readonly headers: readonly string[];
+}
+
 const readInput = async (
   route: Route,
   request: Request,
   response: Response,
   principal: Principal,
   isWrite: boolean,
-  knownParameters: ReadonlySet<string>,
+  known: KnownNames,
 ): Promise<Input> => {
   const idempotencyKey = isWrite ? idempotencyKeyOf(request) : undefined;
   const rawParams = request.params as Readonly<Record<string, string>>;
@@ -125,46 +158,67 @@ const readInput = async (
       ? undefined
       : validate(
           route.query,
-          parseQueryString(search < 0 ? '' : request.url.slice(search + 1), knownParameters),
+          parseQueryString(search < 0 ? '' : request.url.slice(search + 1), known.parameters),
         );
-  const withoutBody = { principal, idempotencyKey, rawParams, params, query };
-  if (route.body === undefined) return { ...withoutBody, rawBody: undefined, body: undefined };
-  const rawBody = await readJsonBody(request, response, route.bodyBytesMax);
+  const headers =
+    route.headers === undefined ? undefined : validate(route.headers, headersOf(request, known.headers));
+  const withoutBody = { principal, idempotencyKey, rawParams, params, query, headers, received: undefined };
+  if (route.receive !== undefined) {
+    const bytes = incomingBytes(request, response);
+    const received = await route.receive({ params, query, headers, bytes });
+    return { ...withoutBody, rawBody: undefined, body: undefined, bodyBytes: 0, received };
+  }
+  if (route.body === undefined) return { ...withoutBody, rawBody: undefined, body: undefined, bodyBytes: 0 };
+  const bytes = await readJsonBytes(request, response, route);
+  const withBytes = { ...withoutBody, bodyBytes: bytes?.length ?? 0 };
+  // A key's fingerprint is taken of the parsed body.
+  const quick = bytes === undefined || idempotencyKey !== undefined ? undefined : route.readQuickly?.(bytes);
+  if (quick !== undefined) return { ...withBytes, rawBody: undefined, body: quick };
   // An absent body is an empty one: what is missing from it is named member by member.
+  const rawBody = bytes === undefined ? undefined : parseJsonBody(bytes, route.checksText !== true);
   const body = validate(route.body, rawBody === undefined ? {} : rawBody);
-  return { ...withoutBody, rawBody, body };
+  return { ...withBytes, rawBody, body };
 };
+
+const headersOf = (request: Request, names: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = request.headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
 
 const answer = async (
   route: Route,
   input: Input,
   exchange: Pick<RequestContext, 'requestId' | 'isAbandoned'>,
-  { executeOnce }: RouteServices,
+  { executeOnce, keyedDigest }: RouteServices,
 ): Promise<Answer & { readonly replayed: boolean }> => {
-  const { principal, idempotencyKey, params, query, body } = input;
+  const { principal, idempotencyKey, params, query, headers, body, bodyBytes, received } = input;
   const run = async (command: KeyedCommand): Promise<Answer> => {
     try {
       const isRepeatable = idempotencyKey !== undefined;
-      const request = { ...exchange, ...command, principal, isRepeatable };
-      return answerOf(await route.handle({ params, query, body, request }), route);
+      const request = { ...exchange, ...command, principal, isRepeatable, bodyBytes };
+      return answerOf(await route.handle({ params, query, headers, body, received, request }), route);
     } catch (error) {
       throw apiErrorOf(error);
     }
   };
   const reserved = await reserve(route);
   failpoint('after-reserve');
-  if (idempotencyKey === undefined || executeOnce === undefined) {
+  if (idempotencyKey === undefined || executeOnce === undefined || route.isIdempotent === true) {
     return {
       ...(await run({ commandId: randomId(), reserved, hasRunBefore: neverRunBefore })),
       replayed: false,
     };
   }
-  const fingerprint = fingerprintOf({
+  const plain = fingerprintOf({
     method: route.method,
     path: route.path,
     pathValues: input.rawParams,
     body: input.rawBody,
   });
+  const fingerprint = route.bodyIsSecret === true ? await withKey(plain, keyedDigest) : plain;
   return executeOnce(
     {
       scope: String(principal.customerId),
@@ -175,6 +229,11 @@ const answer = async (
     },
     run,
   );
+};
+
+const withKey = (fingerprint: Buffer, keyedDigest: KeyedDigest | undefined): Promise<Buffer> => {
+  if (keyedDigest === undefined) throw new Error('a body that holds a secret needs a keyed digest');
+  return keyedDigest(fingerprint);
 };
 
 /** Of a command whose id was made this moment. */
@@ -188,8 +247,12 @@ const reserve = async (route: Route): Promise<Readonly<Record<string, number>>> 
 
 const answerOf = (reply: Reply, { responses }: Route): Answer => {
   if ('text' in reply) return { status: reply.status, body: reply.text, contentType: reply.contentType };
-  if (!('data' in reply || 'dataJson' in reply)) return { status: reply.status, body: '' };
+  const headers = 'headers' in reply ? reply.headers : undefined;
+  const own = headers && { headers, isKept: false };
+  if ('bytes' in reply) return { status: reply.status, body: '', bytes: reply.bytes, ...own };
+  if (!('data' in reply || 'dataJson' in reply)) return { status: reply.status, body: '', ...own };
   const text = 'dataJson' in reply ? reply.dataJson : JSON.stringify(reply.data);
   const enveloped = responses[reply.status]?.enveloped ?? true;
-  return { status: reply.status, body: enveloped ? successEnvelope(text, reply.pagination) : text };
+  const body = enveloped ? successEnvelope(text, reply.pagination) : text;
+  return { status: reply.status, body, ...own };
 };

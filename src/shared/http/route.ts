@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import type { RequestLimit } from '../limits/limits.ts';
+import type { IncomingBytes } from './incoming-bytes.ts';
+import type { OutgoingBytes } from './outgoing-bytes.ts';
 import type { Principal, Scope } from './principal.ts';
 
 /**
@@ -10,6 +12,8 @@ export interface Route<
   Params extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,
   Body extends z.ZodType = z.ZodType,
+  Headers extends z.ZodType = z.ZodType,
+  Received = unknown,
 > {
   readonly method: 'get' | 'post' | 'put' | 'delete';
   /** OpenAPI form, e.g. `/api/v2/buyer/advertisers/{id}`. */
@@ -28,9 +32,26 @@ export interface Route<
   readonly limit?: RequestLimit | 'none';
   readonly params?: Params;
   readonly query?: Query;
+  /** Request headers that the handler reads, by their names in lower case; none of them is required. */
+  readonly headers?: Headers;
   readonly body?: Body;
+  /**
+   * True when the body holds a secret: what is kept of it with an idempotency key, to tell another request by, is made
+   * with a key of the installation. Who reads it cannot try out which secret it was.
+   */
+  readonly bodyIsSecret?: boolean;
   /** Largest body in bytes. Default 1 MiB (decisions.md 1.1, row 11). */
   readonly bodyBytesMax?: number;
+  /**
+   * True when the handler itself refuses text that cannot be stored (U+0000, half a surrogate pair): item by item,
+   * say, and not the whole body.
+   */
+  readonly checksText?: boolean;
+  /**
+   * Reads a large body of a form that most have quicker than JSON and the schema do, and comes to what they come to;
+   * undefined for any other. Not asked when the request has an idempotency key.
+   */
+  readonly readQuickly?: (bytes: Buffer) => z.output<Body> | undefined;
   /**
    * Values that must be the same when the command is repeated, e.g. the id of what it creates, by name: how
    * to allocate each. Kept with the idempotency key.
@@ -41,9 +62,22 @@ export interface Route<
    * again, which must come to the same answer (`isRepeatable`).
    */
   readonly answerIsSecret?: boolean;
+  /**
+   * True when a repeat of the request has the effect of one, whatever key it carries: an idempotency key is checked
+   * for its form only.
+   */
+  readonly isIdempotent?: boolean;
+  /**
+   * Takes the body as bytes (`application/octet-stream`) while they come, instead of JSON; what it returns the handler
+   * gets. The answer's deadline does not count it, since the client sends at a pace of its own: every wait on a
+   * store in it must have a bound.
+   */
+  receive?(input: ReceiveInput<z.output<Params>, z.output<Query>, z.output<Headers>>): Promise<Received>;
   /** The success answers by status. */
   readonly responses: Readonly<Record<number, SuccessResponse>>;
-  handle(input: RouteInput<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Reply>;
+  handle(
+    input: RouteInput<z.output<Params>, z.output<Query>, z.output<Body>, z.output<Headers>, Received>,
+  ): Promise<Reply>;
 }
 
 /** Unless a route says otherwise: its credential's own limit, or the address' where none is needed. */
@@ -62,10 +96,20 @@ export interface SuccessResponse {
   readonly enveloped?: boolean;
 }
 
-export interface RouteInput<Params, Query, Body> {
+export interface ReceiveInput<Params, Query, Headers> {
   readonly params: Params;
   readonly query: Query;
+  readonly headers: Headers;
+  readonly bytes: IncomingBytes;
+}
+
+export interface RouteInput<Params, Query, Body, Headers = unknown, Received = unknown> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly headers: Headers;
   readonly body: Body;
+  /** What `receive` has made of the body. */
+  readonly received: Received;
   readonly request: RequestContext;
 }
 
@@ -76,6 +120,8 @@ export interface RequestContext {
   readonly principal: Principal;
   /** The one command this request is; event ids derive from it. */
   readonly commandId: string;
+  /** Size of the body as it was sent. */
+  readonly bodyBytes: number;
   /** Somebody may repeat this command: it has an idempotency key. */
   readonly isRepeatable: boolean;
   /** What the route's `reserves` allocated; the same when the command is repeated. */
@@ -86,14 +132,26 @@ export interface RequestContext {
   readonly isAbandoned: () => boolean;
 }
 
-/** A handler's answer. The kernel adds the envelope and the headers. */
+/** A handler's answer. The kernel adds the envelope and the headers that every answer has. */
 export type Reply =
-  | { readonly status: number; readonly data: unknown; readonly pagination?: Pagination }
+  | {
+      readonly status: number;
+      readonly data: unknown;
+      readonly pagination?: Pagination;
+      /** Of this answer alone. They are not kept with an idempotency key, so a repeat runs the handler again. */
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   /** `data` as ready-made JSON text (a read model's rows): sent as it is. */
   | { readonly status: number; readonly dataJson: string; readonly pagination?: Pagination }
   /** Something that is not JSON (`/metrics`): sent as it is. */
   | { readonly status: number; readonly text: string; readonly contentType: string }
-  | { readonly status: 204 };
+  /** Bytes that are sent as they are read; for HEAD nothing is read. */
+  | {
+      readonly status: number;
+      readonly bytes: OutgoingBytes;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | { readonly status: 204 | 304; readonly headers?: Readonly<Record<string, string>> };
 
 export interface Pagination {
   readonly skip: number;
@@ -103,6 +161,12 @@ export interface Pagination {
 }
 
 /** Declares a route; only there so that the handler's input types follow from the schemas. */
-export const route = <Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType>(
-  definition: Route<Params, Query, Body>,
+export const route = <
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Headers extends z.ZodType,
+  Received,
+>(
+  definition: Route<Params, Query, Body, Headers, Received>,
 ): Route => definition;

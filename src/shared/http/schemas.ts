@@ -23,9 +23,34 @@ const integerText = (pattern: RegExp, min: number, max: number, description?: st
 export const pathIntegerId = (what: string) =>
   integerText(/^[1-9]\d{0,9}$/, 1, INT32_MAX, `Id of the ${what}.`);
 
+/**
+ * An integer id in a path that is declared as a string of digits. Too large for any id is not malformed: there is
+ * no such thing (decisions.md 1.1, row 20), and 0 stands for that, which nothing has.
+ */
+export const digitStringId = (what: string) =>
+  z
+    .string()
+    .regex(/^\d{1,400}$/, 'must be digits only')
+    .transform((text) => {
+      const id = Number(text);
+      return id <= INT32_MAX && String(id) === text ? id : 0;
+    })
+    .meta({ type: 'string', pattern: '^\\d+$', description: `Id of the ${what}: digits only.` });
+
+/** An id in a path that is any text: one that cannot be an id is one that nothing has. */
+export const pathTextId = (what: string) =>
+  z
+    .string()
+    .min(1)
+    .meta({ description: `Id of the ${what}.` });
+
 /** An integer in a query string. */
 const queryInteger = (min: number, max: number, description?: string) =>
   integerText(/^(?:0|[1-9]\d{0,15})$/, min, max, description);
+
+/** How many of something come before a page of it, in a query string; 0 when it is left out. */
+export const queryOffset = (what: string) =>
+  queryInteger(0, Number.MAX_SAFE_INTEGER, `${what} before the page. Default 0.`).optional();
 
 /** Exactly `true` or `false` in a query string. */
 export const queryBoolean = (description?: string) =>
@@ -34,8 +59,46 @@ export const queryBoolean = (description?: string) =>
     .transform((text) => text === 'true')
     .meta({ type: 'boolean', ...(description === undefined ? {} : { description }) });
 
+/** Years that every part writes alike: four digits, in JavaScript and in Postgres. */
+const INSTANT_MIN = Date.parse('1970-01-01T00:00:00Z');
+const INSTANT_MAX = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * A moment as RFC 3339 writes it, from 1970 to 9999 in UTC whatever its offset, as milliseconds since the epoch. With
+ * an offset, the last hours of 9999 would be in a year that nothing behind could store.
+ */
+export const instant = () =>
+  z.iso
+    .datetime({ offset: true })
+    .refine((text) => {
+      const epochMs = Date.parse(text);
+      return epochMs >= INSTANT_MIN && epochMs <= INSTANT_MAX;
+    }, 'must be from 1970 to 9999 in UTC')
+    .transform((text) => Date.parse(text));
+
+/** A credential for somewhere else: text that fits a header as it is. */
+export const foreignCredential = (text = z.string()) =>
+  text
+    .regex(/^[\u0021-\u007e]{1,4096}$/, 'must be 1 to 4096 visible ASCII characters without spaces')
+    .meta({ writeOnly: true });
+
 /** Text of `min` to `max` code points, nothing trimmed (decisions.md 1.1, row 19). */
 export const boundedText = (min: number, max: number) => z.string().min(min).max(max);
+
+const distinct = <Item>(items: readonly Item[]): Item[] => [
+  ...new Map(items.map((item) => [JSON.stringify(item), item])).values(),
+];
+
+/** At most so many items; of equal ones the first stays. */
+export const listOf = <Item extends z.ZodType>(item: Item, lengthMax: number) =>
+  z.array(item).max(lengthMax).overwrite(distinct);
+
+/** For `refine`: a value that takes at most so many characters as JSON. */
+export const fitsJson = (charactersMax: number) =>
+  [
+    (value: unknown): boolean => JSON.stringify(value).length <= charactersMax,
+    `must have at most ${charactersMax} characters as JSON`,
+  ] as const;
 
 const TAKE_DEFAULT = 50;
 
@@ -46,6 +109,21 @@ export const pagingParameters = (takeMax: number) => ({
   limit: queryInteger(1, takeMax, 'Alias of `take`.').optional(),
   offset: queryInteger(0, Number.MAX_SAFE_INTEGER, 'Alias of `skip`.').optional(),
 });
+
+/** Longer than any cursor that was ever given out. */
+const CURSOR_LENGTH_MAX = 1_000;
+
+/** The query parameters of a list that is paged by a cursor. */
+export const cursorParameters = (limitMax: number) => ({
+  limit: queryInteger(1, limitMax, `Items on a page. Default ${TAKE_DEFAULT}.`).optional(),
+  cursor: boundedText(1, CURSOR_LENGTH_MAX)
+    .optional()
+    .meta({ description: '`nextCursor` of the page before. Default: the first page.' }),
+});
+
+/** How many items a list that is paged by a cursor is asked for. */
+export const cursorLimitOf = ({ limit }: { readonly limit?: number | undefined }): number =>
+  limit ?? TAKE_DEFAULT;
 
 interface PagingQuery {
   readonly take?: number | undefined;

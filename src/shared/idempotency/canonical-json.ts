@@ -1,10 +1,57 @@
+/** Text that JSON writes as it is. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+const canonicalText = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
+
+interface Shape {
+  /** As an object has them. */
+  readonly names: readonly string[];
+  /** In the canonical order, each with how it is written. */
+  readonly members: readonly { readonly name: string; readonly written: string }[];
+}
+
+const shapeOf = (names: readonly string[]): Shape => ({
+  names,
+  members: names
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map((name) => ({ name, written: `${canonicalText(name)}:` })),
+});
+
+const hasNames = (shape: Shape, names: readonly string[]): boolean => {
+  if (shape.names.length !== names.length) return false;
+  for (let at = 0; at < names.length; at += 1) if (shape.names[at] !== names[at]) return false;
+  return true;
+};
+
+/** Of the last object: the items of a long list have the same members in the same order, mostly. */
+let last: Shape = shapeOf([]);
+
+const canonicalObject = (value: Readonly<Record<string, unknown>>): string => {
+  const names = Object.keys(value);
+  if (!hasNames(last, names)) last = shapeOf(names);
+  const { members } = last;
+  let text = '{';
+  for (let at = 0; at < members.length; at += 1) {
+    const member = members[at] as Shape['members'][number];
+    text += (at === 0 ? '' : ',') + member.written + canonicalJson(value[member.name]);
+  }
+  return `${text}}`;
+};
+
+const canonicalArray = (items: readonly unknown[]): string => {
+  let text = '[';
+  for (let at = 0; at < items.length; at += 1) text += (at === 0 ? '' : ',') + canonicalJson(items[at]);
+  return `${text}]`;
+};
+
 /**
  * The canonical form of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space,
- * numbers and strings as ECMAScript writes them. The value must have passed the ingress rules.
+ * numbers and strings as ECMAScript writes them. The value must have passed the ingress rules. Written by hand: a body
+ * of 10,000 conversion events goes through it.
  */
 export const canonicalJson = (value: unknown): string => {
+  if (typeof value === 'string') return canonicalText(value);
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`;
+  return Array.isArray(value) ? canonicalArray(value) : canonicalObject(value as Record<string, unknown>);
 };

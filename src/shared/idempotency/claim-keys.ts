@@ -9,6 +9,9 @@ import { REPLAY_HOURS } from './replay-window.ts';
  */
 const LEASE_SECONDS = 5;
 
+/** UTC date of the claim. */
+const DAY = `to_char(claimed_at at time zone 'utc', 'YYYYMMDD')`;
+
 interface ClaimedRow {
   readonly scope: string;
   readonly key: string;
@@ -22,7 +25,10 @@ interface KeptRow {
   readonly scope: string;
   readonly key: string;
   readonly fingerprint: Buffer;
+  readonly reserved: string;
+  readonly day: string;
   readonly status: number | null;
+  /** Null although there is a status: the answer was not kept. */
   readonly body: string | null;
 }
 
@@ -56,8 +62,11 @@ const claimedBy = ({ scope, key, day, lease, is_first, reserved }: ClaimedRow): 
   lease,
   isFirst: is_first,
   commandId: commandIdOfKey(scope, key, day),
-  reserved: JSON.parse(reserved) as Record<string, number>,
+  reserved: reservedIn(reserved),
 });
+
+const reservedIn = (json: string): Readonly<Record<string, number>> =>
+  JSON.parse(json) as Record<string, number>;
 
 /**
  * The first insert wins. An existing row is taken over when its claimant's lease has run out (it crashed, or
@@ -82,7 +91,7 @@ const insertClaims = async (
         completed_at = null, status = null, body = null
       where (k.completed_at is null and k.lease_until <= clock_timestamp() and k.fingerprint = excluded.fingerprint)
          or k.completed_at <= clock_timestamp() - interval '${REPLAY_HOURS} hours'
-      returning scope, key, reserved, to_char(claimed_at at time zone 'utc', 'YYYYMMDD') as day, lease_until::text as lease,
+      returning scope, key, reserved, ${DAY} as day, lease_until::text as lease,
         xmax = 0 as is_first`,
     values: [
       requests.map(({ scope }) => scope),
@@ -102,7 +111,7 @@ const judge = async (
   if (requests.length === 0) return [];
   const { rows } = await pool.query<KeptRow>({
     name: 'idempotency-kept',
-    text: `select k.scope, k.key, k.fingerprint, k.status, k.body
+    text: `select k.scope, k.key, k.fingerprint, k.reserved, ${DAY} as day, k.status, k.body
            from unnest($1::text[], $2::text[]) as asked(scope, key)
            join idempotency_keys k on k.scope = asked.scope and k.key = asked.key`,
     values: [requests.map(({ scope }) => scope), requests.map(({ key }) => key)],
@@ -114,8 +123,14 @@ const judge = async (
   });
 };
 
-const judged = (request: ClaimRequest, { fingerprint, status, body }: KeptRow): Claim => {
+const judged = (request: ClaimRequest, row: KeptRow): Claim => {
+  const { scope, key, fingerprint, reserved, day, status, body } = row;
   if (!fingerprint.equals(request.fingerprint)) return { outcome: 'mismatch' };
   if (status === null) return { outcome: 'in-flight' };
-  return { outcome: 'done', answer: { status, body: body ?? '' } };
+  if (body !== null) return { outcome: 'done', answer: { status, body } };
+  return {
+    outcome: 'done-unkept',
+    commandId: commandIdOfKey(scope, key, day),
+    reserved: reservedIn(reserved),
+  };
 };

@@ -5,13 +5,15 @@ export interface ClaimRequest {
   readonly fingerprint: Buffer;
   /** Values allocated for this request, by name; what an earlier claim kept wins. */
   readonly reserved: Readonly<Record<string, number>>;
-  /** False: the answer is not stored, a repeat derives it again. Default true. */
+  /** False: only that there was an answer is stored, a repeat derives it again. Default true. */
   readonly keepsAnswer?: boolean;
 }
 
 export interface StoredAnswer {
   readonly status: number;
   readonly body: string;
+  /** False: not stored whatever the request says, a repeat derives it again. Default true. */
+  readonly isKept?: boolean;
 }
 
 /** What became of a claim. */
@@ -30,5 +32,11 @@ export type Claim =
   | { readonly outcome: 'in-flight' }
   /** The key belongs to another request. */
   | { readonly outcome: 'mismatch' }
+  /** It has run, and its answer was not kept: running it again leads to the same answer. */
+  | {
+      readonly outcome: 'done-unkept';
+      readonly commandId: string;
+      readonly reserved: Readonly<Record<string, number>>;
+    }
   /** It has run: this was the answer. */
   | { readonly outcome: 'done'; readonly answer: StoredAnswer };

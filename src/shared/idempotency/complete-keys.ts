@@ -6,8 +6,11 @@ export interface Completion {
   readonly scope: string;
   readonly key: string;
   readonly lease: string;
-  readonly answer: StoredAnswer;
+  /** `body` null: only that there was an answer is kept. */
+  readonly answer: CompletedAnswer;
 }
+
+export type CompletedAnswer = StoredAnswer | { readonly status: number; readonly body: null };
 
 /** Longest answer that is stored, in characters; a longer one is derived again from the log. */
 const BODY_LENGTH_MAX = 256 * 1024;
@@ -20,7 +23,8 @@ export const completeAll = async (
   pool: Pool,
   completions: readonly Completion[],
 ): Promise<readonly void[]> => {
-  const storable = completions.filter(({ answer }) => answer.body.length <= BODY_LENGTH_MAX);
+  const isTooLong = ({ answer }: Completion): boolean => (answer.body ?? '').length > BODY_LENGTH_MAX;
+  const storable = completions.filter((completion) => !isTooLong(completion));
   await pool.query({
     name: 'idempotency-complete',
     text: `update idempotency_keys k set status = done.status, body = done.body, completed_at = clock_timestamp()
@@ -33,9 +37,7 @@ export const completeAll = async (
       storable.map(({ answer }) => answer.body),
     ],
   });
-  for (const { scope, key, lease, answer } of completions) {
-    if (answer.body.length > BODY_LENGTH_MAX) await lapseKey(pool, scope, key, lease);
-  }
+  for (const { scope, key, lease } of completions.filter(isTooLong)) await lapseKey(pool, scope, key, lease);
   return completions.map(() => undefined);
 };
 

@@ -31,7 +31,8 @@ export type ExecuteOnce = (
  * The claim is only about answers and about who goes first. That a repeated command has one effect follows
  * from its command id: so every step after the claim may fail, be lost or run twice, on any node.
  *
- * Done: the answer is kept. Refused (4xx): nothing happened, the key is free again. Unknown (anything
+ * Done: the answer is kept, or, when it holds a secret, that there was one: then a repeat runs the command again,
+ * which has no second effect, for as long as it would be replayed. Refused (4xx): nothing happened, the key is free again. Unknown (anything
  * else): the claim stays, its lease ends, and the retry with the same key finds out.
  *
  * @throws ApiError IDEMPOTENCY_CONFLICT, IDEMPOTENCY_IN_FLIGHT; whatever `run` throws
@@ -43,6 +44,10 @@ export const createExecuteOnce =
     if (claim.outcome === 'mismatch') throw keyOfAnotherRequest();
     if (claim.outcome === 'in-flight') throw stillRunning();
     if (claim.outcome === 'done') return { ...claim.answer, replayed: true };
+    if (claim.outcome === 'done-unkept') {
+      const { commandId, reserved } = claim;
+      return { ...(await run({ commandId, reserved, hasRunBefore: async () => true })), replayed: true };
+    }
     failpoint('after-claim');
     const { scope, key, keepsAnswer = true } = request;
     const own = { scope, key, lease: claim.lease };
@@ -52,7 +57,9 @@ export const createExecuteOnce =
       const answer = await run({ commandId, reserved, hasRunBefore });
       // Best effort: the effect is in the log, and a retry derives the same answer from it.
       failpoint('before-complete');
-      await bestEffort(log, () => (keepsAnswer ? store.complete(own, answer) : store.lapse(own)));
+      const isKept = keepsAnswer && answer.isKept !== false;
+      const kept = isKept ? answer : { status: answer.status, body: null };
+      await bestEffort(log, () => store.complete(own, kept));
       failpoint('after-complete');
       return { ...answer, replayed: false };
     } catch (error) {

@@ -1,8 +1,16 @@
 import type { Pool } from 'pg';
 import { coalesce } from '../coalesce.ts';
-import type { Claim, ClaimRequest, StoredAnswer } from './claim.ts';
+import type { Claim, ClaimRequest } from './claim.ts';
 import { claimAll } from './claim-keys.ts';
-import { completeAll, isHeld, lapseKey, purgeKeys, releaseKey, type Completion } from './complete-keys.ts';
+import {
+  completeAll,
+  isHeld,
+  lapseKey,
+  purgeKeys,
+  releaseKey,
+  type CompletedAnswer,
+  type Completion,
+} from './complete-keys.ts';
 
 /** A claim as its claimant knows it. */
 export interface OwnClaim {
@@ -14,8 +22,11 @@ export interface OwnClaim {
 export interface IdempotencyStore {
   /** Claims a key for a command: the first one wins, across all nodes. */
   claim(request: ClaimRequest): Promise<Claim>;
-  /** Keeps the answer of a completed command; changes nothing when one is kept already. */
-  complete(claim: OwnClaim, answer: StoredAnswer): Promise<void>;
+  /**
+   * Keeps the answer of a completed command, or that there was one; changes nothing when that was done already.
+   * From then on the key is honored for 24 hours.
+   */
+  complete(claim: OwnClaim, answer: CompletedAnswer): Promise<void>;
   /** Refused: nothing happened, the key is free again; unless somebody else has taken the claim over. */
   release(claim: OwnClaim): Promise<void>;
   /** Outcome unknown: the key stays claimed, but whoever comes next may find out at once. */

@@ -10,9 +10,12 @@ export interface FailedCredentials {
   countFailure(address: string): Promise<Standing | undefined>;
   /**
    * Asks whether a key that did verify may be used; if so, it is known to have verified from there.
-   * @returns where the address stands when its API keys are refused and this one is no exception
+   * @returns where the address stands when its API keys are refused and this one is no exception; at once when
+   *   the key is known
    */
-  refusalOf(address: string, keyName: string): Promise<Standing | undefined>;
+  refusalOf(address: string, keyName: string): undefined | Promise<Standing | undefined>;
+  /** Whether this process saw the key verify from there so lately that it is an exception. */
+  isKnown(address: string, keyName: string): boolean;
 }
 
 /** Pairs of address and key that this process remembers; beyond, the oldest is forgotten and asked for again. */
@@ -54,26 +57,34 @@ export const createFailedCredentials = (
     void counters.reopen(pair, seconds);
   };
 
+  const isLate = (before: Known | undefined, now: number): boolean =>
+    before === undefined || now - before.verifiedAt >= seconds * 1_000;
+
+  const askShared = async (address: string, pair: string): Promise<Standing | undefined> => {
+    const [failures, verified] = await Promise.all([
+      limiter.read('unverified', address),
+      counters.read(pair),
+    ]);
+    if (verified === undefined && failures !== undefined && failures.count >= failures.limit) return failures;
+    remember(pair, known.get(pair), nowMs());
+    return undefined;
+  };
+
   return {
     countFailure: async (address) => {
       const standing = await limiter.count('unverified', address);
       return isOver(standing) ? standing : undefined;
     },
-    refusalOf: async (address, keyName) => {
-      const pair = `verified:${address} ${keyName}`;
+    refusalOf: (address, keyName) => {
+      const pair = pairOf(address, keyName);
       const before = known.get(pair);
       const now = nowMs();
-      if (before === undefined || now - before.verifiedAt >= seconds * 1_000) {
-        const [failures, verified] = await Promise.all([
-          limiter.read('unverified', address),
-          counters.read(pair),
-        ]);
-        if (verified === undefined && failures !== undefined && failures.count >= failures.limit) {
-          return failures;
-        }
-      }
+      if (isLate(before, now)) return askShared(address, pair);
       remember(pair, before, now);
       return undefined;
     },
+    isKnown: (address, keyName) => !isLate(known.get(pairOf(address, keyName)), nowMs()),
   };
 };
+
+const pairOf = (address: string, keyName: string): string => `verified:${address} ${keyName}`;

@@ -59,16 +59,17 @@ export const createLimiter = (
 
   return {
     limits,
-    count: async (name, subject) => {
+    count: (name, subject) => {
       const key = `${name}:${subject}`;
       const known = knownOver(key);
-      if (known !== undefined) return standingOf(name, known);
+      if (known !== undefined) return Promise.resolve(standingOf(name, known));
       // Before asking: the window is never remembered for longer than it is open.
       const askedAt = nowMs();
-      const window = await counters.count(key, limits[name].windowSeconds);
-      const standing = standingOf(name, window);
-      if (isOver(standing) && window.alone !== true) rememberOver(key, window, askedAt);
-      return standing;
+      return counters.count(key, limits[name].windowSeconds).then((window) => {
+        const standing = standingOf(name, window);
+        if (isOver(standing) && window.alone !== true) rememberOver(key, window, askedAt);
+        return standing;
+      });
     },
     read: async (name, subject) => {
       const key = `${name}:${subject}`;

@@ -1,12 +1,8 @@
 import type { Pool } from 'pg';
 import { coalesce } from '../coalesce.ts';
 import { int4Array, textArray } from '../postgres/binary-array.ts';
+import { bySubject, countTogether, ROUND_TRIPS, type Asked, type Question } from './count-together.ts';
 import type { OpenWindow, WindowCounters } from './window-counters.ts';
-
-interface Asked {
-  readonly subject: string;
-  readonly seconds: number;
-}
 
 interface WindowRow {
   readonly subject: string;
@@ -19,47 +15,31 @@ export interface PostgresCounters extends WindowCounters {
   purge(rowsMax: number): Promise<number>;
 }
 
-/** What arrives during a round trip goes along in the next: batches of one process never wait for each other's rows. */
-const ROUND_TRIPS = { batchMax: 500, inFlightMax: 1 };
-
 /**
  * Counters in the table `rate_windows`, by the database's clock. Own code, because the Postgres limiter of
  * `rate-limiter-flexible` makes one statement a request and goes by each process' own clock.
  */
 export const createPostgresCounters = (pool: Pick<Pool, 'query'>): PostgresCounters => {
-  const count = coalesce((asked: readonly Asked[]) => countAll(pool, asked), ROUND_TRIPS);
   const read = coalesce((subjects: readonly string[]) => readAll(pool, subjects), ROUND_TRIPS);
-  const reopen = coalesce((asked: readonly Asked[]) => reopenAll(pool, asked), ROUND_TRIPS);
+  const reopen = coalesce((asked: readonly Question[]) => reopenAll(pool, asked), ROUND_TRIPS);
   return {
-    count: (subject, seconds) => count({ subject, seconds }),
+    count: countTogether((asked) => countAll(pool, asked)),
     read,
     reopen: (subject, seconds) => reopen({ subject, seconds }),
     purge: (rowsMax) => purge(pool, rowsMax),
   };
 };
 
-/** Every row once, with how often it was asked for: a statement cannot update the same row twice. */
-const bySubject = (asked: readonly Asked[]): ReadonlyMap<string, { seconds: number; times: number }> => {
-  const rows = new Map<string, { seconds: number; times: number }>();
-  for (const { subject, seconds } of asked) {
-    const row = rows.get(subject);
-    if (row === undefined) rows.set(subject, { seconds, times: 1 });
-    else row.times += 1;
-  }
-  return rows;
-};
-
 /**
  * Counts all in one atomic statement. The time is the statement's, the same in all its parts: a window cannot
  * be open in one of them and closed in another. Rows are locked in one order, so batches of several processes
- * cannot lock each other out. Those who asked for the same subject get its last numbers, one each.
+ * cannot lock each other out.
  */
 const countAll = async (
   pool: Pick<Pool, 'query'>,
-  asked: readonly Asked[],
-): Promise<readonly OpenWindow[]> => {
-  const rows = bySubject(asked);
-  const result = await pool.query<WindowRow>({
+  asked: Asked,
+): Promise<ReadonlyMap<string, OpenWindow>> => {
+  const { rows } = await pool.query<WindowRow>({
     name: 'rate-windows-count',
     text: `
       insert into rate_windows as w (subject, count, closes_at)
@@ -74,23 +54,12 @@ const countAll = async (
       returning subject, count,
         (extract(epoch from closes_at - statement_timestamp()) * 1000)::float8 as ms_left`,
     values: [
-      textArray([...rows.keys()]),
-      int4Array([...rows.values()].map(({ times }) => times)),
-      int4Array([...rows.values()].map(({ seconds }) => seconds)),
+      textArray([...asked.keys()]),
+      int4Array([...asked.values()].map(({ times }) => times)),
+      int4Array([...asked.values()].map(({ seconds }) => seconds)),
     ],
   });
-  const next = new Map(
-    result.rows.map(({ subject, count, ms_left: msLeft }) => [
-      subject,
-      { count: count - (rows.get(subject)?.times ?? 0), msLeft },
-    ]),
-  );
-  return asked.map(({ subject }) => {
-    const window = next.get(subject);
-    if (window === undefined) throw new Error('a subject was not counted');
-    window.count += 1;
-    return { ...window };
-  });
+  return new Map(rows.map(({ subject, count, ms_left: msLeft }) => [subject, { count, msLeft }]));
 };
 
 const readAll = async (
@@ -110,7 +79,7 @@ const readAll = async (
 
 const reopenAll = async (
   pool: Pick<Pool, 'query'>,
-  asked: readonly Asked[],
+  asked: readonly Question[],
 ): Promise<readonly undefined[]> => {
   const rows = bySubject(asked);
   await pool.query({

@@ -9,7 +9,7 @@ import { createMemoryCounters } from './memory-counters.ts';
 import { createPostgresCounters } from './postgres-counters.ts';
 import { createRedisCounters } from './redis-counters.ts';
 import type { WindowCounters } from './window-counters.ts';
-import { withFallback } from './with-fallback.ts';
+import { withFallback, type CountersWithFallback } from './with-fallback.ts';
 
 export interface RateLimitsOptions {
   readonly limits: Limits;
@@ -60,7 +60,7 @@ export const createRateLimits = (options: RateLimitsOptions): RateLimits => {
       name: 'rateLimits',
       check: async () => ({
         ready: true,
-        detail: { ...shared.detail(), counted: await whereCounted(shared.counters) },
+        detail: { ...shared.detail(), counted: await whereCounted(counters) },
       }),
     },
     purge: (rowsMax) => shared.purge(rowsMax),
@@ -68,11 +68,9 @@ export const createRateLimits = (options: RateLimitsOptions): RateLimits => {
   };
 };
 
-const whereCounted = (counters: WindowCounters): Promise<'together' | 'by each process'> =>
-  counters.read('readiness').then(
-    () => 'together',
-    () => 'by each process',
-  );
+const whereCounted = async (
+  counters: Pick<CountersWithFallback, 'probe'>,
+): Promise<'together' | 'by each process'> => ((await counters.probe()) ? 'together' : 'by each process');
 
 const inRedis = (url: string, { redisKeyPrefix, log }: RateLimitsOptions): SharedCounters => {
   const counters = createRedisCounters(url, redisKeyPrefix, log);

@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis';
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
+import { z } from 'zod';
 import type { Logger } from '../log.ts';
-import { countTogether } from './count-together.ts';
+import { evictionPolicyOf } from '../redis/eviction-policy.ts';
+import { countTogether, type Asked } from './count-together.ts';
 import type { OpenWindow, WindowCounters } from './window-counters.ts';
 
 export interface RedisCounters extends WindowCounters {
@@ -9,6 +11,26 @@ export interface RedisCounters extends WindowCounters {
   readonly evictionPolicy: string | undefined;
   close(): void;
 }
+
+/**
+ * Counts every subject in one round trip, each as the library does. Own text, because the library makes a command of each
+ * subject, and a window's count is asked for with nearly every request.
+ */
+const COUNT = `
+  local counted = {}
+  for i, key in ipairs(KEYS) do
+    local times, seconds = ARGV[2 * i - 1], ARGV[2 * i]
+    redis.call('set', key, 0, 'EX', seconds, 'NX')
+    counted[2 * i - 1] = redis.call('incrby', key, times)
+    counted[2 * i] = redis.call('pttl', key)
+    if counted[2 * i] == -1 then
+      redis.call('expire', key, seconds)
+      counted[2 * i] = 1000 * seconds
+    end
+  end
+  return counted`;
+
+const Counted = z.array(z.int());
 
 const CONNECT_MS_MAX = 2_000;
 /** A connection on which nothing comes back is given up for a new one, and what was asked on it fails. */
@@ -29,6 +51,8 @@ export const createRedisCounters = (url: string, keyPrefix: string, log: Logger)
     connectTimeout: CONNECT_MS_MAX,
     socketTimeout: SILENCE_MS_MAX,
     enableAutoPipelining: true,
+    // Sent at once: it is a batch already.
+    autoPipeliningIgnoredCommands: ['eval'],
     retryStrategy: (attempt) => Math.min(50 * attempt, RECONNECT_MS_MAX),
   });
   // Without a listener the process would end; whoever counts learns of it and says so (`with-fallback.ts`).
@@ -48,9 +72,10 @@ export const createRedisCounters = (url: string, keyPrefix: string, log: Logger)
       (error: unknown) => log.warn({ err: error }, 'the eviction policy of Redis is not known'),
     );
   });
+  const prefix = `${keyPrefix}rate`;
   const limiter = new RateLimiterRedis({
     storeClient: redis,
-    keyPrefix: `${keyPrefix}rate`,
+    keyPrefix: prefix,
     points: Number.MAX_SAFE_INTEGER,
     duration: 1,
     rejectIfRedisNotReady: true,
@@ -59,9 +84,7 @@ export const createRedisCounters = (url: string, keyPrefix: string, log: Logger)
     get evictionPolicy() {
       return evictionPolicy;
     },
-    count: countTogether(async (subject, seconds, times) =>
-      windowOf(await limiter.penalty(subject, times, { customDuration: seconds })),
-    ),
+    count: countTogether((asked) => countAll(redis, prefix, asked)),
     read: async (subject) => {
       const result = await limiter.get(subject);
       return result === null || result.msBeforeNext <= 0 ? undefined : windowOf(result);
@@ -73,11 +96,24 @@ export const createRedisCounters = (url: string, keyPrefix: string, log: Logger)
   };
 };
 
+const countAll = async (
+  redis: Redis,
+  prefix: string,
+  asked: Asked,
+): Promise<ReadonlyMap<string, OpenWindow>> => {
+  const subjects = [...asked.keys()];
+  const keys = subjects.map((subject) => `${prefix}:${subject}`);
+  const amounts = [...asked.values()].flatMap(({ times, seconds }) => [times, seconds]);
+  const counted = Counted.parse(await redis.eval(COUNT, keys.length, ...keys, ...amounts));
+  return new Map(
+    subjects.map((subject, at) => [
+      subject,
+      { count: counted[2 * at] ?? 0, msLeft: Math.max(counted[2 * at + 1] ?? 0, 1) },
+    ]),
+  );
+};
+
 const windowOf = ({ consumedPoints, msBeforeNext }: RateLimiterRes): OpenWindow => ({
   count: consumedPoints,
   msLeft: Math.max(msBeforeNext, 1),
 });
-
-/** By INFO: hosted servers often forbid CONFIG. */
-const evictionPolicyOf = async (redis: Redis): Promise<string | undefined> =>
-  /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1];

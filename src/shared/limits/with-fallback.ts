@@ -17,12 +17,21 @@ export interface FallbackOptions {
   readonly onFallback: (error: unknown) => void;
 }
 
+export interface CountersWithFallback extends WindowCounters {
+  /**
+   * Asks the shared counters now, whatever became of them before, and goes by what they say.
+   * @returns whether they count: true, and the next request is counted there
+   */
+  probe(): Promise<boolean>;
+}
+
 /**
  * Counts in `own` for as long as `shared` is away or stalled: what must be limited stays limited,
  * by each process for itself. Own code, because the `insuranceLimiter` of `rate-limiter-flexible` tells nobody
  * that it stepped in, has no deadline and asks the failing store for every request.
  */
-export const withFallback = ({ shared, own, nodes, onFallback }: FallbackOptions): WindowCounters => {
+export const withFallback = (options: FallbackOptions): CountersWithFallback => {
+  const { shared, own, nodes, onFallback } = options;
   const ofAllNodes = asCountedByAll(own, nodes);
   const inTime = createAnswerInTime(WAIT_MS_MAX);
   let failing: unknown;
@@ -33,7 +42,13 @@ export const withFallback = ({ shared, own, nodes, onFallback }: FallbackOptions
       if (performance.now() < tryAgainAt) return instead(ask);
       tryAgainAt = performance.now() + TRY_AGAIN_MS;
     }
-    return new Promise((resolve) => {
+    return askShared(ask, () => instead(ask));
+  };
+  const askShared = <T>(
+    ask: (counters: WindowCounters) => Promise<T>,
+    otherwise: () => T | Promise<T>,
+  ): Promise<T> =>
+    new Promise((resolve) => {
       inTime(
         ask(shared),
         (answer) => {
@@ -43,11 +58,10 @@ export const withFallback = ({ shared, own, nodes, onFallback }: FallbackOptions
         (error) => {
           failing = error;
           tryAgainAt = performance.now() + TRY_AGAIN_MS;
-          resolve(instead(ask));
+          resolve(otherwise());
         },
       );
     });
-  };
   const instead = <T>(ask: (counters: WindowCounters) => Promise<T>): Promise<T> => {
     onFallback(failing);
     return ask(ofAllNodes);
@@ -57,6 +71,11 @@ export const withFallback = ({ shared, own, nodes, onFallback }: FallbackOptions
     count: (subject, seconds) => first((counters) => counters.count(subject, seconds)),
     read: (subject) => first((counters) => counters.read(subject)),
     reopen: (subject, seconds) => first((counters) => counters.reopen(subject, seconds)),
+    probe: () =>
+      askShared(
+        (counters) => counters.read('readiness').then(() => true),
+        () => false,
+      ),
   };
 };
 

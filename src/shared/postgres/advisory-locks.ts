@@ -12,4 +12,8 @@ export const advisoryLocks = {
    * name. (A pair never meets a single key, whatever the numbers.)
    */
   projections: 7_216_004,
+  /** Held while work is handed out to the queue (`syndication_work`). */
+  syndicationOffers: 7_216_005,
+  /** Held while feeds of catalogs are handed out to be read (`catalog_feeds`). */
+  feedClaims: 7_216_030,
 } as const;

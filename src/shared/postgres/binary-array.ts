@@ -4,7 +4,7 @@
  * The statement must give the parameter its type (a function's signature, a cast).
  */
 
-const OID = { bool: 16, int4: 23, int8: 20, text: 25, uuid: 2950 } as const;
+const OID = { bool: 16, bytea: 17, int4: 23, int8: 20, text: 25, uuid: 2950 } as const;
 
 /** dimensions, "has nulls", element type; then size and lower bound of the one dimension */
 const HEADER_BYTES = 20;
@@ -83,5 +83,18 @@ export const textArray = (values: readonly string[]): Buffer => {
     buffer.write(value, at + 4, length, length === value.length ? 'latin1' : 'utf8');
     at += 4 + length;
   });
+  return buffer;
+};
+
+export const byteaArray = (values: readonly Buffer[]): Buffer => {
+  let total = 0;
+  for (const { length } of values) total += length;
+  const buffer = start(OID.bytea, values.length, total);
+  let at = HEADER_BYTES;
+  for (const value of values) {
+    buffer.writeInt32BE(value.length, at);
+    value.copy(buffer, at + 4);
+    at += 4 + value.length;
+  }
   return buffer;
 };

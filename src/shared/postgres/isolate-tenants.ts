@@ -10,13 +10,44 @@ export type TenantIsolation = 'role' | 'forced';
  */
 export const REQUEST_ROLE = 'exchange_requests';
 
+/** What requests may read all of. */
+const READABLE = [
+  'advertisers',
+  'advertiser_counts',
+  'accounts',
+  'users',
+  'event_sources',
+  'catalogs',
+  'audiences',
+  'tasks',
+  'conversion_hours',
+  'conversion_health',
+  'adcp_agents',
+  'engine_connections',
+  'syndication_records',
+  'syndication_counts',
+  'campaigns',
+  'campaign_counts',
+  'creatives',
+  'creative_campaigns',
+  'creative_assets',
+  'creative_counts',
+  'sellers',
+  'creative_sessions',
+  'assets',
+  'asset_counts',
+  'account_positions',
+  'conversion_positions',
+  'projection_checkpoints',
+] as const;
+
 /** What requests may do. `api_keys.secret_hash` is written and never read: who asks is found out before. */
 const GRANTS = `
-  grant select on advertisers, advertiser_counts, accounts, users, account_positions, projection_checkpoints
-    to ${REQUEST_ROLE};
+  grant select on ${READABLE.join(', ')} to ${REQUEST_ROLE};
   grant select (projection, stream, customer_id) on parked_streams to ${REQUEST_ROLE};
   grant select (key_id, customer_id, user_id, name, masked_key, scopes, created_at, expires_at, last_used_at,
-    revoked_at, sealed_secret), insert, update (revoked_at, sealed_secret), delete on api_keys to ${REQUEST_ROLE};
+    revoked_at, sealed_secret, sealed_until, announced), insert,
+    update (revoked_at, sealed_secret, sealed_until, announced), delete on api_keys to ${REQUEST_ROLE};
 `;
 
 const TABLES = [
@@ -26,6 +57,36 @@ const TABLES = [
   'users',
   'api_keys',
   'parked_streams',
+  'event_sources',
+  'catalogs',
+  'audiences',
+  'audience_members',
+  'audience_batches',
+  'tasks',
+  'conversion_segments',
+  'conversion_commands',
+  'conversion_hours',
+  'conversion_health',
+  'conversion_confirmations',
+  'adcp_agents',
+  'engine_connections',
+  'syndication_records',
+  'syndication_counts',
+  'campaigns',
+  'campaign_counts',
+  'audience_removals',
+  'syndication_deliveries',
+  'creatives',
+  'creative_campaigns',
+  'creative_assets',
+  'creative_counts',
+  'sellers',
+  'submission_work',
+  'creative_sessions',
+  'assets',
+  'asset_counts',
+  'asset_objects',
+  'catalog_feeds',
 ] as const;
 
 /** Connections that are no request's say so, where the owner itself is bound by the policies. */
@@ -70,10 +131,12 @@ export const isolateTenants = async (connectionString: string): Promise<TenantIs
 const current = async (client: Client): Promise<TenantIsolation | undefined> => {
   const { rows } = await client.query<{ forced: boolean; granted: boolean }>(
     `select bool_and(c.relforcerowsecurity) as forced,
-       coalesce((select has_table_privilege(oid, 'api_keys', 'delete') from pg_roles where rolname = $1), false)
+       coalesce((select bool_and(has_table_privilege(r.oid, readable, 'select'))
+           and has_column_privilege(r.oid, 'api_keys', 'announced', 'update')
+         from pg_roles r, unnest($3::regclass[]::oid[]) readable where r.rolname = $1 group by r.oid), false)
          as granted
      from pg_class c where c.oid = any($2::regclass[]::oid[])`,
-    [REQUEST_ROLE, TABLES],
+    [REQUEST_ROLE, TABLES, READABLE],
   );
   if (rows[0]?.forced === true) return 'forced';
   return rows[0]?.granted === true ? 'role' : undefined;

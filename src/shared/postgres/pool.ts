@@ -28,6 +28,8 @@ export interface PoolOptions {
   readonly planOnce?: boolean;
   /** No request's: sees every account's rows also where the policies are forced on the owner. */
   readonly system?: boolean;
+  /** The schema that names without one are of. Default: the database's. */
+  readonly searchPath?: string;
   /** Sets a new connection up; one that cannot be set up is not given out. */
   readonly verify?: (client: PoolClient) => Promise<void>;
 }
@@ -69,6 +71,7 @@ export const connectionConfig = (options: Omit<PoolOptions, 'max' | 'verify'>): 
       ...(options.planOnce === true ? [PLAN_ONCE] : []),
       ...(options.asyncCommit === true ? ['synchronous_commit=off'] : []),
       ...(options.system === true ? [SYSTEM_ACCESS] : []),
+      ...(options.searchPath === undefined ? [] : [`search_path=${options.searchPath}`]),
     ]
       .map((setting) => `-c ${setting}`)
       .join(' '),

@@ -9,8 +9,12 @@
  */
 export const accountMarkSql = (customer: string): string => `(${writtenSql(customer)} || ${epochsSql})`;
 
-const writtenSql = (customer: string): string =>
-  `coalesce((select position from account_positions where customer_id = ${customer}), '-') collate "C"`;
+/** Conversion events have a mark of their own (migrations 0011 and 0021): only what is made of them waits for them. */
+const markTables = { account: 'account_positions', conversions: 'conversion_positions' } as const;
+export type MarkKind = keyof typeof markTables;
+
+const writtenSql = (customer: string, kind: MarkKind = 'account'): string =>
+  `coalesce((select position from ${markTables[kind]} where customer_id = ${customer}), '-') collate "C"`;
 
 const epochsSql = `coalesce((select string_agg(' ' || name || '=' || epoch, '' order by name)
   from projection_checkpoints), '')`;
@@ -20,10 +24,21 @@ const epochsSql = `coalesce((select string_agg(' ' || name || '=' || epoch, '' o
  * expression of one row for a `from` list, e.g. `from ${freshnessSql('$1', '$2')} as f`, whose columns
  * `freshnessColumns` selects.
  * @param projection parameter of the read model's name, e.g. `$2`
+ * @param kind `conversions` for a read model of conversion events
  */
-export const freshnessSql = (customer: string, projection: string): string =>
-  `(select ${writtenSql(customer)} as written, ${epochsSql} as epochs,
+export const freshnessSql = (customer: string, projection: string, kind: MarkKind = 'account'): string =>
+  `(select ${writtenSql(customer, kind)} as written, ${epochsSql} as epochs,
       coalesce((select position from projection_checkpoints where name = ${projection}), '-') collate "C" as reached)`;
+
+/** The same for an answer made of two read models: it reaches as far as the one that is behind. */
+export const freshnessOfBothSql = (customer: string, projection: string, other: string): string =>
+  `(select a.written, a.epochs, least(a.reached, b.reached) as reached
+    from ${freshnessSql(customer, projection)} a, ${freshnessSql(customer, other)} b)`;
+
+/** The same for an answer that also holds conversion events' rows, of the read model `conversions`. */
+export const freshnessWithConversionsSql = (customer: string, projection: string): string =>
+  `(select greatest(a.written, b.written) as written, a.epochs, least(a.reached, b.reached) as reached
+    from ${freshnessSql(customer, projection)} a, ${freshnessSql(customer, `'conversions'`, 'conversions')} b)`;
 
 export const freshnessColumns = (alias: string): string =>
   `${alias}.written, ${alias}.reached, ${alias}.written <= ${alias}.reached as fresh,

@@ -34,7 +34,7 @@ export interface ConsistentRead {
   /** Of this process, to be woken early. Default: polling only. */
   readonly progress?: ProjectionProgress | undefined;
   /** How long the read waits for the read model at most. Default 2,000. */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
 }
 
 /** The read model is further behind than a read waits: the caller folds the stream itself, or answers 503. */

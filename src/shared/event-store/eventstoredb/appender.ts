@@ -23,8 +23,13 @@ export interface Appender {
 const SEND_MS_MAX = 2_400;
 const ANSWER_MS_MAX = 2_700;
 /** The server's streams for one connection are 100 at most; reads and subscriptions need some, too. */
-const LIMITS = { atOnceMax: 48, waitingMax: 10_000, waitMsMax: 2_000 };
-const TURNS = { waitMsMax: 2_000, waitingMax: 1_000 };
+const SLOTS = { atOnceMax: 48, waitingMax: 10_000 };
+/**
+ * Longest wait before an append goes out, for the streams before it and for a slot together. A request is answered
+ * after 2.8 s at the latest, so whoever waits in vain is told so in time, and knows that nothing was written.
+ */
+const WAIT_MS_MAX = 2_000;
+const TURNS = { waitMsMax: WAIT_MS_MAX, waitingMax: 1_000 };
 /** The server's limit of one record. */
 const RECORD_BYTES_MAX = 16 * 1024 * 1024 - 10_000;
 /** How far back a repeat of an append to `any` is recognised (port). */
@@ -121,7 +126,7 @@ const refuseTooLarge = ({ events }: AppendRequest, attempt: string): void => {
 export const createAppender = (...parts: Parameters<typeof createAppend>): Appender => {
   const append = createAppend(...parts);
   const inTurn = createTurns(TURNS);
-  const inSlot = createSlots(LIMITS);
+  const inSlot = createSlots(SLOTS);
   let pending = 0;
   return {
     get pending() {
@@ -131,7 +136,10 @@ export const createAppender = (...parts: Parameters<typeof createAppend>): Appen
       const startMs = performance.now();
       pending += 1;
       try {
-        return await inTurn(request.stream, () => inSlot(() => append(request, startMs)));
+        return await inTurn(request.stream, () => {
+          const leftMs = WAIT_MS_MAX - (performance.now() - startMs);
+          return inSlot(Math.max(0, leftMs), () => append(request, startMs));
+        });
       } finally {
         pending -= 1;
       }

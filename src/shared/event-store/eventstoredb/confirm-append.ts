@@ -8,7 +8,7 @@ import type { LogReader } from './log-reader.ts';
 import { attemptOf } from './stored-event.ts';
 
 /** Called after every append that is in the log, repeated ones included, and before its caller gets the answer. */
-export type OnAppended = (customerId: number, position: Position) => Promise<void>;
+export type OnAppended = (customerId: number, position: Position, stream: string) => Promise<void>;
 
 /** An append that is in the log, and where. */
 export interface InLog {
@@ -35,7 +35,11 @@ export const confirmAppend = async (
   const { request, attempt, revision, position, endMs } = inLog;
   const reading = readLast(reader, request, revision);
   const marking = async (): Promise<void> =>
-    onAppended(request.customerId, position ?? printPosition((await reading).event?.position));
+    onAppended(
+      request.customerId,
+      position ?? printPosition((await reading).event?.position),
+      request.stream,
+    );
   try {
     const [stored] = await within(Promise.all([reading, marking()]), endMs - performance.now());
     return {

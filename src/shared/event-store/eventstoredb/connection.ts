@@ -29,6 +29,11 @@ const REBUILD = { baseMs: 100, capMs: 1_000 };
 const SILENCES_MAX = 2;
 const KEEP_ALIVE_MS = 10_000;
 const GOODBYE_MS = 1_000;
+/**
+ * From giving a client up to hanging up: a call that was handed to it in the same moment has a few steps to go
+ * before it is on its channel, and an append that finds the channel closed is an unhandled rejection.
+ */
+const LAST_CALLS_MS = 50;
 
 /**
  * Why a new client, when the client renews its channel by itself: gRPC keeps one connection for all channels
@@ -56,7 +61,9 @@ export const createConnection = (connectionString: string, log: Logger): Connect
     rebuildAtMs = performance.now() + backoffMs(failures, REBUILD);
     current = createClient(connectionString, rebuilds);
     givenUp.add(old);
-    const gone = letGo(old).finally(() => leaving.delete(gone));
+    const gone = sleep(LAST_CALLS_MS)
+      .then(() => letGo(old))
+      .finally(() => leaving.delete(gone));
     leaving.add(gone);
   };
 

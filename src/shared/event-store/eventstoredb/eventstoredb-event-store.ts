@@ -29,6 +29,9 @@ export interface EventStoreDbEventStore extends EventStore {
   readonly subscriptionsLost: number;
 }
 
+/** What every server takes by default (1 MiB up to version 25.0), its own additions included. */
+const APPEND_BYTES_MAX = 960 * 1024;
+
 /** The event log in EventStoreDB (docs/eventstoredb.md). Connects when first used. */
 export const createEventStoreDbEventStore = (options: EventStoreDbOptions): EventStoreDbEventStore => {
   const { log, connectionString, markAccount } = options;
@@ -57,6 +60,7 @@ export const createEventStoreDbEventStore = (options: EventStoreDbOptions): Even
     get subscriptionsLost() {
       return subscriptionsLost;
     },
+    appendBytesMax: APPEND_BYTES_MAX,
     append: async (stream, events, expected) => {
       const request = encodeAppend(stream, events, expected);
       if (closing.signal.aborted) throw new EventStoreUnavailableError('the event store is closed');

@@ -64,6 +64,11 @@ const trySend = async (connection: Connection, sending: Sending, leftMs: number)
     connection.report(client, error);
     return { failure: { kind: 'not-taken' }, error };
   }
+  // Given up meanwhile, and with it the read that should have warmed it, which then ends as if it were complete.
+  // On a channel that is closed the client's append never settles, and its error is an unhandled rejection.
+  if (connection.isGivenUp(client)) {
+    return { failure: { kind: 'not-taken' }, error: new Error('its client was given up before it was sent') };
+  }
   try {
     const deadlineMs = Math.max(1, leftMs - (performance.now() - startMs));
     const accepted = await within(callAppend(client, sending, deadlineMs), deadlineMs + GRACE_MS);

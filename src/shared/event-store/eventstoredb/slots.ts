@@ -1,13 +1,14 @@
 import { EventStoreUnavailableError } from '../event-store.ts';
 
-/** At most so many at once; who came first goes first. */
-export type TakeSlot = <T>(work: () => Promise<T>) => Promise<T>;
+/**
+ * At most so many at once; who came first goes first.
+ * @param waitMsMax how long this one waits for a slot at most
+ */
+export type TakeSlot = <T>(waitMsMax: number, work: () => Promise<T>) => Promise<T>;
 
 export interface SlotLimits {
   readonly atOnceMax: number;
   readonly waitingMax: number;
-  /** How long one waits for a slot at most. */
-  readonly waitMsMax: number;
 }
 
 /**
@@ -15,11 +16,11 @@ export interface SlotLimits {
  * where nobody counts the time.
  * @throws EventStoreUnavailableError when a limit is reached: `work` has not run and never will
  */
-export const createSlots = ({ atOnceMax, waitingMax, waitMsMax }: SlotLimits): TakeSlot => {
+export const createSlots = ({ atOnceMax, waitingMax }: SlotLimits): TakeSlot => {
   const line = new Set<() => void>();
   let taken = 0;
 
-  const enter = (): Promise<void> | undefined => {
+  const enter = (waitMsMax: number): Promise<void> | undefined => {
     if (taken < atOnceMax) {
       taken += 1;
       return undefined;
@@ -47,8 +48,8 @@ export const createSlots = ({ atOnceMax, waitingMax, waitMsMax }: SlotLimits): T
     }
   };
 
-  return async (work) => {
-    await enter();
+  return async (waitMsMax, work) => {
+    await enter(waitMsMax);
     try {
       return await work();
     } finally {

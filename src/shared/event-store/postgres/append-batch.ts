@@ -32,14 +32,14 @@ export const appendBatch = async (
 /** The usual append of a caller that is alone. @returns undefined when it takes `append_to_log` to answer */
 const appendEvent = async (
   client: ClientBase,
-  { stream, expected, customerId, events }: AppendRequest,
+  { stream, expected, customerId, events, isMarkedApart = false }: AppendRequest,
 ): Promise<AppendResult | undefined> => {
   const [event] = events as readonly [EncodedEvent];
   const revision = expectedCode(expected);
   const { rows } = await client.query<[position: string | null]>({
     name: 'append_event_to_log',
-    text: 'select append_event_to_log($1, $2, $3, $4, $5, $6, $7)',
-    values: [stream, revision, customerId, event.id, event.type, event.data, event.metadata],
+    text: 'select append_event_to_log($1, $2, $3, $4, $5, $6, $7, $8)',
+    values: [stream, revision, customerId, event.id, event.type, event.data, event.metadata, isMarkedApart],
     rowMode: 'array',
   });
   const position = rows[0]?.[0] ?? null;
@@ -53,7 +53,7 @@ const appendMany = async (
 ): Promise<readonly AppendAnswer[]> => {
   const { rows } = await client.query<Row>({
     name: 'append_to_log',
-    text: 'select * from append_to_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
+    text: 'select * from append_to_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
     values: encodeBatch(batch),
     rowMode: 'array',
   });
@@ -71,7 +71,7 @@ const answerOf = (append: AppendRequest, [outcome, revisionText, position]: Row)
 };
 
 /** The parameters of `append_to_log`, in its order: one array for each column. */
-const encodeBatch = (batch: readonly AppendRequest[]): Buffer[] => {
+const encodeBatch = (batch: readonly AppendRequest[]): (Buffer | boolean[])[] => {
   const firsts: number[] = [];
   const appends: number[] = [];
   batch.forEach((append, index) => {
@@ -91,5 +91,6 @@ const encodeBatch = (batch: readonly AppendRequest[]): Buffer[] => {
     textArray(events.map((event) => event.type)),
     textArray(events.map((event) => event.data)),
     textArray(events.map((event) => event.metadata)),
+    batch.map(({ isMarkedApart = false }) => isMarkedApart),
   ];
 };

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { connectionConfig, requestTimeouts, type PostgresTimeouts } from '../../postgres/pool.ts';
-import { encodeAppend } from '../append-request.ts';
+import { appendLimits, encodeAppend } from '../append-request.ts';
 import { parsePosition, printPosition } from '../dense-position.ts';
 import type { EventStore } from '../event-store.ts';
 import { followLog, type LogSource } from '../follow-log.ts';
@@ -10,6 +10,7 @@ import { createAppendLane } from './append-lane.ts';
 import { createAppendPump } from './append-pump.ts';
 import { createLogListener } from './log-listener.ts';
 import { createLogReader } from './read-log.ts';
+import { readTogether } from './read-together.ts';
 
 export interface PostgresEventStoreOptions {
   readonly connectionString: string;
@@ -21,6 +22,8 @@ export interface PostgresEventStoreOptions {
    * bring nothing, because the log is written by one at a time.
    */
   readonly lanes?: number;
+  /** Streams of events that come in masses: the account's mark for them is another than for the rest. Default: none. */
+  readonly isMarkedApart?: (stream: string) => boolean;
   readonly timeouts?: PostgresTimeouts;
 }
 
@@ -34,6 +37,7 @@ export interface PostgresEventStore extends EventStore {
 /** The event log in Postgres: dense positions in the order of commits, group commit (docs/records/0001-dense-log.md). */
 export const createPostgresEventStore = (options: PostgresEventStoreOptions): PostgresEventStore => {
   const { pool, log, connectionString, lanes: laneCount = 2, timeouts = requestTimeouts } = options;
+  const { isMarkedApart = () => false } = options;
   const configOf = (applicationName: string) =>
     connectionConfig({ connectionString, applicationName, timeouts });
   const closing = new AbortController();
@@ -46,7 +50,7 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     tail.advance(last);
     listener.announce(last);
   });
-  const source: LogSource = { ...reader, tail, log };
+  const source: LogSource = { head: () => reader.head(), readPage: readTogether(reader), tail, log };
 
   return {
     get appendsPending() {
@@ -55,7 +59,9 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     get listening() {
       return listener.listening;
     },
-    append: async (stream, events, expected) => pump.append(encodeAppend(stream, events, expected)),
+    appendBytesMax: appendLimits.appendBytesMax,
+    append: async (stream, events, expected) =>
+      pump.append({ ...encodeAppend(stream, events, expected), isMarkedApart: isMarkedApart(stream) }),
     readStream: (stream, range) => reader.readStream(stream, range),
     readAll: async ({ after, limit }) => (await reader.readPage(parsePosition(after), limit)).events,
     subscribeToAll: (subscription) => {

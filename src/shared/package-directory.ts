@@ -1,0 +1,11 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const above = (directory: string): string => {
+  if (existsSync(join(directory, 'package.json'))) return directory;
+  if (dirname(directory) === directory) throw new Error('The program must stand below its package.json.');
+  return above(dirname(directory));
+};
+
+/** The project's folder: the nearest above this file, compiled or bundled, that has a `package.json`. */
+export const packageDirectory = above(import.meta.dirname);

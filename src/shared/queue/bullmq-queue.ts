@@ -1,0 +1,191 @@
+import {
+  DelayedError,
+  Queue,
+  Worker,
+  type IQueueBackend,
+  type Job as BullJob,
+  type JobProgress,
+} from 'bullmq';
+import { backoffMs } from '../backoff.ts';
+import { systemClock } from '../clock.ts';
+import type { JsonObject } from '../event-store/event-store.ts';
+import type { Logger } from '../log.ts';
+import type { JobBackend } from './job-backend.ts';
+import type { JobMetrics } from './job-metrics.ts';
+import {
+  isJobId,
+  PostponeJobError,
+  RetryJobError,
+  type HandleJob,
+  type Job,
+  type JobQueue,
+  type Processing,
+} from './job-queue.ts';
+import { withinMs } from './within.ts';
+
+export interface JobQueueOptions {
+  readonly name: string;
+  readonly backend: JobBackend;
+  readonly log: Logger;
+  readonly metrics: JobMetrics;
+  /** Runs of one job at most. */
+  readonly attemptsMax?: number;
+}
+
+/**
+ * A worker that was killed has its jobs run again after a lock and two looks for stalled ones: within 10 s. With
+ * BullMQ's defaults that takes a minute, and the second time the job is given up (maxStalledCount 1) without any of
+ * our code being told.
+ */
+const LOCK_MS = 5_000;
+const STALLED_EVERY_MS = 2_000;
+const STALLED_MAX = 8;
+
+/** Between the attempts of one job. */
+const RETRY = { baseMs: 1_000, capMs: 60_000 };
+const ATTEMPTS_MAX = 8;
+
+/** Longest time that anybody waits for the queue itself. */
+const CALL_MS_MAX = 5_000;
+/** Who asks is a probe or a scrape, and has other questions too. */
+const COUNT_MS_MAX = 500;
+
+/** Where a job that is over can be in; any other state means that it is yet to be run, or runs. */
+const over = new Set(['completed', 'failed', 'unknown']);
+
+type AnyQueue = Queue<JsonObject, void, string, JsonObject, void, string, IQueueBackend, unknown>;
+type AnyWorker = Worker<JsonObject, void, string, IQueueBackend, JobProgress, unknown>;
+
+/**
+ * Opens a queue on BullMQ.
+ * @throws Error when its store is away; it must be opened again then, as BullMQ keeps a failed start for ever
+ */
+export const openBullmqQueue = async (options: JobQueueOptions): Promise<JobQueue> => {
+  const { name, backend, log } = options;
+  const queue: AnyQueue = new Queue(name, settingsOf(backend, 'add'), backend.factory);
+  queue.on('error', (error) => log.warn({ err: error, queue: name }, 'the job queue has trouble'));
+  const close = (): Promise<void> => withinMs(CALL_MS_MAX, queue.close());
+  try {
+    await withinMs(CALL_MS_MAX, queue.waitUntilReady());
+  } catch (error) {
+    await close().catch(() => undefined);
+    throw error;
+  }
+  const hasLiveJob = async (id: string): Promise<boolean> => !over.has(await queue.getJobState(id));
+  const isRunning = async (id: string): Promise<boolean> => (await queue.getJobState(id)) === 'active';
+  return {
+    isRunning: (id) => withinMs(CALL_MS_MAX, isRunning(id)),
+    enqueue: (...jobs) => withinMs(CALL_MS_MAX, enqueue(queue, jobs, options.attemptsMax ?? ATTEMPTS_MAX)),
+    hasLiveJob: (id) => withinMs(CALL_MS_MAX, hasLiveJob(id)),
+    waiting: () => withinMs(COUNT_MS_MAX, queue.getJobCountByTypes('wait', 'prioritized')),
+    process: (handle, concurrency) => process(options, handle, concurrency),
+    close,
+  };
+};
+
+const settingsOf = ({ connect, prefix }: JobBackend, to: 'add' | 'work') => ({
+  connection: connect(to),
+  ...(prefix === undefined ? {} : { prefix }),
+});
+
+/**
+ * Nothing is kept of a job that is over: adding its id again would silently do nothing, and keeping some by their
+ * number costs more than half of the speed on Postgres. What was given up is in the log of the process.
+ */
+const enqueue = async (queue: AnyQueue, jobs: readonly Job[], attempts: number): Promise<void> => {
+  for (const { id } of jobs) {
+    if (!isJobId(id)) throw new RangeError(`${JSON.stringify(id)} cannot be the id of a job`);
+  }
+  await queue.addBulk(
+    jobs.map(({ id, data }) => ({
+      name: queue.name,
+      data,
+      opts: {
+        jobId: id,
+        attempts,
+        backoff: { type: 'ours' },
+        removeOnComplete: true,
+        removeOnFail: true,
+        stackTraceLimit: 3,
+      },
+    })),
+  );
+};
+
+const process = async (
+  { name, backend, log, metrics }: JobQueueOptions,
+  handle: HandleJob,
+  concurrency: number,
+): Promise<Processing> => {
+  const worker: AnyWorker = new Worker(
+    name,
+    (job: BullJob<JsonObject, void>, token?: string, signal?: AbortSignal) => run(handle, job, token, signal),
+    {
+      ...settingsOf(backend, 'work'),
+      concurrency,
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_EVERY_MS,
+      maxStalledCount: STALLED_MAX,
+      drainDelay: 2,
+      runRetryDelay: 1_000,
+      settings: { backoffStrategy: (attempt, _type, error) => pauseMs(attempt, error) },
+    },
+    backend.factory,
+  );
+  worker.on('error', (error) => log.warn({ err: error, queue: name }, 'the job worker has trouble'));
+  // Whoever has the job now does it all again: going on here would only do it twice.
+  worker.on('lockRenewalFailed', (ids) => ids.forEach((id) => worker.cancelJob(id)));
+  worker.on('completed', () => metrics.ended(name, 'completed'));
+  worker.on('failed', (job, error) => {
+    const isOver = job === undefined || job.attemptsMade >= (job.opts.attempts ?? 1);
+    metrics.ended(name, isOver ? 'failed' : 'retried');
+    if (isOver) log.error({ err: error, queue: name, job: job?.id }, 'a job was given up');
+  });
+  worker.on('stalled', () => metrics.ended(name, 'stalled'));
+  try {
+    await withinMs(CALL_MS_MAX, worker.waitUntilReady());
+  } catch (error) {
+    await withinMs(CALL_MS_MAX, worker.close(true)).catch(() => undefined);
+    throw error;
+  }
+  return { stop: (graceMs) => stop(worker, graceMs) };
+};
+
+/** A worker's function with a third parameter is given a signal. */
+const run = async (
+  handle: HandleJob,
+  job: BullJob<JsonObject, void>,
+  token?: string,
+  signal?: AbortSignal,
+): Promise<void> => {
+  const attempt = job.attemptsMade + 1;
+  try {
+    await handle({
+      id: job.id ?? '',
+      data: job.data,
+      attempt,
+      isLastAttempt: attempt >= (job.opts.attempts ?? 1),
+      stalls: job.stalledCounter,
+      signal: signal ?? new AbortController().signal,
+    });
+  } catch (error) {
+    if (!(error instanceof PostponeJobError)) throw error;
+    await job.moveToDelayed(systemClock.now() + error.afterMs, token);
+    throw new DelayedError();
+  }
+};
+
+const pauseMs = (attempt: number, error: Error | undefined): number =>
+  (error instanceof RetryJobError ? error.afterMs : 0) + Math.ceil(backoffMs(attempt, RETRY));
+
+/** Jobs that are handed back say so by failing; a worker that cannot even say it leaves its locks to run out. */
+const stop = async (worker: AnyWorker, graceMs: number): Promise<void> => {
+  const closed = worker.close();
+  const isClosed = await withinMs(graceMs, closed).then(
+    () => true,
+    () => false,
+  );
+  if (isClosed) return;
+  worker.cancelAllJobs('the process ends');
+  await withinMs(CALL_MS_MAX, closed).catch(() => undefined);
+};

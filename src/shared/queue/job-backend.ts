@@ -1,0 +1,13 @@
+import type { BackendFactory, IQueueBackend } from 'bullmq';
+
+/** Where BullMQ keeps its jobs. */
+export interface JobBackend {
+  readonly kind: 'postgres' | 'redis';
+  /** The connections of one more queue or worker, in the form that the factory takes. */
+  readonly connect: (to: 'add' | 'work') => unknown;
+  readonly prefix?: string;
+  readonly factory: BackendFactory<IQueueBackend, unknown>;
+  /** What operators should know of it; nothing secret. */
+  readonly detail: Readonly<Record<string, unknown>>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,31 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+export type JobOutcome = 'completed' | 'retried' | 'failed' | 'stalled';
+
+export interface JobMetrics {
+  ended(queue: string, outcome: JobOutcome): void;
+}
+
+/** @param waiting jobs that wait now, by queue; what cannot be told is left out */
+export const createJobMetrics = (
+  registry: Registry,
+  waiting: () => Promise<Readonly<Record<string, number>>>,
+): JobMetrics => {
+  const jobs = new Counter({
+    name: 'jobs_total',
+    help: 'Runs of jobs by how they ended: stalled ones were taken from a worker that was gone',
+    labelNames: ['queue', 'outcome'],
+    registers: [registry],
+  });
+  const gauge = new Gauge({
+    name: 'jobs_waiting',
+    help: 'Jobs that wait for their turn',
+    labelNames: ['queue'],
+    registers: [registry],
+    collect: async () => {
+      gauge.reset();
+      for (const [queue, count] of Object.entries(await waiting())) gauge.set({ queue }, count);
+    },
+  });
+  return { ended: (queue, outcome) => jobs.inc({ queue, outcome }) };
+};

@@ -1,0 +1,54 @@
+import { createRedisBackend, type BackendFactory, type IQueueBackend } from 'bullmq';
+import { Redis } from 'ioredis';
+import type { Logger } from '../log.ts';
+import { evictionPolicyOf } from '../redis/eviction-policy.ts';
+import type { JobBackend } from './job-backend.ts';
+
+const CONNECT_MS_MAX = 2_000;
+const RECONNECT_MS_MAX = 2_000;
+
+/**
+ * Jobs in Redis, on connections of their own: BullMQ needs ones that try for ever, which no request may share.
+ * @throws Error when Redis does not answer now
+ */
+export const openRedisJobs = async (url: string, keyPrefix: string, log: Logger): Promise<JobBackend> => {
+  const evictionPolicy = await policyNow(url);
+  if (evictionPolicy !== 'noeviction') {
+    log.error(
+      { evictionPolicy },
+      'Redis may drop jobs when its memory is full, and they are then run late: set maxmemory-policy to noeviction',
+    );
+  }
+  return {
+    kind: 'redis',
+    connect: () => ({
+      url,
+      // Commands wait for a connection as long as it takes: BullMQ asks for it. Who enqueues has a deadline.
+      maxRetriesPerRequest: null,
+      connectTimeout: CONNECT_MS_MAX,
+      retryStrategy: (attempt: number) => Math.min(50 * attempt, RECONNECT_MS_MAX),
+    }),
+    prefix: `${keyPrefix}jobs`,
+    factory: createRedisBackend as BackendFactory<IQueueBackend, unknown>,
+    detail: { store: 'redis', evictionPolicy: evictionPolicy ?? 'unknown' },
+    close: async () => undefined,
+  };
+};
+
+/** Also finds out whether Redis is there: a queue that was opened without it would wait, not fail. */
+const policyNow = async (url: string): Promise<string | undefined> => {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_MS_MAX,
+    commandTimeout: CONNECT_MS_MAX,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  redis.on('error', () => undefined);
+  try {
+    await redis.connect();
+    return await evictionPolicyOf(redis);
+  } finally {
+    redis.disconnect();
+  }
+};

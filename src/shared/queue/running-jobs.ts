@@ -1,0 +1,130 @@
+import type { Registry } from 'prom-client';
+import { backoffMs, sleep } from '../backoff.ts';
+import type { PartStatus } from '../http/readiness.ts';
+import type { Logger } from '../log.ts';
+import type { JobBackend } from './job-backend.ts';
+import { createJobMetrics, type JobMetrics } from './job-metrics.ts';
+import type { HandleJob, JobQueue, Processing } from './job-queue.ts';
+
+export interface JobStore {
+  readonly databaseUrl: string;
+  /** Absent: jobs are in Postgres. */
+  readonly redisUrl?: string | undefined;
+  readonly redisKeyPrefix: string;
+}
+
+/** One kind of work: its queue, and who does it. */
+export interface JobKind {
+  readonly name: string;
+  readonly handle: HandleJob;
+  /** Jobs that one process runs at once. */
+  readonly concurrency: number;
+  /** Runs of one job at most. */
+  readonly attemptsMax?: number;
+}
+
+export interface RunningJobsOptions {
+  readonly store: JobStore;
+  readonly kinds: readonly JobKind[];
+  readonly log: Logger;
+  readonly registry: Registry;
+}
+
+export interface RunningJobs {
+  /** The queue of a kind; undefined until it could be opened. */
+  queue(name: string): JobQueue | undefined;
+  readiness(): Promise<PartStatus>;
+  /** Lets running jobs end, within bounds; what does not end runs again elsewhere. */
+  stop(): Promise<void>;
+}
+
+interface Opened {
+  readonly backend: JobBackend;
+  readonly queues: Map<string, JobQueue>;
+  readonly processing: Processing[];
+}
+
+const REOPEN = { baseMs: 500, capMs: 5_000 };
+/** Of the 25 s that a process has to end. */
+const STOP_GRACE_MS = 10_000;
+
+/** Opens the backend that the configuration names. BullMQ takes time and memory to load: only who has jobs does it. */
+export const openJobBackend = async (
+  { databaseUrl, redisUrl, redisKeyPrefix }: JobStore,
+  log: Logger,
+): Promise<JobBackend> =>
+  redisUrl === undefined
+    ? (await import('./postgres-jobs.ts')).openPostgresJobs(databaseUrl, log)
+    : (await import('./redis-jobs.ts')).openRedisJobs(redisUrl, redisKeyPrefix, log);
+
+/**
+ * Runs the jobs of all kinds, until it is stopped. With their store away it goes on trying: jobs are hints, and
+ * nothing else of the service depends on them.
+ */
+export const startJobs = (options: RunningJobsOptions): RunningJobs => {
+  const { log, registry } = options;
+  const ending = new AbortController();
+  let opened: Opened | undefined;
+  const metrics = createJobMetrics(registry, () => waitingIn(opened).catch(() => ({})));
+
+  const open = async (): Promise<void> => {
+    for (let attempt = 1; !ending.signal.aborted && opened === undefined; attempt++) {
+      try {
+        opened = await openAll(options, metrics);
+      } catch (error) {
+        log.warn({ err: error, attempt }, 'the job queue cannot be opened yet; trying again');
+        await sleep(backoffMs(attempt, REOPEN), ending.signal);
+      }
+    }
+  };
+  const opening = open();
+
+  return {
+    queue: (name) => opened?.queues.get(name),
+    readiness: async () =>
+      opened === undefined
+        ? { ready: false, detail: 'not open yet' }
+        : { ready: true, detail: { ...opened.backend.detail, waiting: await waitingIn(opened) } },
+    stop: async () => {
+      ending.abort();
+      await opening;
+      if (opened !== undefined) await closeAll(opened, STOP_GRACE_MS);
+    },
+  };
+};
+
+const waitingIn = async (opened: Opened | undefined): Promise<Readonly<Record<string, number>>> =>
+  Object.fromEntries(
+    await Promise.all(
+      [...(opened?.queues ?? [])].map(async ([name, queue]) => [name, await queue.waiting()] as const),
+    ),
+  );
+
+const openAll = async ({ store, kinds, log }: RunningJobsOptions, metrics: JobMetrics): Promise<Opened> => {
+  const { openBullmqQueue } = await import('./bullmq-queue.ts');
+  const backend = await openJobBackend(store, log);
+  const opened: Opened = { backend, queues: new Map(), processing: [] };
+  try {
+    for (const { name, handle, concurrency, attemptsMax } of kinds) {
+      const queue = await openBullmqQueue({
+        name,
+        backend,
+        log,
+        metrics,
+        ...(attemptsMax === undefined ? {} : { attemptsMax }),
+      });
+      opened.queues.set(name, queue);
+      opened.processing.push(await queue.process(handle, concurrency));
+    }
+    return opened;
+  } catch (error) {
+    await closeAll(opened, 0);
+    throw error;
+  }
+};
+
+const closeAll = async ({ backend, queues, processing }: Opened, graceMs: number): Promise<void> => {
+  await Promise.allSettled(processing.map((one) => one.stop(graceMs)));
+  await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
+  await backend.close();
+};

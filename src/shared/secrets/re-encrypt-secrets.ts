@@ -1,0 +1,111 @@
+import type { Pool } from 'pg';
+import { int8Array, uuidArray } from '../postgres/binary-array.ts';
+import type { KeyRing } from './key-ring.ts';
+import { seal, unseal, UnreadableSecretError } from './seal.ts';
+import { purposeOf } from './secret-store.ts';
+
+/** What became of a page of secrets. */
+export interface ReEncryption {
+  /** Looked at. */
+  readonly seen: number;
+  /** Encrypted with the first key now. */
+  readonly done: number;
+  /** How many could not be read, by the id of the key that they need. */
+  readonly unreadable: Readonly<Record<string, number>>;
+  /** How many need which key after that, by its id. */
+  readonly needed: Readonly<Record<string, number>>;
+}
+
+interface SecretRow {
+  readonly customerId: number;
+  readonly id: string;
+  readonly keyId: string;
+  readonly sealed: Buffer;
+}
+
+const ROWS_MAX = 1_000;
+const FIRST = { customerId: 0, id: '00000000-0000-0000-0000-000000000000' };
+
+/**
+ * Encrypts with the first key every secret that another one has encrypted, a page at a time; each page is done when it
+ * is yielded. Ended anywhere and begun again, it goes on with what is left. Beside it anybody may keep, replace, read and
+ * remove secrets, as long as all of them know the first key: what was replaced or removed since it was read is left as
+ * it is, and a row holds at any moment what one of the keys opens.
+ *
+ * Each query reads one page by the primary key, whatever is done already: no statement takes longer as the table grows.
+ * @param rowsMax of a page
+ */
+export async function* reEncryptSecrets(
+  pool: Pick<Pool, 'query'>,
+  keys: KeyRing,
+  rowsMax = ROWS_MAX,
+): AsyncGenerator<ReEncryption> {
+  let after: Pick<SecretRow, 'customerId' | 'id'> = FIRST;
+  for (;;) {
+    const { rows } = await pool.query<SecretRow>(
+      `select customer_id::float8 as "customerId", id, key_id as "keyId", sealed from secrets
+       where (customer_id, id) > ($1::bigint, $2::uuid)
+       order by customer_id, id limit $3`,
+      [after.customerId, after.id, rowsMax],
+    );
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    const left = rows.filter(({ keyId }) => keyId !== keys[0].id);
+    const { done, unreadable } =
+      left.length === 0 ? { done: 0, unreadable: {} } : await reEncryptPage(pool, keys, left);
+    yield { seen: rows.length, done, unreadable, needed: await neededFor(pool, after, last) };
+    if (rows.length < rowsMax) return;
+    after = last;
+  }
+}
+
+const reEncryptPage = async (
+  pool: Pick<Pool, 'query'>,
+  keys: KeyRing,
+  rows: readonly SecretRow[],
+): Promise<Pick<ReEncryption, 'done' | 'unreadable'>> => {
+  const unreadable: Record<string, number> = {};
+  const changes = rows.flatMap((row) => {
+    const bytes = sealedAnew(keys, row);
+    if (bytes === undefined) unreadable[row.keyId] = (unreadable[row.keyId] ?? 0) + 1;
+    return bytes === undefined ? [] : [{ ...row, bytes }];
+  });
+  const { rowCount } = await pool.query(
+    `update secrets s set key_id = $1, sealed = n.bytes
+     from unnest($2::bigint[], $3::uuid[], $4::bytea[], $5::bytea[]) as n(customer_id, id, was, bytes)
+     where s.customer_id = n.customer_id and s.id = n.id and s.sealed = n.was`,
+    [
+      keys[0].id,
+      int8Array(changes.map(({ customerId }) => customerId)),
+      uuidArray(changes.map(({ id }) => id)),
+      changes.map(({ sealed }) => sealed),
+      changes.map(({ bytes }) => bytes),
+    ],
+  );
+  return { done: rowCount ?? 0, unreadable };
+};
+
+/** Asked anew: what was replaced since it was read may need another key now. */
+const neededFor = async (
+  pool: Pick<Pool, 'query'>,
+  after: Pick<SecretRow, 'customerId' | 'id'>,
+  last: Pick<SecretRow, 'customerId' | 'id'>,
+): Promise<Readonly<Record<string, number>>> => {
+  const { rows } = await pool.query<{ keyId: string; count: number }>(
+    `select key_id as "keyId", count(*)::int as count from secrets
+     where (customer_id, id) > ($1::bigint, $2::uuid) and (customer_id, id) <= ($3::bigint, $4::uuid)
+     group by key_id`,
+    [after.customerId, after.id, last.customerId, last.id],
+  );
+  return Object.fromEntries(rows.map(({ keyId, count }) => [keyId, count]));
+};
+
+const sealedAnew = (keys: KeyRing, { customerId, id, keyId, sealed }: SecretRow): Buffer | undefined => {
+  const purpose = purposeOf(customerId, id);
+  try {
+    return seal(keys, purpose, unseal(keys, purpose, { keyId, bytes: sealed })).bytes;
+  } catch (error) {
+    if (error instanceof UnreadableSecretError) return undefined;
+    throw error;
+  }
+};

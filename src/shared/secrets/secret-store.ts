@@ -1,0 +1,65 @@
+import type { Pool } from 'pg';
+import { askedOnce, type KeyRing } from './key-ring.ts';
+import { seal, unseal } from './seal.ts';
+
+/** What a secret is kept for. */
+export interface SecretOwner {
+  /** Category of its streams, e.g. `agent`. */
+  readonly kind: string;
+  /** UUID. */
+  readonly id: string;
+}
+
+/** Secrets that users entrust to the service, encrypted in a table of their own. Events hold their ids only. */
+export interface SecretStore {
+  /**
+   * Keeps a text under an id; what was there before is replaced.
+   * @param owner what needs it: when that does not name the secret as its own, it is swept away some time later
+   */
+  put(customerId: number, id: string, text: string, owner: SecretOwner): Promise<void>;
+  /**
+   * Undefined when there is none.
+   * @throws UnreadableSecretError
+   */
+  get(customerId: number, id: string): Promise<string | undefined>;
+  remove(customerId: number, id: string): Promise<void>;
+}
+
+/** @param keys asked for once, by the first that needs them */
+export const createSecretStore = (pool: Pick<Pool, 'query'>, keys: () => Promise<KeyRing>): SecretStore => {
+  const keyRing = askedOnce(keys);
+  return {
+    put: async (customerId, id, text, owner) => {
+      const { keyId, bytes } = seal(await keyRing(), purposeOf(customerId, id), text);
+      await pool.query({
+        name: 'secret-put',
+        text: `insert into secrets (customer_id, id, key_id, sealed, owner_kind, owner_id)
+               values ($1, $2, $3, $4, $5, $6)
+               on conflict (customer_id, id) do update
+                 set key_id = excluded.key_id, sealed = excluded.sealed, created_at = now(),
+                   owner_kind = excluded.owner_kind, owner_id = excluded.owner_id`,
+        values: [customerId, id, keyId, bytes, owner.kind, owner.id],
+      });
+    },
+    get: async (customerId, id) => {
+      const { rows } = await pool.query<{ key_id: string; sealed: Buffer }>({
+        name: 'secret-get',
+        text: 'select key_id, sealed from secrets where customer_id = $1 and id = $2',
+        values: [customerId, id],
+      });
+      const [row] = rows;
+      if (row === undefined) return undefined;
+      return unseal(await keyRing(), purposeOf(customerId, id), { keyId: row.key_id, bytes: row.sealed });
+    },
+    remove: async (customerId, id) => {
+      await pool.query({
+        name: 'secret-remove',
+        text: 'delete from secrets where customer_id = $1 and id = $2',
+        values: [customerId, id],
+      });
+    },
+  };
+};
+
+/** One account's row copied over another's cannot be opened. */
+export const purposeOf = (customerId: number, id: string): string => `secret:${customerId}:${id}`;

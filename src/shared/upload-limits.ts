@@ -1,0 +1,27 @@
+/** The largest upload of a media type, bytes. */
+export type UploadBytesMax = (mimeType: string) => number;
+
+/** 100 MiB (decisions.md E12/E13). */
+const DEFAULT = 104_857_600;
+const LIMIT = /^(?:([a-z0-9!#$&^_.+-]{1,63}\/(?:\*|[a-z0-9!#$&^_.+-]{1,63}))=)?([1-9]\d{0,9})$/;
+
+/**
+ * Reads `52428800` or `52428800,image/*=10485760,image/gif=1048576`: bytes for everything, for what begins like
+ * `image/`, for one type; the most exact one counts.
+ * @throws RangeError for anything else
+ */
+export const parseUploadLimits = (text: string): UploadBytesMax => {
+  const limits = new Map<string, number>();
+  for (const entry of text.split(',')) {
+    const [, type = '*', bytes] = LIMIT.exec(entry.trim()) ?? [];
+    if (bytes === undefined || limits.has(type)) {
+      throw new RangeError('bytes, or TYPE=bytes, each type once, separated by commas');
+    }
+    limits.set(type, Number(bytes));
+  }
+  return (mimeType) =>
+    limits.get(mimeType) ??
+    limits.get(`${mimeType.slice(0, mimeType.indexOf('/'))}/*`) ??
+    limits.get('*') ??
+    DEFAULT;
+};
