@@ -4,8 +4,17 @@ import type { AccountEvent } from './account-events.ts';
 
 export const accountStream = (customerId: number): string => `account-${customerId}`;
 
-/** The admin who comes with an account. */
+/** The id of the admin who comes with an account. */
 export const firstUserId = (customerId: number): string => `${customerId}-1`;
+
+/** The admin who comes with an account; no event of its own says so. */
+export const firstUser = (
+  customerId: number,
+): { readonly userId: string; readonly name: string; readonly role: Role } => ({
+  userId: firstUserId(customerId),
+  name: 'Administrator',
+  role: 'admin',
+});
 
 /** Specification, Authentication, rule 7. */
 const ACTIVE_KEYS_MAX = 100;
@@ -21,6 +30,8 @@ export interface IssuedKey {
 
 export interface OpenedAccount {
   readonly status: 'OPEN' | 'DISABLED';
+  /** Since when, while it is. */
+  readonly disabledAt?: string;
   readonly customerId: number;
   readonly name: string;
   readonly users: Readonly<Record<string, Role>>;
@@ -38,9 +49,11 @@ const evolve = (state: Account, event: AccountEvent): Account => {
   if (state.status === 'NONE') return state;
   switch (event.type) {
     case 'AccountDisabled':
-      return { ...state, status: 'DISABLED' };
-    case 'AccountEnabled':
-      return { ...state, status: 'OPEN' };
+      return { ...state, status: 'DISABLED', disabledAt: event.occurredAt };
+    case 'AccountEnabled': {
+      const { disabledAt: _, ...rest } = state;
+      return { ...rest, status: 'OPEN' };
+    }
     case 'UserAdded':
       return { ...state, users: { ...state.users, [event.data.userId]: event.data.role } };
     case 'ApiKeyIssued':

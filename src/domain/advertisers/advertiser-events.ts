@@ -3,7 +3,6 @@ import type { DomainEvent } from '../decision.ts';
 import {
   ApplyMode,
   Autonomy,
-  CapWindow,
   Channel,
   Controls,
   CountryCode,
@@ -12,9 +11,7 @@ import {
   LinkedBrand,
   UtmParameter,
 } from './advertiser-resource.ts';
-
-/** A cap as an event records it: what follows from the advertiser and the event's time is not repeated. */
-const RecordedCap = z.object({ id: z.string(), max_impressions: z.int(), window: CapWindow });
+import { CapReplacement, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
 
 const AdvertiserCreated = z.object({
   advertiserId: z.int(),
@@ -56,10 +53,7 @@ const AdvertiserUpdated = z.object({
 });
 
 /** The whole new set, in order. A cap whose id was there before is the same cap; ids left out are archived. */
-const AdvertiserFrequencyCapsReplaced = z.object({
-  caps: z.array(RecordedCap),
-  archivedCapIds: z.array(z.string()),
-});
+const AdvertiserFrequencyCapsReplaced = CapReplacement;
 
 const nothingMore = z.object({});
 
@@ -79,4 +73,3 @@ export type AdvertiserEvent = {
 }[keyof Schemas];
 export type AdvertiserCreated = z.infer<typeof AdvertiserCreated>;
 export type AdvertiserChanges = z.infer<typeof AdvertiserUpdated>['changes'];
-export type RecordedCap = z.infer<typeof RecordedCap>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FrequencyCap } from '../frequency-caps/frequency-cap-resource.ts';
 
 /**
  * The Advertiser as the API shows it (specification, Advertiser and FrequencyCap). It is also the
@@ -35,22 +36,6 @@ export const CurrencyCode = z.string().regex(/^[A-Z]{3}$/, 'must be three upperc
 export const CountryCode = z.string().regex(/^[A-Z]{2}$/, 'must be two uppercase letters, e.g. "DE"');
 export const ApplyMode = z.enum(['AUTO', 'MANUAL']);
 const AdvertiserStatus = z.enum(['ACTIVE', 'ARCHIVED']);
-
-export const CapWindow = z.strictObject({
-  interval: z.int().min(1).max(2_147_483_647),
-  unit: z.enum(['seconds', 'minutes', 'hours', 'days', 'campaign']),
-});
-
-export const FrequencyCap = z.strictObject({
-  id: z.string(),
-  targetLevel: z.enum(['ADVERTISER']),
-  targetId: z.string(),
-  max_impressions: z.int().min(1).max(2_147_483_647),
-  window: CapWindow,
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-  archivedAt: Timestamp.optional(),
-});
 
 export const LinkedBrand = z.strictObject({
   domain: z.string(),
@@ -100,4 +85,3 @@ export const AdvertiserResource = z
   .meta({ id: 'Advertiser' });
 
 export type AdvertiserResource = z.infer<typeof AdvertiserResource>;
-export type FrequencyCap = z.infer<typeof FrequencyCap>;

@@ -1,12 +1,9 @@
 import { accept, refuse, type Decider, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
-import type {
-  AdvertiserChanges,
-  AdvertiserCreated,
-  AdvertiserEvent,
-  RecordedCap,
-} from './advertiser-events.ts';
-import type { AdvertiserResource, FrequencyCap } from './advertiser-resource.ts';
+import type { AdvertiserChanges, AdvertiserCreated, AdvertiserEvent } from './advertiser-events.ts';
+import type { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
+import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
+import type { AdvertiserResource } from './advertiser-resource.ts';
 
 /** The stream of one advertiser; the account is part of its name. */
 export const advertiserStream = (customerId: number, advertiserId: number): string =>
@@ -27,7 +24,7 @@ export const evolve = (state: Advertiser, event: AdvertiserEvent): Advertiser =>
     case 'AdvertiserUpdated':
       return { ...withChanges(state, event.data.changes), updatedAt };
     case 'AdvertiserFrequencyCapsReplaced':
-      return { ...state, frequencyCaps: replacedCaps(state, event.data.caps, updatedAt), updatedAt };
+      return { ...state, frequencyCaps: capsAfter(state, event.data.caps, updatedAt), updatedAt };
     case 'AdvertiserCurrencyLocked':
       return { ...state, currencyLocked: true, updatedAt };
     case 'AdvertiserArchived':
@@ -57,24 +54,18 @@ const created = (data: AdvertiserCreated, at: string): AdvertiserResource => ({
   autonomy: data.autonomy,
   controls: data.controls,
   utmConfig: data.utmConfig,
-  frequencyCaps: data.frequencyCaps.map((cap) => liveCap(cap, data.advertiserId, at)),
+  frequencyCaps: capsAfter({ id: data.advertiserId, frequencyCaps: [] }, data.frequencyCaps, at),
   labels: data.labels,
   createdAt: at,
   updatedAt: at,
 });
 
-const liveCap = (cap: RecordedCap, advertiserId: number, at: string): FrequencyCap => ({
-  id: cap.id,
-  targetLevel: 'ADVERTISER',
-  targetId: String(advertiserId),
-  max_impressions: cap.max_impressions,
-  window: cap.window,
-  createdAt: at,
-  updatedAt: at,
-});
-
-const replacedCaps = (state: AdvertiserResource, caps: readonly RecordedCap[], at: string): FrequencyCap[] =>
-  caps.map((cap) => state.frequencyCaps.find(({ id }) => id === cap.id) ?? liveCap(cap, state.id, at));
+const capsAfter = (
+  { id, frequencyCaps }: Pick<AdvertiserResource, 'id' | 'frequencyCaps'>,
+  caps: readonly RecordedCap[],
+  at: string,
+): FrequencyCap[] =>
+  replacedCaps(frequencyCaps, caps, { targetLevel: 'ADVERTISER', targetId: String(id) }, at);
 
 const withChanges = (state: AdvertiserResource, changes: AdvertiserChanges): AdvertiserResource => {
   const { description, preferredTimezone, ...values } = changes;
@@ -88,11 +79,6 @@ const withChanges = (state: AdvertiserResource, changes: AdvertiserChanges): Adv
   else if (preferredTimezone !== undefined) next.preferredTimezone = preferredTimezone;
   return next;
 };
-
-export interface CapInput {
-  readonly max_impressions: number;
-  readonly window: FrequencyCap['window'];
-}
 
 export interface CreateAdvertiser {
   readonly type: 'CreateAdvertiser';
@@ -121,10 +107,18 @@ export interface UpdateAdvertiser {
 
 export type UnchangeableMember = 'id' | 'customerId' | 'status' | 'sandbox';
 
+/** Given before the advertiser's first campaign is created: from then on its currency stays what it is. */
+export interface LockAdvertiserCurrency {
+  readonly type: 'LockAdvertiserCurrency';
+  readonly now: string;
+  /** What it must be, as far as the caller minds. */
+  readonly currency?: string | undefined;
+}
+
 export type AdvertiserCommand =
   | CreateAdvertiser
   | UpdateAdvertiser
-  | { readonly type: 'LockAdvertiserCurrency'; readonly now: string }
+  | LockAdvertiserCurrency
   | { readonly type: 'ArchiveAdvertiser'; readonly now: string }
   | { readonly type: 'RestoreAdvertiser'; readonly now: string };
 
@@ -134,16 +128,14 @@ export type AdvertiserRefusal =
   | { readonly reason: 'not-archived' }
   | { readonly reason: 'archived' }
   | { readonly reason: 'currency-locked' }
+  | { readonly reason: 'other-currency'; readonly currency: string }
   | { readonly reason: 'unchangeable'; readonly member: UnchangeableMember };
 
 type AdvertiserDecision = Decision<AdvertiserEvent, AdvertiserRefusal>;
 
 const create = (command: CreateAdvertiser, state: Advertiser): AdvertiserDecision => {
   if (state.status !== 'NONE') return refuse({ reason: 'already-exists' });
-  const frequencyCaps = distinctCaps(command.frequencyCaps).map((cap, index) => ({
-    id: command.newCapIds[index] ?? '',
-    ...cap,
-  }));
+  const frequencyCaps = capsOf(command.frequencyCaps, command.newCapIds, []);
   const { advertiserId, customerId, details } = command;
   return accept({
     type: 'AdvertiserCreated',
@@ -169,7 +161,7 @@ const update = (command: UpdateAdvertiser, state: Advertiser): AdvertiserDecisio
     events.push({ type: 'AdvertiserUpdated', data: { changes }, occurredAt });
   }
   const replacement =
-    command.frequencyCaps && capReplacement(command.frequencyCaps, command.newCapIds, state);
+    command.frequencyCaps && capReplacement(command.frequencyCaps, command.newCapIds, state.frequencyCaps);
   if (replacement !== undefined) {
     events.push({ type: 'AdvertiserFrequencyCapsReplaced', data: replacement, occurredAt });
   }
@@ -190,31 +182,12 @@ const effectiveChanges = (command: UpdateAdvertiser, state: AdvertiserResource):
   return Object.fromEntries(Object.entries(wanted).filter(differs));
 };
 
-const sameCap = (a: CapInput, b: CapInput): boolean =>
-  a.max_impressions === b.max_impressions && equalJson(a.window, b.window);
-
-const distinctCaps = (caps: readonly CapInput[]): readonly CapInput[] =>
-  caps.filter((cap, index) => caps.findIndex((other) => sameCap(cap, other)) === index);
-
-/** A cap equal to a live one stays that cap; undefined when the set is what it was (decisions.md E3). */
-const capReplacement = (
-  wanted: readonly CapInput[],
-  newCapIds: readonly string[],
-  state: AdvertiserResource,
-): { caps: RecordedCap[]; archivedCapIds: string[] } | undefined => {
-  const caps = distinctCaps(wanted).map(({ max_impressions, window }, index) => {
-    const kept = state.frequencyCaps.find((live) => sameCap(live, { max_impressions, window }));
-    return { id: kept?.id ?? newCapIds[index] ?? '', max_impressions, window };
-  });
-  const ids = caps.map(({ id }) => id);
-  const liveIds = state.frequencyCaps.map(({ id }) => id);
-  if (equalJson(ids, liveIds)) return undefined;
-  return { caps, archivedCapIds: liveIds.filter((id) => !ids.includes(id)) };
-};
-
-const lockCurrency = (now: string, state: Advertiser): AdvertiserDecision => {
+const lockCurrency = ({ now, currency }: LockAdvertiserCurrency, state: Advertiser): AdvertiserDecision => {
   if (state.status === 'NONE') return refuse({ reason: 'not-found' });
   if (state.status === 'ARCHIVED') return refuse({ reason: 'archived' });
+  if (currency !== undefined && currency !== state.primaryCurrency) {
+    return refuse({ reason: 'other-currency', currency: state.primaryCurrency });
+  }
   if (state.currencyLocked) return accept();
   return accept({ type: 'AdvertiserCurrencyLocked', data: {}, occurredAt: now });
 };
@@ -238,7 +211,7 @@ const decide = (command: AdvertiserCommand, state: Advertiser): AdvertiserDecisi
     case 'UpdateAdvertiser':
       return update(command, state);
     case 'LockAdvertiserCurrency':
-      return lockCurrency(command.now, state);
+      return lockCurrency(command, state);
     case 'ArchiveAdvertiser':
       return archive(command.now, state);
     case 'RestoreAdvertiser':

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { DomainEvent } from '../decision.ts';
+
+/** Members to add or remove, stored before the event that refers to them (`audienceBatchStream`). */
+const Batch = z.object({ batchId: z.string(), parts: z.int(), added: z.int(), removed: z.int() });
+
+/** What a sync changed: the members of its batch, and whatever else the buyer said. */
+const AudienceSynced = z.object({
+  audienceId: z.string(),
+  customerId: z.int(),
+  advertiserId: z.int(),
+  key: z.string(),
+  name: z.string(),
+  consentBasis: z.string().optional(),
+  batch: Batch.optional(),
+});
+
+/** Schema and current version of every event that an audience's stream can hold. */
+export const audienceEvents = {
+  AudienceSynced: { schemaVersion: 1, data: AudienceSynced },
+  /** It and its members are gone. */
+  AudienceArchived: { schemaVersion: 1, data: z.object({}) },
+} as const;
+
+type Schemas = typeof audienceEvents;
+export type AudienceEvent = {
+  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
+}[keyof Schemas];
+export type AudienceSynced = z.infer<typeof AudienceSynced>;
+export type AudienceBatch = z.infer<typeof Batch>;
+
+/** What is stored of a person: the buyer's id, and hashes (64 hexadecimal digits) of e-mail and phone. */
+const Member = z.tuple([z.string(), z.string().nullable(), z.string().nullable()]);
+
+/** A part of a batch. Nothing refers to a batch before all of its parts are there. */
+const AudienceMembersStored = z.object({
+  part: z.int(),
+  add: z.array(Member),
+  /** The buyer's ids. */
+  remove: z.array(z.string()),
+});
+
+export const audienceBatchEvents = {
+  AudienceMembersStored: { schemaVersion: 1, data: AudienceMembersStored },
+} as const;
+export type AudienceMember = z.infer<typeof Member>;
+export type AudienceMembersStored = z.infer<typeof AudienceMembersStored>;

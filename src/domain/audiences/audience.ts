@@ -1,0 +1,99 @@
+import { accept, type Decider, type Decision } from '../decision.ts';
+import type { AudienceBatch, AudienceEvent, AudienceSynced } from './audience-events.ts';
+import type { Audience } from './audience-resource.ts';
+
+export type { AudienceEvent } from './audience-events.ts';
+
+/** Categories of the streams: their names begin with them. */
+export const AUDIENCE = 'audience';
+export const AUDIENCE_BATCH = 'audienceBatch';
+
+/** @param audienceId UUID that follows from the account, the advertiser and the buyer's key (`resourceIdOf`) */
+export const audienceStream = (customerId: number, audienceId: string): string =>
+  `${AUDIENCE}-${customerId}-${audienceId}`;
+
+/** Where the members of one change are. Never changed once it is referred to. */
+export const audienceBatchStream = (customerId: number, batchId: string): string =>
+  `${AUDIENCE_BATCH}-${customerId}-${batchId}`;
+
+export type AudienceState = { readonly status: 'NONE' } | Audience;
+
+export const initialState: AudienceState = { status: 'NONE' };
+
+export const evolve = (state: AudienceState, event: AudienceEvent): AudienceState => {
+  const at = event.occurredAt;
+  switch (event.type) {
+    case 'AudienceSynced': {
+      const { batch: _, ...said } = event.data;
+      return {
+        ...said,
+        status: 'ACTIVE',
+        lastChange: state.status === 'ACTIVE' ? 'updated' : 'created',
+        createdAt: state.status === 'NONE' ? at : state.createdAt,
+        updatedAt: at,
+      };
+    }
+    case 'AudienceArchived':
+      if (state.status === 'NONE') return state;
+      return { ...state, status: 'ARCHIVED', lastChange: 'deleted', updatedAt: at };
+    default:
+      return (event satisfies never, state);
+  }
+};
+
+interface SyncAudience {
+  readonly type: 'SyncAudience';
+  readonly now: string;
+  readonly audienceId: string;
+  readonly customerId: number;
+  readonly advertiserId: number;
+  readonly key: string;
+  /** Absent: as it was; of a new one, its key. */
+  readonly name?: string | undefined;
+  readonly consentBasis?: string | undefined;
+  /** Members to add and remove, stored already; absent when there are none. */
+  readonly batch?: AudienceBatch | undefined;
+}
+
+export type AudienceCommand = SyncAudience | { readonly type: 'ArchiveAudience'; readonly now: string };
+
+type AudienceDecision = Decision<AudienceEvent, never>;
+
+/** Members are changed by what is added and removed, so any batch is a change; the rest only when it differs. */
+const sync = (command: SyncAudience, state: AudienceState): AudienceDecision => {
+  const { type: _, now: occurredAt, batch, ...said } = command;
+  const before = state.status === 'ACTIVE' ? state : undefined;
+  const name = said.name ?? before?.name ?? said.key;
+  const consentBasis = said.consentBasis ?? before?.consentBasis;
+  if (before?.name === name && before.consentBasis === consentBasis && batch === undefined) return accept();
+  const data: AudienceSynced = {
+    audienceId: said.audienceId,
+    customerId: said.customerId,
+    advertiserId: said.advertiserId,
+    key: said.key,
+    name,
+    ...(consentBasis === undefined ? {} : { consentBasis }),
+    ...(batch === undefined ? {} : { batch }),
+  };
+  return accept({ type: 'AudienceSynced', data, occurredAt });
+};
+
+const archive = (occurredAt: string, state: AudienceState): AudienceDecision =>
+  state.status === 'ACTIVE' ? accept({ type: 'AudienceArchived', data: {}, occurredAt }) : accept();
+
+const decide = (command: AudienceCommand, state: AudienceState): AudienceDecision => {
+  switch (command.type) {
+    case 'SyncAudience':
+      return sync(command, state);
+    case 'ArchiveAudience':
+      return archive(command.now, state);
+    default:
+      return command satisfies never;
+  }
+};
+
+export const audienceDecider: Decider<AudienceState, AudienceCommand, AudienceEvent, never> = {
+  initialState,
+  evolve,
+  decide,
+};

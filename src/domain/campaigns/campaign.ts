@@ -1,0 +1,213 @@
+import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { equalJson } from '../equal-json.ts';
+import type { CampaignChanges, CampaignCreated, CampaignEvent } from './campaign-events.ts';
+import {
+  shownCampaignId,
+  type Budget,
+  type Campaign,
+  type CampaignPhase,
+  type CampaignResource,
+  type Flight,
+} from './campaign-resource.ts';
+
+/** Category of the streams: their names begin with it. */
+export const CAMPAIGN = 'campaign';
+
+/**
+ * The stream of one campaign; the account is part of its name.
+ * @param campaignId UUID
+ */
+export const campaignStream = (customerId: number, campaignId: string): string =>
+  `${CAMPAIGN}-${customerId}-${campaignId}`;
+
+export type CampaignState = { readonly phase: 'none' } | Campaign;
+
+export const initialState: CampaignState = { phase: 'none' };
+
+export const evolve = (state: CampaignState, event: CampaignEvent): CampaignState => {
+  const at = event.occurredAt;
+  if (event.type === 'CampaignCreated') {
+    return { ...event.data, phase: 'draft', revision: 1, createdAt: at, updatedAt: at };
+  }
+  if (state.phase === 'none') return state;
+  const next = { ...state, revision: state.revision + 1, updatedAt: at };
+  switch (event.type) {
+    case 'CampaignUpdated':
+      return withChanges(next, event.data.changes);
+    case 'CampaignLaunched':
+    case 'CampaignReactivated':
+      return { ...next, phase: 'active' };
+    case 'CampaignPaused':
+      return { ...next, phase: 'paused' };
+    case 'CampaignCompleted':
+      return { ...next, phase: 'completed' };
+    case 'CampaignArchived':
+      return { ...next, phase: 'archived' };
+    default:
+      return (event satisfies never, state);
+  }
+};
+
+const withChanges = (state: Campaign, { name, flight, budget, brief }: CampaignChanges): Campaign => ({
+  ...state,
+  name: name ?? state.name,
+  flight: changed(flight, state.flight),
+  budget: changed(budget, state.budget),
+  brief: changed(brief, state.brief),
+});
+
+/** Null clears it. */
+const changed = <Value>(value: Value | null | undefined, current: Value | undefined): Value | undefined =>
+  value === undefined ? current : (value ?? undefined);
+
+export interface CreateCampaign {
+  readonly type: 'CreateCampaign';
+  readonly now: string;
+  readonly campaign: CampaignCreated;
+}
+
+/** Members that may be repeated in a request but never changed (decisions.md 1.1, row 4). */
+export type UnchangeableMember = 'id' | 'advertiserId' | 'phase';
+
+/**
+ * What the command is given of the advertiser: one that is archived refuses all that is below it (decisions.md
+ * section 3). Archiving it at the same moment is the same as archiving it right afterwards: nothing in the campaign
+ * depends on the order.
+ */
+interface BelowAdvertiser {
+  readonly advertiserIsArchived: boolean;
+}
+
+export interface UpdateCampaign extends BelowAdvertiser {
+  readonly type: 'UpdateCampaign';
+  readonly now: string;
+  readonly changes: {
+    readonly name?: string | undefined;
+    readonly flight?: Flight | null | undefined;
+    readonly budget?: { readonly total: number; readonly currency?: string | undefined } | null | undefined;
+    readonly brief?: string | null | undefined;
+  };
+  readonly expectedRevision?: number | undefined;
+  readonly unchangeable: Readonly<Partial<Pick<CampaignResource, UnchangeableMember>>>;
+}
+
+/** `CompleteCampaign` is the clock's: a flight that is over ends its campaign. */
+export type CampaignStep =
+  'LaunchCampaign' | 'PauseCampaign' | 'ReactivateCampaign' | 'CompleteCampaign' | 'ArchiveCampaign';
+
+export interface MoveCampaign extends BelowAdvertiser {
+  readonly type: CampaignStep;
+  readonly now: string;
+}
+
+export type CampaignCommand = CreateCampaign | UpdateCampaign | MoveCampaign;
+
+export type CampaignRefusal =
+  | { readonly reason: 'not-found' | 'already-exists' | 'advertiser-archived' | 'flight-over' }
+  | {
+      readonly reason: 'wrong-phase';
+      readonly phase: CampaignPhase;
+      readonly wanted: readonly CampaignPhase[];
+    }
+  | { readonly reason: 'stale'; readonly expectedRevision: number; readonly currentRevision: number }
+  | { readonly reason: 'other-currency'; readonly currency: string }
+  | { readonly reason: 'unchangeable'; readonly member: UnchangeableMember };
+
+type CampaignDecision = Decision<CampaignEvent, CampaignRefusal>;
+
+const create = ({ now, campaign }: CreateCampaign, state: CampaignState): CampaignDecision =>
+  state.phase === 'none'
+    ? accept({ type: 'CampaignCreated', data: campaign, occurredAt: now })
+    : refuse({ reason: 'already-exists' });
+
+const OPEN = ['draft', 'active', 'paused'] as const;
+
+/** Whether anything may still be put into the campaign or changed about it. */
+export const isOpen = ({ phase }: Pick<Campaign, 'phase'>): boolean => OPEN.some((open) => open === phase);
+
+const update = (command: UpdateCampaign, state: CampaignState): CampaignDecision => {
+  if (state.phase === 'none') return refuse({ reason: 'not-found' });
+  if (command.advertiserIsArchived) return refuse({ reason: 'advertiser-archived' });
+  const { expectedRevision, unchangeable, now } = command;
+  const shown = {
+    id: shownCampaignId(state.campaignId),
+    advertiserId: state.advertiserId,
+    phase: state.phase,
+  };
+  for (const member of ['id', 'advertiserId', 'phase'] as const) {
+    const wanted = unchangeable[member];
+    if (wanted !== undefined && wanted !== shown[member]) return refuse({ reason: 'unchangeable', member });
+  }
+  if (expectedRevision !== undefined && expectedRevision !== state.revision) {
+    return refuse({ reason: 'stale', expectedRevision, currentRevision: state.revision });
+  }
+  if (!isOpen(state)) return refuse({ reason: 'wrong-phase', phase: state.phase, wanted: OPEN });
+  const currency = command.changes.budget?.currency ?? state.currency;
+  if (currency !== state.currency) return refuse({ reason: 'other-currency', currency: state.currency });
+  const changes = effectiveChanges(command, state);
+  if (Object.keys(changes).length === 0) return accept();
+  return accept({ type: 'CampaignUpdated', data: { changes }, occurredAt: now });
+};
+
+/** The members whose new value differs from the current one. */
+const effectiveChanges = ({ changes }: UpdateCampaign, state: Campaign): CampaignChanges => {
+  const budget: Budget | null | undefined = changes.budget && {
+    total: changes.budget.total,
+    currency: state.currency,
+  };
+  const wanted: CampaignChanges = { ...changes, budget };
+  const differs = ([member, value]: [string, unknown]): boolean =>
+    value !== undefined && !equalJson(value ?? undefined, state[member as keyof Campaign]);
+  return Object.fromEntries(Object.entries(wanted).filter(differs));
+};
+
+interface Transition {
+  readonly from: readonly CampaignPhase[];
+  readonly to: CampaignPhase;
+  readonly event: Exclude<CampaignEvent['type'], 'CampaignCreated' | 'CampaignUpdated'>;
+}
+
+const transitions: Readonly<Record<CampaignStep, Transition>> = {
+  LaunchCampaign: { from: ['draft'], to: 'active', event: 'CampaignLaunched' },
+  PauseCampaign: { from: ['active'], to: 'paused', event: 'CampaignPaused' },
+  ReactivateCampaign: { from: ['paused'], to: 'active', event: 'CampaignReactivated' },
+  CompleteCampaign: { from: ['active', 'paused'], to: 'completed', event: 'CampaignCompleted' },
+  ArchiveCampaign: { from: [...OPEN, 'completed'], to: 'archived', event: 'CampaignArchived' },
+};
+
+const move = ({ type, now, advertiserIsArchived }: MoveCampaign, state: CampaignState): CampaignDecision => {
+  if (state.phase === 'none') return refuse({ reason: 'not-found' });
+  if (advertiserIsArchived) return refuse({ reason: 'advertiser-archived' });
+  const { from, to, event } = transitions[type];
+  if (state.phase === to) return accept();
+  if (!from.includes(state.phase)) {
+    return refuse({ reason: 'wrong-phase', phase: state.phase, wanted: [...from, to] });
+  }
+  const isOver = state.flight !== undefined && state.flight.endAt <= now;
+  if (to === 'active' && isOver) return refuse({ reason: 'flight-over' });
+  if (to === 'completed' && !isOver) return accept();
+  return accept({ type: event, data: {}, occurredAt: now });
+};
+
+const decide = (command: CampaignCommand, state: CampaignState): CampaignDecision => {
+  switch (command.type) {
+    case 'CreateCampaign':
+      return create(command, state);
+    case 'UpdateCampaign':
+      return update(command, state);
+    case 'LaunchCampaign':
+    case 'PauseCampaign':
+    case 'ReactivateCampaign':
+    case 'CompleteCampaign':
+    case 'ArchiveCampaign':
+      return move(command, state);
+    default:
+      return command satisfies never;
+  }
+};
+
+export const campaignDecider: Decider<CampaignState, CampaignCommand, CampaignEvent, CampaignRefusal> = {
+  initialState,
+  evolve,
+  decide,
+};

@@ -1,0 +1,185 @@
+import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { equalJson } from '../equal-json.ts';
+import type { CatalogDefinition, CatalogEvent, CatalogFeedRead } from './catalog-events.ts';
+import type { Catalog, CatalogFeed } from './catalog-resource.ts';
+
+export type { CatalogEvent } from './catalog-events.ts';
+
+/** Category of the streams: their names begin with it. */
+export const CATALOG = 'catalog';
+
+export const catalogStream = (customerId: number, catalogId: string): string =>
+  `${CATALOG}-${customerId}-${catalogId}`;
+
+/** Where the items of one content are. Never changed once written, so whoever has the hash has the items. */
+export const catalogContentStream = (customerId: number, catalogId: string, contentHash: string): string =>
+  `catalogContent-${customerId}-${catalogId}-${contentHash}`;
+
+export type CatalogState = { readonly status: 'NONE' } | Catalog;
+
+export const initialState: CatalogState = { status: 'NONE' };
+
+export const evolve = (state: CatalogState, event: CatalogEvent): CatalogState => {
+  const at = event.occurredAt;
+  switch (event.type) {
+    case 'CatalogPublished': {
+      const wasThere = state.status === 'ACTIVE';
+      return {
+        ...event.data,
+        ...(isSameFeed(state, event.data.definition) ? { feed: state.feed } : {}),
+        status: 'ACTIVE',
+        lastChange: wasThere ? 'updated' : 'created',
+        createdAt: state.status === 'NONE' ? at : state.createdAt,
+        updatedAt: at,
+      };
+    }
+    case 'CatalogArchived':
+      if (state.status === 'NONE') return state;
+      return { ...state, status: 'ARCHIVED', lastChange: 'deleted', updatedAt: at };
+    case 'CatalogFeedAsked':
+      return state.status === 'NONE' ? state : { ...state, lastChange: 'unchanged' };
+    case 'CatalogFeedRead':
+      return state.status === 'NONE' ? state : afterReading(state, event.data, at);
+    case 'CatalogFeedFailed': {
+      if (state.status === 'NONE') return state;
+      const feed = state.feed ?? UNREAD;
+      const failure = { reason: event.data.reason, since: feed.failure?.since ?? at };
+      return { ...state, feed: { ...feed, revision: feed.revision + 1, failure } };
+    }
+    default:
+      return (event satisfies never, state);
+  }
+};
+
+const UNREAD: CatalogFeed = { revision: 0, changes: 0 };
+
+/** What is known of a feed goes for its address and its form, whatever else is said of the catalog. */
+const isSameFeed = (state: CatalogState, { content }: CatalogDefinition): state is Catalog => {
+  if (state.status === 'NONE' || content.kind !== 'feed') return false;
+  const before = state.definition.content;
+  return before.kind === 'feed' && before.url === content.url && before.feedFormat === content.feedFormat;
+};
+
+const afterReading = (
+  state: Catalog,
+  { version, contentHash, bytes, itemCount }: CatalogFeedRead,
+  at: string,
+): Catalog => {
+  const { revision, changes, read: before } = state.feed ?? UNREAD;
+  const isSame = before?.contentHash === contentHash;
+  const read = isSame ? before : { contentHash, bytes, itemCount, since: at };
+  const feed: CatalogFeed = {
+    revision: revision + 1,
+    changes: before === undefined || isSame ? changes : changes + 1,
+    read,
+  };
+  return { ...state, version, feed, updatedAt: version === state.version ? state.updatedAt : at };
+};
+
+/** Makes the catalog what the buyer says it is, whatever it was before. Its content is stored already. */
+interface PublishCatalog {
+  readonly type: 'PublishCatalog';
+  readonly now: string;
+  readonly catalogId: string;
+  readonly customerId: number;
+  readonly advertiserId: number;
+  readonly key: string;
+  readonly definition: CatalogDefinition;
+}
+
+/** What a reading of the feed went by; see `feedBasis`. */
+export interface FeedBasis {
+  readonly version: number;
+  readonly revision: number;
+}
+
+interface OfFeed {
+  readonly now: string;
+  readonly basis: FeedBasis;
+}
+
+export type CatalogCommand =
+  | PublishCatalog
+  | { readonly type: 'ArchiveCatalog'; readonly now: string }
+  | (OfFeed & {
+      readonly type: 'RecordFeed';
+      readonly contentHash: string;
+      readonly bytes: number;
+      readonly itemCount?: number | undefined;
+    })
+  | (OfFeed & { readonly type: 'FailFeed'; readonly reason: string });
+
+export interface CatalogRefusal {
+  /** `superseded`: the catalog, or what is known of its feed, is not what the reading went by. */
+  readonly reason: 'not-found' | 'superseded';
+}
+
+/**
+ * To be taken before the feed is asked for, and said with what it held: of two that read it at once the later to be
+ * recorded may have read the earlier content.
+ */
+export const feedBasis = ({ version, feed }: Catalog): FeedBasis => ({
+  version,
+  revision: feed?.revision ?? 0,
+});
+
+type CatalogDecision = Decision<CatalogEvent, CatalogRefusal>;
+
+const publish = (command: PublishCatalog, state: CatalogState): CatalogDecision => {
+  const { type: _, now: occurredAt, ...published } = command;
+  if (state.status === 'ACTIVE' && equalJson(published.definition, state.definition)) {
+    return isReadByItself(state) ? accept() : accept({ type: 'CatalogFeedAsked', data: {}, occurredAt });
+  }
+  const version = state.status === 'NONE' ? 1 : state.version + 1;
+  return accept({ type: 'CatalogPublished', data: { ...published, version }, occurredAt });
+};
+
+const archive = (occurredAt: string, state: CatalogState): CatalogDecision => {
+  if (state.status === 'NONE') return refuse({ reason: 'not-found' });
+  if (state.status === 'ARCHIVED') return accept();
+  return accept({ type: 'CatalogArchived', data: {}, occurredAt });
+};
+
+/** Nobody has to ask for it: there is no feed, or it is read again before long as it is. */
+const isReadByItself = ({ definition: { content }, feed }: Catalog): boolean =>
+  content.kind === 'inline' || (content.updateFrequency !== undefined && feed?.failure === undefined);
+
+const ofFeed = (command: Extract<CatalogCommand, OfFeed>, state: CatalogState): CatalogDecision => {
+  const superseded = refuse({ reason: 'superseded' as const });
+  if (state.status !== 'ACTIVE' || state.definition.content.kind !== 'feed') return superseded;
+  const { version, revision } = feedBasis(state);
+  const { basis, now: occurredAt } = command;
+  if (basis.version !== version || basis.revision !== revision) return superseded;
+  const { read, failure } = state.feed ?? {};
+  if (command.type === 'FailFeed') {
+    const { reason } = command;
+    if (failure?.reason === reason) return accept();
+    return accept({ type: 'CatalogFeedFailed', data: { reason }, occurredAt });
+  }
+  const { contentHash, bytes, itemCount } = command;
+  const isSame = read?.contentHash === contentHash;
+  if (isSame && failure === undefined) return accept();
+  const next = read === undefined || isSame ? version : version + 1;
+  const data = { version: next, contentHash, bytes, ...(itemCount === undefined ? {} : { itemCount }) };
+  return accept({ type: 'CatalogFeedRead', data, occurredAt });
+};
+
+const decide = (command: CatalogCommand, state: CatalogState): CatalogDecision => {
+  switch (command.type) {
+    case 'PublishCatalog':
+      return publish(command, state);
+    case 'ArchiveCatalog':
+      return archive(command.now, state);
+    case 'RecordFeed':
+    case 'FailFeed':
+      return ofFeed(command, state);
+    default:
+      return command satisfies never;
+  }
+};
+
+export const catalogDecider: Decider<CatalogState, CatalogCommand, CatalogEvent, CatalogRefusal> = {
+  initialState,
+  evolve,
+  decide,
+};

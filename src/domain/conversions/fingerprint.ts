@@ -1,0 +1,178 @@
+/**
+ * 128-bit fingerprints of what makes two conversion events the same event: source, event type, event id
+ * (decisions.md E14). MurmurHash3 (x86, 128 bits) over UTF-16 code units, seeded by source and type.
+ *
+ * Taken as proof of equality: among 10^9 keys of one source two differing ones meet with a probability of 10^-21.
+ * Not a cryptographic hash: who chooses ids in order to make two of them meet can do so, and loses one of their own
+ * events by it; another account's events are in other sources. SHA-256 would take five to eight times as long.
+ *
+ * Stored (`conversion_segments`), so it must never change; four words in little-endian order, as every machine has
+ * them that Node.js runs on but one.
+ */
+
+export const FINGERPRINT_WORDS = 4;
+
+const { imul } = Math;
+
+const C1 = 0x239b961b;
+const C2 = 0xab0e9789;
+const C3 = 0x38b34ae5;
+const C4 = 0xa1e38b93;
+
+const mixLast = (word: number): number => {
+  let h = imul(word ^ (word >>> 16), 0x85ebca6b);
+  h = imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return h ^ (h >>> 16);
+};
+
+const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));
+
+/** What is hashed: two UTF-16 code units a word, the first one lowest. Grows with the longest. */
+let words = new Uint32Array(512);
+const BLOCK_WORDS = 4;
+
+const makeRoomFor = (length: number): void => {
+  if (length / 2 + BLOCK_WORDS <= words.length) return;
+  words = new Uint32Array(2 ** Math.ceil(Math.log2(length / 2 + BLOCK_WORDS)));
+};
+
+/**
+ * Writes the hash of `text` to `out[at .. at + 3]`.
+ * @param seed four words, e.g. the hash of something else
+ */
+const hashInto = (text: string, seed: Uint32Array, out: Uint32Array, at: number): void => {
+  const { length } = text;
+  makeRoomFor(length);
+  let word = 0;
+  for (let unit = 1; unit < length; unit += 2, word += 1) {
+    words[word] = text.charCodeAt(unit - 1) | (text.charCodeAt(unit) << 16);
+  }
+  if (length % 2 === 1) words[word] = text.charCodeAt(length - 1);
+  hashWordsInto(length, seed, out, at);
+};
+
+/** The same of a text that stands in bytes of ASCII. */
+const hashAsciiInto = (
+  bytes: Uint8Array,
+  from: number,
+  length: number,
+  seed: Uint32Array,
+  out: Uint32Array,
+  at: number,
+): void => {
+  makeRoomFor(length);
+  const end = from + length;
+  let word = 0;
+  for (let unit = from + 1; unit < end; unit += 2, word += 1) {
+    words[word] = (bytes[unit - 1] as number) | ((bytes[unit] as number) << 16);
+  }
+  if (length % 2 === 1) words[word] = bytes[end - 1] as number;
+  hashWordsInto(length, seed, out, at);
+};
+
+/** Hashes the first `length` code units of `words`. */
+const hashWordsInto = (length: number, seed: Uint32Array, out: Uint32Array, at: number): void => {
+  let h1 = seed[0] as number;
+  let h2 = seed[1] as number;
+  let h3 = seed[2] as number;
+  let h4 = seed[3] as number;
+  // The last block is filled up with zeros: its length tells it from a text that ends in U+0000.
+  for (let word = (length + 1) >>> 1; word % BLOCK_WORDS !== 0; word += 1) words[word] = 0;
+  for (let word = 0; 2 * word < length; word += BLOCK_WORDS) {
+    h1 ^= imul(rotate(imul(words[word] as number, C1), 15), C2);
+    h1 = (imul((rotate(h1, 19) + h2) | 0, 5) + 0x561ccd1b) | 0;
+    h2 ^= imul(rotate(imul(words[word + 1] as number, C2), 16), C3);
+    h2 = (imul((rotate(h2, 17) + h3) | 0, 5) + 0x0bcaa747) | 0;
+    h3 ^= imul(rotate(imul(words[word + 2] as number, C3), 17), C4);
+    h3 = (imul((rotate(h3, 15) + h4) | 0, 5) + 0x96cd1c35) | 0;
+    h4 ^= imul(rotate(imul(words[word + 3] as number, C4), 18), C1);
+    h4 = (imul((rotate(h4, 13) + h1) | 0, 5) + 0x32ac3b17) | 0;
+  }
+  h1 ^= length;
+  h2 ^= length;
+  h3 ^= length;
+  h4 ^= length;
+  h1 = (h1 + h2 + h3 + h4) | 0;
+  h2 = (h2 + h1) | 0;
+  h3 = (h3 + h1) | 0;
+  h4 = (h4 + h1) | 0;
+  h1 = mixLast(h1);
+  h2 = mixLast(h2);
+  h3 = mixLast(h3);
+  h4 = mixLast(h4);
+  h1 = (h1 + h2 + h3 + h4) | 0;
+  h2 = (h2 + h1) | 0;
+  h3 = (h3 + h1) | 0;
+  h4 = (h4 + h1) | 0;
+  out[at] = h1;
+  out[at + 1] = h2;
+  out[at + 2] = h3;
+  // No fingerprint is all zeros: tables take that for a free place.
+  out[at + 3] = (h1 | h2 | h3 | h4) === 0 ? 1 : h4;
+};
+
+/** Writes the fingerprint of an event to `out[at .. at + 3]`. */
+export interface FingerprintInto {
+  (eventType: string, eventId: string, out: Uint32Array, at: number): void;
+  /** The same of an id that stands in bytes of ASCII. */
+  readonly ofAscii: (
+    eventType: string,
+    bytes: Uint8Array,
+    from: number,
+    length: number,
+    out: Uint32Array,
+    at: number,
+  ) => void;
+}
+
+/** The fingerprints of one source. */
+export const fingerprintsOf = (sourceId: string): FingerprintInto => {
+  const source = new Uint32Array(FINGERPRINT_WORDS);
+  hashInto(sourceId, source, source, 0);
+  const seeds = new Map<string, Uint32Array>();
+  const addSeed = (eventType: string): Uint32Array => {
+    const seed = new Uint32Array(FINGERPRINT_WORDS);
+    hashInto(eventType, source, seed, 0);
+    seeds.set(eventType, seed);
+    return seed;
+  };
+  let lastType: string | undefined;
+  let lastSeed: Uint32Array = source;
+  const seedOf = (eventType: string): Uint32Array => {
+    // Most events of a batch are of one type.
+    if (eventType !== lastType) {
+      lastType = eventType;
+      lastSeed = seeds.get(eventType) ?? addSeed(eventType);
+    }
+    return lastSeed;
+  };
+  return Object.assign(
+    (eventType: string, eventId: string, out: Uint32Array, at: number): void =>
+      hashInto(eventId, seedOf(eventType), out, at),
+    {
+      ofAscii: (
+        eventType: string,
+        bytes: Uint8Array,
+        from: number,
+        length: number,
+        out: Uint32Array,
+        at: number,
+      ): void => hashAsciiInto(bytes, from, length, seedOf(eventType), out, at),
+    },
+  );
+};
+
+/**
+ * A command's id as a fingerprint: its 16 bytes, as they are written. That it is among those of a stream says that
+ * the command has left something there.
+ * @param commandId a UUID
+ */
+export const commandInto = (commandId: string, out: Uint32Array, at: number): void => {
+  const digits = commandId.replaceAll('-', '');
+  for (let word = 0; word < FINGERPRINT_WORDS; word += 1) {
+    const bytes = Number.parseInt(digits.slice(8 * word, 8 * word + 8), 16);
+    // The first byte is the lowest: little-endian, as the words are stored.
+    const swapped = (bytes << 24) | ((bytes & 0xff00) << 8) | ((bytes >>> 8) & 0xff00) | (bytes >>> 24);
+    out[at + word] = swapped;
+  }
+};

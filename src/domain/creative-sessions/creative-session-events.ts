@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { FormatKind } from '../creatives/format-kinds-resource.ts';
+import type { DomainEvent } from '../decision.ts';
+import { VariantCopy } from './creative-session-resource.ts';
+
+/** What an engine has made is in the event: whoever reads the stream comes to the same variants, without the engine. */
+const Made = z.object({ variantId: z.string(), copy: VariantCopy });
+
+const CreativeSessionStarted = z.object({
+  sessionId: z.string(),
+  customerId: z.int(),
+  campaignId: z.string(),
+  title: z.string(),
+  prompt: z.string().optional(),
+  connectionId: z.string().optional(),
+  formatKind: FormatKind,
+  variants: z.array(Made),
+});
+
+const CreativeVariantRefined = z.object({
+  refinedFrom: z.string(),
+  feedback: z.string(),
+  variant: Made,
+});
+
+const CreativeVariantsEvaluated = z.object({
+  stage: z.string(),
+  evaluations: z.array(
+    z.object({ variantId: z.string(), score: z.number().min(0).max(100), notes: z.string().optional() }),
+  ),
+});
+
+const CreativeSessionFinalized = z.object({ variantId: z.string(), creativeId: z.string() });
+
+/** Schema and current version of every event that a creative session's stream can hold. */
+export const creativeSessionEvents = {
+  CreativeSessionStarted: { schemaVersion: 1, data: CreativeSessionStarted },
+  CreativeVariantRefined: { schemaVersion: 1, data: CreativeVariantRefined },
+  CreativeVariantsEvaluated: { schemaVersion: 1, data: CreativeVariantsEvaluated },
+  CreativeSessionFinalized: { schemaVersion: 1, data: CreativeSessionFinalized },
+} as const;
+
+type Schemas = typeof creativeSessionEvents;
+export type CreativeSessionEvent = {
+  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
+}[keyof Schemas];
+export type CreativeSessionStarted = z.infer<typeof CreativeSessionStarted>;
+export type CreativeVariantRefined = z.infer<typeof CreativeVariantRefined>;
+export type CreativeVariantsEvaluated = z.infer<typeof CreativeVariantsEvaluated>;

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { shownCampaignId } from '../campaigns/campaign-resource.ts';
+import { shownCreativeId } from '../creatives/creative-resource.ts';
+import { FormatKind } from '../creatives/format-kinds-resource.ts';
+import { shownIds } from '../shown-id.ts';
+
+const Timestamp = z.iso.datetime({ precision: 3 });
+
+const SessionStatus = z.enum(['drafting', 'refining', 'evaluating', 'finalized']);
+
+/** A session as lists and writes show it: these six members and no others (specification, Creative session). */
+export const CreativeSessionResource = z
+  .strictObject({
+    id: z.string(),
+    campaignId: z.string(),
+    title: z.string(),
+    status: SessionStatus,
+    revision: z.int().min(1),
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'CreativeSession' });
+export type CreativeSessionResource = z.infer<typeof CreativeSessionResource>;
+
+/** Text by the slot that it is for. */
+export const VariantCopy = z.record(z.string(), z.string());
+export type VariantCopy = z.infer<typeof VariantCopy>;
+
+const Evaluation = z.strictObject({
+  stage: z.string(),
+  /** From 0 to 100. */
+  score: z.number().min(0).max(100),
+  notes: z.string().optional(),
+  evaluatedAt: Timestamp,
+});
+
+/** One proposal of the engine. It never changes: refining it makes another one. */
+const variant = {
+  copy: VariantCopy,
+  /** What was said of the variant that it was made of. */
+  feedback: z.string().optional(),
+  /** A buyer has asked for this one, by refining another. */
+  selected: z.boolean(),
+  evaluations: z.array(Evaluation),
+  createdAt: Timestamp,
+};
+
+const VariantResource = z.strictObject({ id: z.string(), refinedFrom: z.string().optional(), ...variant });
+
+/** A session with all that has come of it. */
+export const CreativeSessionDetail = CreativeSessionResource.extend({
+  prompt: z.string().optional(),
+  connectionId: z.string().optional(),
+  formatKind: FormatKind,
+  variants: z.array(VariantResource),
+  finalVariantId: z.string().optional().meta({ description: 'Present once finalized.' }),
+  creativeId: z.string().optional().meta({ description: 'Present once finalized.' }),
+  createdAt: Timestamp,
+}).meta({ id: 'CreativeSessionDetail' });
+export type CreativeSessionDetail = z.infer<typeof CreativeSessionDetail>;
+
+/** What a finalized session answers with. */
+export const FinalizedSession = z
+  .strictObject({ session: CreativeSessionResource, creativeId: z.string() })
+  .meta({ id: 'FinalizedCreativeSession' });
+
+export interface Variant {
+  /** UUID. */
+  readonly variantId: string;
+  /** UUID of the variant that it was made of. */
+  readonly refinedFrom?: string | undefined;
+  readonly copy: VariantCopy;
+  readonly feedback?: string | undefined;
+  readonly selected: boolean;
+  readonly evaluations: readonly z.infer<typeof Evaluation>[];
+  readonly createdAt: string;
+}
+
+/** A session as its events make it. */
+export interface CreativeSession {
+  /** UUID. */
+  readonly sessionId: string;
+  readonly customerId: number;
+  /** UUID. */
+  readonly campaignId: string;
+  readonly title: string;
+  readonly prompt?: string | undefined;
+  /** As it was given. Default: the engine that is built in. */
+  readonly connectionId?: string | undefined;
+  readonly formatKind: z.infer<typeof FormatKind>;
+  readonly status: z.infer<typeof SessionStatus>;
+  readonly variants: readonly Variant[];
+  /** UUIDs, once finalized. */
+  readonly final?: { readonly variantId: string; readonly creativeId: string } | undefined;
+  /** How many commands have changed something; its start is the first. */
+  readonly revision: number;
+  readonly createdAt: string;
+  /** Never falls, whatever the clocks of the nodes say. */
+  readonly updatedAt: string;
+}
+
+const sessionIds = shownIds('ses_');
+export const shownSessionId = sessionIds.shown;
+export const sessionIdOf = sessionIds.idOf;
+
+const variantIds = shownIds('var_');
+export const shownVariantId = variantIds.shown;
+export const variantIdOf = variantIds.idOf;
+
+export const creativeSessionResource = (session: CreativeSession): CreativeSessionResource => ({
+  id: shownSessionId(session.sessionId),
+  campaignId: shownCampaignId(session.campaignId),
+  title: session.title,
+  status: session.status,
+  revision: session.revision,
+  updatedAt: session.updatedAt,
+});
+
+export const creativeSessionDetail = (session: CreativeSession): CreativeSessionDetail => ({
+  ...creativeSessionResource(session),
+  prompt: session.prompt,
+  connectionId: session.connectionId,
+  formatKind: session.formatKind,
+  variants: session.variants.map(({ variantId, refinedFrom, evaluations, ...shown }) => ({
+    id: shownVariantId(variantId),
+    refinedFrom: refinedFrom === undefined ? undefined : shownVariantId(refinedFrom),
+    ...shown,
+    evaluations: [...evaluations],
+  })),
+  finalVariantId: session.final && shownVariantId(session.final.variantId),
+  creativeId: session.final && shownCreativeId(session.final.creativeId),
+  createdAt: session.createdAt,
+});

@@ -1,0 +1,209 @@
+import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import type {
+  CreativeSessionEvent,
+  CreativeSessionStarted,
+  CreativeVariantRefined,
+  CreativeVariantsEvaluated,
+} from './creative-session-events.ts';
+import type { CreativeSession, Variant } from './creative-session-resource.ts';
+
+/** Category of the streams: their names begin with it. */
+export const CREATIVE_SESSION = 'creativeSession';
+
+/**
+ * The stream of one creative session; the account is part of its name.
+ * @param sessionId UUID
+ */
+export const creativeSessionStream = (customerId: number, sessionId: string): string =>
+  `${CREATIVE_SESSION}-${customerId}-${sessionId}`;
+
+export type CreativeSessionState = { readonly status: 'none' } | CreativeSession;
+
+export const initialState: CreativeSessionState = { status: 'none' };
+
+/** A session has so many variants, and is evaluated at so many stages: each command on it folds all of them. */
+const VARIANTS_MAX = 20;
+const STAGES_MAX = 10;
+
+export const evolve = (state: CreativeSessionState, event: CreativeSessionEvent): CreativeSessionState => {
+  const at = event.occurredAt;
+  if (event.type === 'CreativeSessionStarted') return started(event.data, at);
+  if (state.status === 'none') return state;
+  // Nodes' clocks differ. A time that fell would bring a session back behind a cursor that has passed it.
+  const updatedAt = at > state.updatedAt ? at : state.updatedAt;
+  const next = { ...state, revision: state.revision + 1, updatedAt };
+  switch (event.type) {
+    case 'CreativeVariantRefined':
+      return { ...next, status: 'refining', variants: [...state.variants, refined(event.data, at)] };
+    case 'CreativeVariantsEvaluated':
+      return {
+        ...next,
+        status: 'evaluating',
+        variants: state.variants.map((variant) => evaluated(variant, event.data, at)),
+      };
+    case 'CreativeSessionFinalized':
+      return { ...next, status: 'finalized', final: event.data };
+    default:
+      return (event satisfies never, state);
+  }
+};
+
+const started = ({ variants, ...session }: CreativeSessionStarted, at: string): CreativeSession => ({
+  ...session,
+  status: 'drafting',
+  variants: variants.map((made) => ({ ...made, selected: false, evaluations: [], createdAt: at })),
+  revision: 1,
+  createdAt: at,
+  updatedAt: at,
+});
+
+const refined = ({ variant, refinedFrom, feedback }: CreativeVariantRefined, at: string): Variant => ({
+  ...variant,
+  refinedFrom,
+  feedback,
+  selected: true,
+  evaluations: [],
+  createdAt: at,
+});
+
+const evaluated = (
+  variant: Variant,
+  { stage, evaluations }: CreativeVariantsEvaluated,
+  evaluatedAt: string,
+): Variant => {
+  const mine = evaluations.find(({ variantId }) => variantId === variant.variantId);
+  if (mine === undefined) return variant;
+  const { score, notes } = mine;
+  return { ...variant, evaluations: [...variant.evaluations, { stage, score, notes, evaluatedAt }] };
+};
+
+/** What is asked for, without what an engine makes of it: enough to say whether it can be done. */
+export interface WantedRefinement {
+  readonly variantId: string;
+  readonly expectedRevision?: number | undefined;
+}
+
+export type CreativeSessionCommand =
+  | { readonly type: 'StartSession'; readonly now: string; readonly session: CreativeSessionStarted }
+  | (WantedRefinement & {
+      readonly type: 'RefineVariant';
+      readonly now: string;
+      readonly feedback: string;
+      readonly refined: CreativeVariantRefined['variant'];
+    })
+  | (CreativeVariantsEvaluated & { readonly type: 'EvaluateVariants'; readonly now: string })
+  | {
+      readonly type: 'FinalizeSession';
+      readonly now: string;
+      readonly variantId: string;
+      /** Of the creative that was made of the variant. */
+      readonly creativeId: string;
+    };
+
+export type CreativeSessionRefusal =
+  | { readonly reason: 'not-found' | 'already-exists' | 'unknown-variant' | 'not-chosen' }
+  | { readonly reason: 'finalized'; readonly variantId: string; readonly creativeId: string }
+  | { readonly reason: 'too-many-variants' | 'too-many-stages'; readonly limit: number }
+  | { readonly reason: 'stale'; readonly expectedRevision: number; readonly currentRevision: number };
+
+type SessionDecision = Decision<CreativeSessionEvent, CreativeSessionRefusal>;
+
+const whyClosed = ({ final }: CreativeSession): CreativeSessionRefusal | undefined =>
+  final && { reason: 'finalized', ...final };
+
+const variantOf = ({ variants }: CreativeSession, wanted: string): Variant | undefined =>
+  variants.find(({ variantId }) => variantId === wanted);
+
+/** Why a variant cannot be refined, also to be asked before an engine is. */
+export const whyNotRefine = (
+  session: CreativeSession,
+  { variantId, expectedRevision }: WantedRefinement,
+): CreativeSessionRefusal | undefined => {
+  if (variantOf(session, variantId) === undefined) return { reason: 'unknown-variant' };
+  if (expectedRevision !== undefined && expectedRevision !== session.revision) {
+    return { reason: 'stale', expectedRevision, currentRevision: session.revision };
+  }
+  if (session.final !== undefined) return whyClosed(session);
+  return session.variants.length < VARIANTS_MAX
+    ? undefined
+    : { reason: 'too-many-variants', limit: VARIANTS_MAX };
+};
+
+/** Why nothing can be evaluated at a stage, also to be asked before an engine is. */
+export const whyNotEvaluate = (
+  session: CreativeSession,
+  stage: string,
+): CreativeSessionRefusal | undefined => {
+  if (session.final !== undefined) return whyClosed(session);
+  const stages = new Set(session.variants.flatMap(({ evaluations }) => evaluations.map((one) => one.stage)));
+  return stages.has(stage) || stages.size < STAGES_MAX
+    ? undefined
+    : { reason: 'too-many-stages', limit: STAGES_MAX };
+};
+
+/**
+ * Why a session cannot end in a variant. One that can always can: a variant stays evaluated, or selected. So nothing
+ * stands in the way any more once its creative is made.
+ */
+export const whyNotFinalize = (
+  session: CreativeSession,
+  variantId: string,
+): CreativeSessionRefusal | undefined => {
+  const variant = variantOf(session, variantId);
+  if (variant === undefined) return { reason: 'unknown-variant' };
+  if (session.final !== undefined) {
+    return session.final.variantId === variantId ? undefined : whyClosed(session);
+  }
+  return variant.selected || variant.evaluations.length > 0 ? undefined : { reason: 'not-chosen' };
+};
+
+/** The variants that a stage has not been evaluated for yet. */
+export const notEvaluatedAt = ({ variants }: CreativeSession, stage: string): readonly Variant[] =>
+  variants.filter(({ evaluations }) => evaluations.every((one) => one.stage !== stage));
+
+const decide = (command: CreativeSessionCommand, state: CreativeSessionState): SessionDecision => {
+  const occurredAt = command.now;
+  if (command.type === 'StartSession') {
+    return state.status === 'none'
+      ? accept({ type: 'CreativeSessionStarted', data: command.session, occurredAt })
+      : refuse({ reason: 'already-exists' });
+  }
+  if (state.status === 'none') return refuse({ reason: 'not-found' });
+  switch (command.type) {
+    case 'RefineVariant': {
+      const { variantId: refinedFrom, feedback, refined: variant } = command;
+      const refusal = whyNotRefine(state, command);
+      if (refusal !== undefined) return refuse(refusal);
+      return accept({
+        type: 'CreativeVariantRefined',
+        data: { refinedFrom, feedback, variant },
+        occurredAt,
+      });
+    }
+    case 'EvaluateVariants': {
+      const { stage } = command;
+      const refusal = whyNotEvaluate(state, stage);
+      if (refusal !== undefined) return refuse(refusal);
+      const left = new Set(notEvaluatedAt(state, stage).map(({ variantId }) => variantId));
+      const evaluations = command.evaluations.filter(({ variantId }) => left.has(variantId));
+      if (evaluations.length === 0) return accept();
+      return accept({ type: 'CreativeVariantsEvaluated', data: { stage, evaluations }, occurredAt });
+    }
+    case 'FinalizeSession': {
+      const { variantId, creativeId } = command;
+      const refusal = whyNotFinalize(state, variantId);
+      if (refusal !== undefined) return refuse(refusal);
+      if (state.final !== undefined) return accept();
+      return accept({ type: 'CreativeSessionFinalized', data: { variantId, creativeId }, occurredAt });
+    }
+    default:
+      return command satisfies never;
+  }
+};
+
+export const creativeSessionDecider: Decider<
+  CreativeSessionState,
+  CreativeSessionCommand,
+  CreativeSessionEvent,
+  CreativeSessionRefusal
+> = { initialState, evolve, decide };

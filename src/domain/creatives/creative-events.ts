@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import type { DomainEvent } from '../decision.ts';
+import { CapReplacement, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
+import { CreativeContent, CreativeRole, CreativeSource } from './creative-resource.ts';
+import { ReviewStatus } from './seller-review-resource.ts';
+
+const State = z.enum(['draft', 'ready']);
+
+const CreativeCreated = z.object({
+  creativeId: z.string(),
+  customerId: z.int(),
+  advertiserId: z.int(),
+  name: z.string(),
+  state: State,
+  role: CreativeRole.optional(),
+  promoted: z.boolean(),
+  source: CreativeSource,
+  /** The campaign that it is created in; absent in the library. */
+  campaignId: z.string().optional(),
+  /** What it is a copy of. */
+  copyOf: z.string().optional(),
+  /** The creative session, and the variant of it, that it was made of. */
+  madeIn: z.object({ sessionId: z.string(), variantId: z.string() }).optional(),
+  content: CreativeContent,
+  frequencyCaps: z.array(RecordedCap),
+});
+
+const { formatKind, slots, copy, trackers, carouselCards, ...clearable } = CreativeContent.shape;
+type Clearable = {
+  [Member in keyof typeof clearable]: z.ZodOptional<z.ZodNullable<(typeof clearable)[Member]>>;
+};
+
+/** Only the members that really changed; null clears a member. */
+const CreativeUpdated = z.object({
+  changes: z.object({
+    name: z.string().optional(),
+    state: State.optional(),
+    role: CreativeRole.nullable().optional(),
+    promoted: z.boolean().optional(),
+    formatKind: formatKind.optional(),
+    slots: slots.optional(),
+    copy: copy.optional(),
+    trackers: trackers.optional(),
+    carouselCards: carouselCards.optional(),
+    ...(Object.fromEntries(
+      Object.entries(clearable).map(([member, schema]) => [member, schema.nullable().optional()]),
+    ) as Clearable),
+  }),
+  frequencyCaps: CapReplacement.optional(),
+});
+
+/** To sellers that then have it at `processing`. */
+const CreativeSubmitted = z.object({ sellerIds: z.array(z.int()) });
+
+const CreativeReviewed = z.object({
+  sellerId: z.int(),
+  status: ReviewStatus,
+  rejectionReason: z.string().optional(),
+  /** The creative's revision that the seller looked at: it had the content then that it has now. */
+  takenOn: z.int(),
+});
+
+const InCampaign = z.object({ campaignId: z.string() });
+
+/** Schema and current version of every event that a creative's stream can hold. */
+export const creativeEvents = {
+  CreativeCreated: { schemaVersion: 1, data: CreativeCreated },
+  CreativeUpdated: { schemaVersion: 1, data: CreativeUpdated },
+  CreativeAttached: { schemaVersion: 1, data: InCampaign },
+  /** `archives`: it was nowhere else. */
+  CreativeDetached: { schemaVersion: 1, data: InCampaign.extend({ archives: z.boolean() }) },
+  CreativePromoted: { schemaVersion: 1, data: z.object({ role: CreativeRole }) },
+  CreativeArchived: { schemaVersion: 1, data: z.object({}) },
+  CreativeSubmitted: { schemaVersion: 1, data: CreativeSubmitted },
+  CreativeReviewed: { schemaVersion: 1, data: CreativeReviewed },
+} as const;
+
+type Schemas = typeof creativeEvents;
+export type CreativeEvent = {
+  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
+}[keyof Schemas];
+export type CreativeCreated = z.infer<typeof CreativeCreated>;
+export type CreativeChanges = z.infer<typeof CreativeUpdated>['changes'];
+export type CreativeReviewed = z.infer<typeof CreativeReviewed>;

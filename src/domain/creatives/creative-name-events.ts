@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import type { DomainEvent } from '../decision.ts';
+
+/** `claimId` names the claim: who releases it must mean this one, not a later one of the same creative. */
+const Claim = z.object({ creativeId: z.string(), name: z.string(), claimId: z.string() });
+
+/** Schema and current version of every event that the stream of a campaign's names can hold. */
+export const creativeNameEvents = {
+  CreativeNameClaimed: { schemaVersion: 1, data: Claim },
+  CreativeNameReleased: { schemaVersion: 1, data: Claim },
+} as const;
+
+type Schemas = typeof creativeNameEvents;
+export type CreativeNameEvent = {
+  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
+}[keyof Schemas];

@@ -1,0 +1,339 @@
+import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { equalJson } from '../equal-json.ts';
+import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
+import type { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
+import type { CreativeChanges, CreativeCreated, CreativeEvent } from './creative-events.ts';
+import { shownCreativeId, type Creative, type CreativeContent } from './creative-resource.ts';
+import { isComplete } from './is-complete.ts';
+import type { ReviewStatus } from './seller-review-resource.ts';
+import { putAway, reviewed, reviewSteps, submittable, submitted, withNewContent } from './seller-reviews.ts';
+
+/** Category of the streams: their names begin with it. */
+export const CREATIVE = 'creative';
+
+/**
+ * The stream of one creative; the account is part of its name.
+ * @param creativeId UUID
+ */
+export const creativeStream = (customerId: number, creativeId: string): string =>
+  `${CREATIVE}-${customerId}-${creativeId}`;
+
+export type CreativeStateOf = { readonly state: 'none' } | Creative;
+
+export const initialState: CreativeStateOf = { state: 'none' };
+
+/** A creative is in so many campaigns at most: a rename is a step in each of them. */
+const CAMPAIGNS_MAX = 50;
+
+export const evolve = (before: CreativeStateOf, event: CreativeEvent): CreativeStateOf => {
+  const at = event.occurredAt;
+  if (event.type === 'CreativeCreated') return created(event.data, at);
+  if (before.state === 'none') return before;
+  const next = { ...before, revision: before.revision + 1, updatedAt: at };
+  switch (event.type) {
+    case 'CreativeUpdated': {
+      const caps = event.data.frequencyCaps?.caps;
+      const { changes } = event.data;
+      const reviews = touchesContent(changes)
+        ? before.reviews && withNewContent(before.reviews, next.revision, at)
+        : before.reviews;
+      const changed = { ...withChanges(next, changes), reviews };
+      return caps === undefined ? changed : { ...changed, frequencyCaps: capsAfter(before, caps, at) };
+    }
+    case 'CreativeAttached':
+      return { ...next, campaignIds: [...before.campaignIds, event.data.campaignId] };
+    case 'CreativeDetached':
+      return {
+        ...(event.data.archives ? archived(next, at) : next),
+        campaignIds: before.campaignIds.filter((id) => id !== event.data.campaignId),
+      };
+    case 'CreativePromoted':
+      return { ...next, promoted: true, role: event.data.role };
+    case 'CreativeArchived':
+      return archived(next, at);
+    case 'CreativeSubmitted':
+      return {
+        ...next,
+        reviews: submitted(before.reviews ?? [], event.data.sellerIds, next.revision, at),
+      };
+    case 'CreativeReviewed':
+      return { ...next, reviews: reviewed(before.reviews ?? [], event.data, at) };
+    default:
+      return (event satisfies never, before);
+  }
+};
+
+const created = (
+  { content, campaignId, frequencyCaps, copyOf: _source, ...identity }: CreativeCreated,
+  at: string,
+): Creative => ({
+  ...identity,
+  ...content,
+  campaignIds: campaignId === undefined ? [] : [campaignId],
+  frequencyCaps: capsAfter({ creativeId: identity.creativeId, frequencyCaps: [] }, frequencyCaps, at),
+  revision: 1,
+  createdAt: at,
+  updatedAt: at,
+});
+
+const archived = (creative: Creative, at: string): Creative => ({
+  ...creative,
+  state: 'archived',
+  reviews: creative.reviews && putAway(creative.reviews, at),
+});
+
+const capsAfter = (
+  { creativeId, frequencyCaps }: Pick<Creative, 'creativeId' | 'frequencyCaps'>,
+  caps: readonly RecordedCap[],
+  at: string,
+): FrequencyCap[] =>
+  replacedCaps(frequencyCaps, caps, { targetLevel: 'CREATIVE', targetId: shownCreativeId(creativeId) }, at);
+
+const withChanges = (state: Creative, changes: CreativeChanges): Creative => {
+  const next: Creative = { ...state };
+  for (const [member, value] of Object.entries(changes)) {
+    if (value !== undefined) Object.assign(next, { [member]: value ?? undefined });
+  }
+  return next;
+};
+
+/** Whether sellers would see something else: how it is called and where it is kept is the buyer's own. */
+const touchesContent = (changes: CreativeChanges): boolean =>
+  Object.keys(changes).some((member) => !['name', 'role', 'promoted', 'state'].includes(member));
+
+/** What the command is given of the advertiser: one that is archived refuses all that is below it. */
+interface BelowAdvertiser {
+  readonly now: string;
+  readonly advertiserIsArchived: boolean;
+}
+
+export interface CreateCreative {
+  readonly type: 'CreateCreative';
+  readonly now: string;
+  readonly creative: Omit<CreativeCreated, 'state' | 'promoted' | 'frequencyCaps'>;
+  readonly frequencyCaps: readonly CapInput[];
+  /** One unused id for each cap. */
+  readonly newCapIds: readonly string[];
+}
+
+/** Members that may be repeated in a request but never changed (decisions.md 1.1, row 4). */
+export type UnchangeableMember = 'id' | 'advertiserId' | 'state';
+
+export interface UpdateCreative extends BelowAdvertiser {
+  readonly type: 'UpdateCreative';
+  readonly changes: Omit<CreativeChanges, 'state' | 'promoted'>;
+  readonly frequencyCaps?: readonly CapInput[] | undefined;
+  readonly newCapIds: readonly string[];
+  readonly expectedRevision?: number | undefined;
+  readonly unchangeable: Readonly<Partial<Record<UnchangeableMember, string | number | undefined>>>;
+  /** Its revision when the new name was held for it in its campaigns; undefined: it is not. */
+  readonly nameHeldAt: number | undefined;
+}
+
+export interface AttachCreative extends BelowAdvertiser {
+  readonly type: 'AttachCreative';
+  readonly campaignId: string;
+  /** Its revision when its name was held for it there; undefined: it is not. */
+  readonly nameHeldAt: number | undefined;
+}
+
+export interface SubmitCreative extends BelowAdvertiser {
+  readonly type: 'SubmitCreative';
+  readonly sellerIds: readonly number[];
+  /** Leaves those alone that it was submitted to before, whatever they have said. */
+  readonly onlyNew: boolean;
+}
+
+export interface ReviewCreative extends BelowAdvertiser {
+  readonly type: 'ReviewCreative';
+  readonly sellerId: number;
+  readonly status: ReviewStatus;
+  readonly rejectionReason?: string | undefined;
+  /** The revision that the seller looked at. Other things may have changed since, the content may not. */
+  readonly expectedRevision: number;
+}
+
+export type CreativeCommand =
+  | CreateCreative
+  | UpdateCreative
+  | AttachCreative
+  | SubmitCreative
+  | ReviewCreative
+  | (BelowAdvertiser & {
+      readonly type: 'DetachCreative';
+      readonly campaignId: string;
+      /** Whether it is archived when it is neither in another campaign nor on the shelf. */
+      readonly archivesLast: boolean;
+    })
+  | (BelowAdvertiser & { readonly type: 'PromoteCreative'; readonly role: 'evergreen' | 'reference' })
+  | (BelowAdvertiser & { readonly type: 'ArchiveCreative' });
+
+export type CreativeRefusal =
+  | {
+      readonly reason:
+        | 'not-found'
+        | 'not-in-campaign'
+        | 'already-exists'
+        | 'archived'
+        | 'advertiser-archived'
+        | 'not-ready'
+        | 'not-submitted';
+    }
+  | { readonly reason: 'too-many-campaigns'; readonly limit: number }
+  /**
+   * The name is not held where it must be, or somebody has changed the creative since it was held: whoever did may
+   * release the name again.
+   */
+  | { readonly reason: 'name-not-held' }
+  | { readonly reason: 'stale'; readonly expectedRevision: number; readonly currentRevision: number }
+  | { readonly reason: 'unchangeable'; readonly member: UnchangeableMember }
+  | {
+      readonly reason: 'wrong-review';
+      readonly status: ReviewStatus;
+      readonly wanted: readonly ReviewStatus[];
+    };
+
+type CreativeDecision = Decision<CreativeEvent, CreativeRefusal>;
+
+const create = (command: CreateCreative, before: CreativeStateOf): CreativeDecision => {
+  if (before.state !== 'none') return refuse({ reason: 'already-exists' });
+  const { creative, frequencyCaps, newCapIds, now } = command;
+  const isCopy = creative.copyOf !== undefined;
+  return accept({
+    type: 'CreativeCreated',
+    data: {
+      ...creative,
+      // A copy is a draft and on no shelf, whatever it is a copy of (decisions.md section 4, Duplicate).
+      state: !isCopy && isComplete(creative.content) ? 'ready' : 'draft',
+      promoted: !isCopy && creative.role !== undefined,
+      frequencyCaps: capsOf(frequencyCaps, newCapIds, []),
+    },
+    occurredAt: now,
+  });
+};
+
+const update = (command: UpdateCreative, before: Creative): CreativeDecision => {
+  const { unchangeable, expectedRevision, nameHeldAt, now } = command;
+  const shown = {
+    id: shownCreativeId(before.creativeId),
+    advertiserId: before.advertiserId,
+    state: before.state,
+  };
+  for (const member of ['id', 'advertiserId', 'state'] as const) {
+    const wanted = unchangeable[member];
+    if (wanted !== undefined && wanted !== shown[member]) return refuse({ reason: 'unchangeable', member });
+  }
+  if (expectedRevision !== undefined && expectedRevision !== before.revision) {
+    return refuse({ reason: 'stale', expectedRevision, currentRevision: before.revision });
+  }
+  const changes = effectiveChanges(command.changes, before);
+  const frequencyCaps =
+    command.frequencyCaps && capReplacement(command.frequencyCaps, command.newCapIds, before.frequencyCaps);
+  if (Object.keys(changes).length === 0 && frequencyCaps === undefined) return accept();
+  const needsName = changes.name !== undefined && before.campaignIds.length > 0;
+  if (needsName && nameHeldAt !== before.revision) return refuse({ reason: 'name-not-held' });
+  const data = { changes, ...(frequencyCaps === undefined ? {} : { frequencyCaps }) };
+  return accept({ type: 'CreativeUpdated', data, occurredAt: now });
+};
+
+/** The members whose new value differs from the current one, and what follows from them. */
+const effectiveChanges = (wanted: UpdateCreative['changes'], before: Creative): CreativeChanges => {
+  const differs = ([member, value]: [string, unknown]): boolean =>
+    value !== undefined && !equalJson(value ?? undefined, before[member as keyof Creative]);
+  const changes: CreativeChanges = Object.fromEntries(Object.entries(wanted).filter(differs));
+  if (changes.role !== undefined) changes.promoted = changes.role !== null;
+  const state = isComplete(withChanges(before, changes)) ? 'ready' : 'draft';
+  if (touchesContent(changes) && state !== before.state) changes.state = state;
+  return changes;
+};
+
+const attach = ({ campaignId, nameHeldAt, now }: AttachCreative, before: Creative): CreativeDecision => {
+  if (before.campaignIds.includes(campaignId)) return accept();
+  if (before.campaignIds.length >= CAMPAIGNS_MAX) {
+    return refuse({ reason: 'too-many-campaigns', limit: CAMPAIGNS_MAX });
+  }
+  if (nameHeldAt !== before.revision) return refuse({ reason: 'name-not-held' });
+  return accept({ type: 'CreativeAttached', data: { campaignId }, occurredAt: now });
+};
+
+const submit = ({ sellerIds, onlyNew, now }: SubmitCreative, before: Creative): CreativeDecision => {
+  const wanted = submittable(before.reviews ?? [], sellerIds, { onlyNew });
+  if (wanted.length === 0) return accept();
+  if (before.state !== 'ready') return refuse({ reason: 'not-ready' });
+  return accept({ type: 'CreativeSubmitted', data: { sellerIds: [...wanted] }, occurredAt: now });
+};
+
+const review = (command: ReviewCreative, before: Creative): CreativeDecision => {
+  const { sellerId, status, rejectionReason, expectedRevision, now } = command;
+  const current = before.reviews?.find((one) => one.sellerId === sellerId);
+  if (current === undefined) return refuse({ reason: 'not-submitted' });
+  if (expectedRevision < current.since || expectedRevision > before.revision) {
+    return refuse({ reason: 'stale', expectedRevision, currentRevision: before.revision });
+  }
+  if (status === current.status && rejectionReason === current.rejectionReason) return accept();
+  const wanted = reviewSteps[current.status];
+  if (status !== current.status && !wanted.includes(status)) {
+    return refuse({ reason: 'wrong-review', status: current.status, wanted });
+  }
+  if (status === 'approved' && before.state !== 'ready') return refuse({ reason: 'not-ready' });
+  const reason = rejectionReason === undefined ? {} : { rejectionReason };
+  const data = { sellerId, status, ...reason, takenOn: expectedRevision };
+  return accept({ type: 'CreativeReviewed', data, occurredAt: now });
+};
+
+const decide = (command: CreativeCommand, before: CreativeStateOf): CreativeDecision => {
+  if (command.type === 'CreateCreative') return create(command, before);
+  if (before.state === 'none') return refuse({ reason: 'not-found' });
+  if (command.advertiserIsArchived) return refuse({ reason: 'advertiser-archived' });
+  const occurredAt = command.now;
+  if (command.type === 'ArchiveCreative') {
+    return before.state === 'archived'
+      ? accept()
+      : accept({ type: 'CreativeArchived', data: {}, occurredAt });
+  }
+  if (command.type === 'DetachCreative') {
+    const { campaignId } = command;
+    if (!before.campaignIds.includes(campaignId)) return refuse({ reason: 'not-in-campaign' });
+    const isLast = before.campaignIds.length === 1 && !before.promoted && before.state !== 'archived';
+    const data = { campaignId, archives: command.archivesLast && isLast };
+    return accept({ type: 'CreativeDetached', data, occurredAt });
+  }
+  if (before.state === 'archived') return refuse({ reason: 'archived' });
+  switch (command.type) {
+    case 'UpdateCreative':
+      return update(command, before);
+    case 'AttachCreative':
+      return attach(command, before);
+    case 'SubmitCreative':
+      return submit(command, before);
+    case 'ReviewCreative':
+      return review(command, before);
+    case 'PromoteCreative':
+      return before.promoted && before.role === command.role
+        ? accept()
+        : accept({ type: 'CreativePromoted', data: { role: command.role }, occurredAt });
+    default:
+      return command satisfies never;
+  }
+};
+
+export const creativeDecider: Decider<CreativeStateOf, CreativeCommand, CreativeEvent, CreativeRefusal> = {
+  initialState,
+  evolve,
+  decide,
+};
+
+/** What a copy takes from its source. */
+export const contentOf = (creative: Creative): CreativeContent => ({
+  formatKind: creative.formatKind,
+  formatId: creative.formatId,
+  slots: creative.slots,
+  copy: creative.copy,
+  clickUrl: creative.clickUrl,
+  trackers: creative.trackers,
+  message: creative.message,
+  urlAsset: creative.urlAsset,
+  webhookAsset: creative.webhookAsset,
+  carouselCards: creative.carouselCards,
+  formatOptionId: creative.formatOptionId,
+});

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { accept, type Decider, type DomainEvent } from '../decision.ts';
+
+/**
+ * A sync of many things is several streams, so it can stop half way. What it found before its first change is
+ * written down first: whoever repeats it goes by the same plan, and comes to the same answer, whatever the
+ * half that was done has changed.
+ */
+
+/** The stream of one sync, i.e. of one command. */
+export const resourceSyncStream = (customerId: number, commandId: string): string =>
+  `resourceSync-${customerId}-${commandId}`;
+
+const ResourceSyncPlanned = z.object({
+  advertiserId: z.int(),
+  /** Keys of what is deleted because the sync leaves it out. */
+  missing: z.array(z.string()),
+  /** Keys of what is new and finds no room any more. */
+  refused: z.array(z.string()),
+});
+
+export const resourceSyncEvents = {
+  ResourceSyncPlanned: { schemaVersion: 1, data: ResourceSyncPlanned },
+} as const;
+
+export type ResourceSyncPlan = z.infer<typeof ResourceSyncPlanned>;
+export type ResourceSyncEvent = DomainEvent<'ResourceSyncPlanned', ResourceSyncPlan>;
+export type ResourceSync = { readonly status: 'NONE' } | ({ readonly status: 'PLANNED' } & ResourceSyncPlan);
+
+export interface PlanResourceSync {
+  readonly type: 'PlanResourceSync';
+  readonly now: string;
+  readonly plan: ResourceSyncPlan;
+}
+
+export const resourceSyncDecider: Decider<ResourceSync, PlanResourceSync, ResourceSyncEvent, never> = {
+  initialState: { status: 'NONE' },
+  evolve: (_state, event) => ({ status: 'PLANNED', ...event.data }),
+  decide: ({ now, plan }, state) =>
+    state.status === 'PLANNED'
+      ? accept()
+      : accept({ type: 'ResourceSyncPlanned', data: plan, occurredAt: now }),
+};

@@ -1,0 +1,71 @@
+import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { equalJson } from '../equal-json.ts';
+import type { SellerEvent } from './seller-events.ts';
+import { builtInSellers, withSellers, type Seller, type SellerDirectory } from './seller-resource.ts';
+
+/** Category of the one stream: its name begins with it. */
+export const SELLERS = 'sellers';
+
+/** The account of events that belong to no account but to the installation: no account has this id. */
+export const INSTALLATION = 0;
+
+/**
+ * The directory is one stream, which belongs to no account: so its bound holds and ids and names are unique without
+ * anything being held first, however many operators work at once.
+ */
+export const sellerDirectoryStream = `${SELLERS}-${INSTALLATION}`;
+
+/** So that a creative's reviews, one of each seller, stay few. */
+const SELLERS_MAX = 200;
+/** Ids below are kept for sellers that come with the program. */
+const FIRST_ID = 1_001;
+
+type SellerMembers = Omit<Seller, 'sellerId' | 'retired'>;
+export type SellerChanges = Partial<Omit<Seller, 'sellerId'>>;
+
+export type SellerCommand =
+  | { readonly type: 'AddSeller'; readonly now: string; readonly seller: SellerMembers }
+  | {
+      readonly type: 'ChangeSeller';
+      readonly now: string;
+      readonly sellerId: number;
+      readonly changes: SellerChanges;
+    };
+
+export type SellerRefusal =
+  | { readonly reason: 'not-found' }
+  | { readonly reason: 'name-taken'; readonly sellerId: number }
+  | { readonly reason: 'too-many-sellers'; readonly limit: number };
+
+type SellerDecision = Decision<SellerEvent, SellerRefusal>;
+
+const decide = (command: SellerCommand, directory: SellerDirectory): SellerDecision => {
+  const isAdded = command.type === 'AddSeller';
+  const known = isAdded ? undefined : directory.find(({ sellerId }) => sellerId === command.sellerId);
+  if (!isAdded && known === undefined) return refuse({ reason: 'not-found' });
+  const seller: Seller = isAdded
+    ? { sellerId: nextId(directory), ...command.seller, retired: false }
+    : { ...(known as Seller), ...command.changes };
+  const namesake = directory.find(
+    (other) => other.sellerId !== seller.sellerId && other.name.toLowerCase() === seller.name.toLowerCase(),
+  );
+  if (namesake !== undefined) return refuse({ reason: 'name-taken', sellerId: namesake.sellerId });
+  if (isAdded && directory.length >= SELLERS_MAX) {
+    return refuse({ reason: 'too-many-sellers', limit: SELLERS_MAX });
+  }
+  if (equalJson(seller, known)) return accept();
+  return accept({
+    type: isAdded ? 'SellerAdded' : 'SellerChanged',
+    data: seller,
+    occurredAt: command.now,
+  });
+};
+
+const nextId = (directory: SellerDirectory): number =>
+  Math.max(FIRST_ID - 1, ...directory.map(({ sellerId }) => sellerId)) + 1;
+
+export const sellerDirectoryDecider: Decider<SellerDirectory, SellerCommand, SellerEvent, SellerRefusal> = {
+  initialState: builtInSellers,
+  evolve: (directory, { data }) => withSellers(directory, [data]),
+  decide,
+};

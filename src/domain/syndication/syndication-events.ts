@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { DomainEvent } from '../decision.ts';
+import { AccountReference, JsonMembers, ResourceType, TaskOf } from './syndication-resource.ts';
+
+/**
+ * Every toggle that changes something begins a generation, and so does a change of what the agent has. What follows from it carries the generation's number, and
+ * counts only while no later one has begun.
+ */
+const generation = z.int().min(1);
+
+const SyndicationToggled = z.object({
+  recordId: z.string(),
+  customerId: z.int(),
+  advertiserId: z.int(),
+  resourceType: ResourceType,
+  /** The buyer's own id of it. */
+  resourceId: z.string(),
+  agentId: z.string(),
+  account: AccountReference,
+  enabled: z.boolean(),
+  generation,
+});
+
+/** The resource was changed after the agent had taken it: the agent is to be brought up to date. */
+const SyndicationRefreshed = z.object({ generation });
+const SyndicationStarted = z.object({
+  generation,
+  /**
+   * What the agent is asked for: the same for every try of this generation, whatever is changed meanwhile. Content that
+   * is large is only referred to.
+   */
+  request: JsonMembers,
+});
+/**
+ * The agent has taken a call in and will finish it later. Its generation may be over by then, and what the agent is at
+ * all the same must end before the next one is heard: of that generation, too, this is recorded.
+ */
+const SyndicationSubmitted = z.object({
+  generation,
+  /** Of the call. */
+  idempotencyKey: z.string(),
+  /** The agent's own id of what it took in. */
+  taskId: z.string(),
+  taskOf: TaskOf,
+});
+const SyndicationCompleted = z.object({ generation, responseData: JsonMembers });
+const SyndicationFailed = z.object({ generation, errorMessage: z.string() });
+/** The agent was told to drop what it had, after the record was switched off; or could not be. */
+const SyndicationWithdrawn = z.object({
+  generation,
+  removed: z.boolean(),
+  /** Why it could not be. */
+  reason: z.string().optional(),
+});
+
+/** Schema and current version of every event that a syndication record's stream can hold. */
+export const syndicationEvents = {
+  SyndicationToggled: { schemaVersion: 1, data: SyndicationToggled },
+  SyndicationRefreshed: { schemaVersion: 1, data: SyndicationRefreshed },
+  SyndicationStarted: { schemaVersion: 1, data: SyndicationStarted },
+  SyndicationSubmitted: { schemaVersion: 1, data: SyndicationSubmitted },
+  SyndicationCompleted: { schemaVersion: 1, data: SyndicationCompleted },
+  SyndicationFailed: { schemaVersion: 1, data: SyndicationFailed },
+  SyndicationWithdrawn: { schemaVersion: 1, data: SyndicationWithdrawn },
+} as const;
+
+type Schemas = typeof syndicationEvents;
+export type SyndicationEvent = {
+  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
+}[keyof Schemas];
+export type SyndicationToggled = z.infer<typeof SyndicationToggled>;
+export type SyndicationSubmitted = z.infer<typeof SyndicationSubmitted>;

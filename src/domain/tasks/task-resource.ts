@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { ReviewStatus } from '../creatives/seller-review-resource.ts';
+
+const Timestamp = z.iso.datetime({ precision: 3 });
+
+const identity = { taskId: z.string(), customerId: z.int(), advertiserId: z.int() };
+
+/** What a sync of audiences came to, item by item. */
+const AudienceSync = z.object({
+  ...identity,
+  taskType: z.literal('audience_sync'),
+  response: z.object({
+    audiences: z.array(
+      z.object({
+        audienceId: z.string(),
+        action: z.enum(['created', 'updated', 'unchanged', 'deleted', 'failed']),
+        error: z.string().optional(),
+      }),
+    ),
+  }),
+});
+
+/** Where a creative was brought, and how it stood there right then. */
+const CreativeSync = z.object({
+  ...identity,
+  taskType: z.literal('creative_sync'),
+  /** As it is shown. */
+  creativeId: z.string(),
+  response: z.object({ sellers: z.array(z.object({ sellerId: z.int(), status: ReviewStatus })) }),
+});
+
+/** An accepted task. It is done when the read models that it is about hold all that was written before it. */
+export const TaskAccepted = z.discriminatedUnion('taskType', [AudienceSync, CreativeSync]);
+export type TaskAccepted = z.infer<typeof TaskAccepted>;
+
+/** A task as the API shows it (decisions.md section 2). What is not known yet is null. */
+export const TaskResource = z
+  .strictObject({
+    taskId: z.uuid(),
+    taskType: z.enum(['audience_sync', 'creative_sync']),
+    status: z.enum(['submitted', 'working', 'completed', 'failed', 'input-required']),
+    resourceType: z.enum(['ADVERTISER', 'CREATIVE']),
+    resourceId: z.string(),
+    error: z.string().nullable(),
+    response: z.union([AudienceSync.shape.response, CreativeSync.shape.response]).nullable(),
+    metadata: z.strictObject({}),
+    retryAfterSeconds: z.int().nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'Task' });
+
+type TaskResource = z.infer<typeof TaskResource>;
+
+/** @param isDone false while what was accepted is still being applied */
+export const taskResource = (task: TaskAccepted, acceptedAt: string, isDone: boolean): TaskResource => ({
+  taskId: task.taskId,
+  taskType: task.taskType,
+  status: isDone ? 'completed' : 'working',
+  ...(task.taskType === 'creative_sync'
+    ? { resourceType: 'CREATIVE', resourceId: task.creativeId }
+    : { resourceType: 'ADVERTISER', resourceId: String(task.advertiserId) }),
+  error: null,
+  response: isDone ? task.response : null,
+  metadata: {},
+  retryAfterSeconds: isDone ? null : 1,
+  createdAt: acceptedAt,
+  updatedAt: acceptedAt,
+});
