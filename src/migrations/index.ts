@@ -7,6 +7,28 @@ import { idempotencyKeys } from './0005-idempotency-keys.ts';
 import { access } from './0006-access.ts';
 import { rateLimits } from './0007-rate-limits.ts';
 import { snapshots } from './0008-snapshots.ts';
+import { accountRows } from './0009-account-rows.ts';
+import { eventSources } from './0010-event-sources.ts';
+import { conversions } from './0011-conversions.ts';
+import { agents } from './0012-agents.ts';
+import { syndication } from './0013-syndication.ts';
+import { audiences } from './0014-audiences.ts';
+import { catalogs } from './0015-catalogs.ts';
+import { tasks } from './0016-tasks.ts';
+import { deliveries } from './0017-deliveries.ts';
+import { syndicationAtScale } from './0018-syndication-at-scale.ts';
+import { secretOwners } from './0019-secret-owners.ts';
+import { credentialsRebuilt } from './0020-credentials-rebuilt.ts';
+import { marksApart } from './0021-marks-apart.ts';
+import { assets } from './0022-assets.ts';
+import { campaigns } from './0023-campaigns.ts';
+import { creatives } from './0024-creatives.ts';
+import { syndicationHolders } from './0025-syndication-holders.ts';
+import { engines } from './0026-engines.ts';
+import { sellers } from './0027-sellers.ts';
+import { creativeSessions } from './0028-creative-sessions.ts';
+import { goneAssets } from './0029-gone-assets.ts';
+import { feedsAndWhatIsLeft } from './0030-feeds-and-what-is-left.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
 interface Migration {
@@ -24,4 +46,26 @@ export const migrations: readonly Migration[] = [
   access,
   rateLimits,
   snapshots,
+  accountRows,
+  eventSources,
+  conversions,
+  agents,
+  syndication,
+  audiences,
+  catalogs,
+  tasks,
+  deliveries,
+  syndicationAtScale,
+  secretOwners,
+  credentialsRebuilt,
+  marksApart,
+  assets,
+  campaigns,
+  creatives,
+  syndicationHolders,
+  engines,
+  sellers,
+  creativeSessions,
+  goneAssets,
+  feedsAndWhatIsLeft,
 ];
