@@ -14,7 +14,14 @@ import { AlreadyDoneError, type ApiError } from '../../shared/http/errors.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { accountRefused } from './account-refusals.ts';
 import { accountAggregate, runOnAccount, type AccountWrites } from './account-writes.ts';
-import { deleteKeyRow, insertKeyRow, readSealedSecret, revokedAmong } from './key-rows.ts';
+import {
+  announceKeyRow,
+  deleteKeyRow,
+  insertKeyRow,
+  readSealedSecret,
+  revokedAmong,
+  type NewKeyRow,
+} from './key-rows.ts';
 
 export interface KeyRequest {
   readonly name: string;
@@ -42,9 +49,10 @@ export interface IssuedApiKey {
  * Issues a key, at most 100 active ones in the account: its stream decides, so that of many requests on many
  * nodes exactly as many succeed as there is room for.
  *
- * The row that the key is checked against is written before the event: a crash in between leaves a key that
- * nobody has seen, never an announced one that does not work. Repeating the command, after a crash
- * too, leads to the same key: its id follows from the command, its secret is read back from the row.
+ * The row that the key is checked against is written before the event, since the event cannot bring it back, and
+ * made live after it. A crash before the event leaves a row that is no key, neither listed nor of use, and is swept
+ * (`retire-keys.ts`); a crash after it, a key that the read model of credentials makes live. Repeating the command,
+ * after a crash too, leads to the same key: its id follows from the command, its secret is read back from the row.
  * @throws ApiError CONFLICT at the limit, or when another credential repeats the command
  */
 export const issueApiKey = async (
@@ -52,9 +60,9 @@ export const issueApiKey = async (
   request: KeyRequest,
   context: CommandContext,
 ): Promise<IssuedApiKey> => {
-  const { key, createdAt } = await keyOf(writes, request, context);
-  const { keyId } = key;
-  const issue = () => issueOnce(writes, request, key, createdAt, context);
+  const { key, row } = await keyOf(writes, request, context);
+  const { keyId } = row;
+  const issue = () => issueOnce(writes, request, row, context);
   let outcome = await issue();
   if (outcome.outcome === 'refused' && outcome.refusal.reason === 'too-many-keys') {
     if (await settleRevocations(writes, context)) outcome = await issue();
@@ -65,6 +73,7 @@ export const issueApiKey = async (
   }
   const issued = outcome.state.status === 'NONE' ? undefined : outcome.state.keys[keyId];
   if (issued === undefined) throw new Error(`key ${keyId} is not in the state after its own event`);
+  await announceKeyRow(writes.database, context.customerId, row);
   const { name, maskedKey, scopes, issuedAt, expiresAt } = issued;
   return {
     id: keyId,
@@ -74,7 +83,7 @@ export const issueApiKey = async (
     scopes,
     ...(expiresAt === undefined ? {} : { expiresAt }),
     createdAt: issuedAt,
-    key: key.key,
+    key,
   };
 };
 
@@ -83,19 +92,33 @@ const keyOf = async (
   { database, clock }: AccountWrites,
   { name, user, scopes = scopesOfRole(user.role), expiresAt, sealer }: KeyRequest,
   { commandId, customerId }: CommandContext,
-): Promise<{ readonly key: ApiKey; readonly createdAt: string }> => {
+): Promise<{ readonly key: string; readonly row: NewKeyRow }> => {
   const fresh = generateApiKey(keyIdOfCommand(commandId));
-  const { keyId, maskedKey, secretHash } = fresh;
-  const row = { keyId, userId: user.id, name, maskedKey, scopes, secretHash, expiresAt };
-  const createdAt = isoTimestamp(clock.now());
+  const { keyId } = fresh;
+  const rowOf = (
+    { maskedKey, secretHash }: ApiKey,
+    createdAt: string,
+    sealedSecret: Buffer | undefined,
+  ): NewKeyRow => ({
+    keyId,
+    userId: user.id,
+    name,
+    scopes,
+    expiresAt,
+    maskedKey,
+    secretHash,
+    createdAt,
+    sealedSecret,
+  });
   const secret = fresh.key.slice(`bx_${keyId}_`.length);
-  const sealedSecret = sealer?.seal(commandId, secret);
-  await insertKeyRow(database, customerId, { ...row, createdAt, sealedSecret });
-  if (sealer === undefined) return { key: fresh, createdAt };
+  const row = rowOf(fresh, isoTimestamp(clock.now()), sealer?.seal(commandId, secret));
+  await insertKeyRow(database, customerId, row);
+  if (sealer === undefined) return { key: fresh.key, row };
   const kept = await readSealedSecret(database, customerId, keyId);
   const first = kept?.sealedSecret ? sealer.unseal(commandId, kept.sealedSecret) : undefined;
-  if (first === undefined) throw shownToAnother(keyId);
-  return { key: apiKeyOf(keyId, first), createdAt: kept?.createdAt.toISOString() ?? createdAt };
+  if (kept === undefined || kept.sealedSecret === null || first === undefined) throw shownToAnother(keyId);
+  const key = apiKeyOf(keyId, first);
+  return { key: key.key, row: rowOf(key, kept.createdAt.toISOString(), kept.sealedSecret) };
 };
 
 const shownToAnother = (keyId: string): ApiError =>
@@ -109,8 +132,7 @@ const shownToAnother = (keyId: string): ApiError =>
 const issueOnce = (
   { store }: AccountWrites,
   { name, user, scopes, expiresAt }: KeyRequest,
-  { keyId, maskedKey }: ApiKey,
-  createdAt: string,
+  { keyId, maskedKey, createdAt }: NewKeyRow,
   context: CommandContext,
 ) =>
   runOnAccount(

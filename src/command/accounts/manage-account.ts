@@ -1,8 +1,11 @@
 import type { Role } from '../../domain/accounts/access.ts';
+import { accountStream } from '../../domain/accounts/account.ts';
+import { writeAccess, writeUsers } from '../../shared/auth/account-rows.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
+import { loadStream } from '../../shared/command/load-stream.ts';
 import { randomId } from '../../shared/ids.ts';
 import { accountRefused } from './account-refusals.ts';
-import { runOnAccount, type InstallationWrites } from './account-writes.ts';
+import { accountAggregate, runOnAccount, type InstallationWrites } from './account-writes.ts';
 
 const contextOf = (customerId: number) => {
   const commandId = randomId();
@@ -10,28 +13,33 @@ const contextOf = (customerId: number) => {
 };
 
 /**
- * Disables an account or enables it again. What refuses is written first when it closes, and last when it opens:
- * an account that was reported disabled never lets anybody in.
+ * Disables an account or enables it again. The stream decides, the row follows it: two commands at the same moment
+ * may write it in any order, and it says what the stream says (`writeAccess`). Answered only once the row is
+ * written; cut off before that, the read model of credentials writes it.
  * @throws ApiError NOT_FOUND
  */
 export const setAccountAccess = async (
-  { store, pool, clock }: InstallationWrites,
+  writes: InstallationWrites,
   customerId: number,
   access: 'disabled' | 'enabled',
 ): Promise<void> => {
-  const now = isoTimestamp(clock.now());
-  const write = async (disabledAt: string | null): Promise<void> => {
-    await pool.query('update accounts set disabled_at = $2 where customer_id = $1', [customerId, disabledAt]);
-  };
-  if (access === 'disabled') await write(now);
+  const now = isoTimestamp(writes.clock.now());
   const type = access === 'disabled' ? 'DisableAccount' : 'EnableAccount';
-  const outcome = await runOnAccount(store, { type, now }, contextOf(customerId));
+  const outcome = await runOnAccount(writes.store, { type, now }, contextOf(customerId));
   if (outcome.outcome === 'refused') throw accountRefused(outcome.refusal);
-  if (access === 'enabled') await write(null);
+  await settleAccess(writes, customerId);
+};
+
+/** Also when nothing was decided: the row of an earlier command may be missing. */
+const settleAccess = async ({ store, pool }: InstallationWrites, customerId: number): Promise<void> => {
+  const { state, revision } = await loadStream(store, accountAggregate, accountStream(customerId), {});
+  if (state.status === 'NONE' || typeof revision !== 'number') return;
+  await writeAccess(pool, [{ customerId, revision, disabledAt: state.disabledAt ?? null }]);
 };
 
 /**
- * Adds a user to an account.
+ * Adds a user to an account. Cut off between event and row, the read model of credentials writes the row: the user
+ * is there (`accounts list`) although nobody was told.
  * @returns the user's id
  * @throws ApiError NOT_FOUND when there is no such account
  */
@@ -45,9 +53,6 @@ export const addUser = async (
   if (outcome.outcome === 'refused') throw accountRefused(outcome.refusal);
   const userId = outcome.state.status === 'NONE' ? undefined : Object.keys(outcome.state.users).at(-1);
   if (userId === undefined) throw new Error('a user that was added is in the account');
-  await pool.query(
-    'insert into users (customer_id, user_id, name, role) values ($1, $2, $3, $4) on conflict do nothing',
-    [customerId, userId, user.name, user.role],
-  );
+  await writeUsers(pool, [{ customerId, userId, ...user }]);
   return userId;
 };

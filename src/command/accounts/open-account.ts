@@ -1,6 +1,7 @@
 import { accountEvents } from '../../domain/accounts/account-events.ts';
 import { accountDecider, accountStream, firstUserId } from '../../domain/accounts/account.ts';
 import { scopesOfRole } from '../../domain/accounts/access.ts';
+import { writeOpened } from '../../shared/auth/account-rows.ts';
 import { generateApiKey } from '../../shared/auth/api-key.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
 import { executeCommand } from '../../shared/command/execute-command.ts';
@@ -15,8 +16,9 @@ export interface OpenedAccount {
 
 /**
  * Opens an account with a first user, an admin, and a first API key of theirs. The rows that the key is checked
- * against are stored before the event that announces it: a crash in between leaves a key that nobody has ever
- * seen, never an announced one that does not work.
+ * against are written before the event, since a hash is in no event, and made live after it: a crash before the
+ * event leaves rows that are no account and are swept (`retire-keys.ts`); after it, the read model of credentials
+ * makes them live.
  */
 export const openAccount = async (
   {
@@ -66,5 +68,11 @@ export const openAccount = async (
   );
   if (outcome.outcome === 'refused')
     throw new Error(`account ${customerId} exists already: the id sequence is behind the log`);
+  // One row at a time: the read model may be writing the same two.
+  await writeOpened(pool, [{ customerId, name }]);
+  await pool.query('update api_keys set announced = true where customer_id = $1 and key_id = $2', [
+    customerId,
+    keyId,
+  ]);
   return { customerId, apiKey: key };
 };

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import { sleep } from '../../shared/backoff.ts';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { REPLAY_HOURS } from '../../shared/idempotency/replay-window.ts';
 import type { Logger } from '../../shared/log.ts';
 
 /** How often uses are written down: a key that works all the time costs one write in this time. */
@@ -43,12 +42,15 @@ export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock): KeyUse =>
   };
 };
 
-/** Removes what let the issuer of a key repeat the request, once its Idempotency-Key is no longer honored. */
-const forgetSealed = (pool: Pick<Pool, 'query'>) =>
+/**
+ * Removes what let the issuer of a key repeat the request, once its Idempotency-Key is no longer honored. Of a key
+ * that was not announced it stays: a repeat may still finish it, and the row is swept if none does.
+ */
+export const forgetSealed = (pool: Pick<Pool, 'query'>) =>
   pool.query({
     name: 'api-keys-forget-sealed',
     text: `update api_keys set sealed_secret = null
-           where sealed_secret is not null and created_at <= now() - interval '${REPLAY_HOURS} hours'`,
+           where sealed_secret is not null and sealed_until <= now() and announced`,
   });
 
 /** Does both about once a minute, until `signal`. */

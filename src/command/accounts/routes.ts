@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { Scope } from '../../domain/accounts/access.ts';
 import { NewApiKeyResource } from '../../domain/accounts/account-resource.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
-import { boundedText } from '../../shared/http/schemas.ts';
+import { boundedText, instant } from '../../shared/http/schemas.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { issueApiKey } from './issue-api-key.ts';
 import { revokeApiKey } from './revoke-api-key.ts';
@@ -20,9 +21,8 @@ const CreateApiKeyBody = z
       .overwrite((scopes) => [...new Set(scopes)])
       .optional()
       .meta({ description: "Default: all that the user's role allows." }),
-    expiresAt: z.iso
-      .datetime({ offset: true })
-      .transform((time) => new Date(time).toISOString())
+    expiresAt: instant()
+      .transform(isoTimestamp)
       .optional()
       .meta({ description: 'The key is refused from then on. Default: never.' }),
   })

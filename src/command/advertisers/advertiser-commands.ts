@@ -4,6 +4,7 @@ import type {
   UpdateAdvertiser,
 } from '../../domain/advertisers/advertiser.ts';
 import { brandDomainOf } from '../../domain/advertisers/brand.ts';
+import { defined } from '../../shared/defined.ts';
 import { derivedId } from '../../shared/ids.ts';
 import type { CreateAdvertiserBody, UpdateAdvertiserBody } from './advertiser-input.ts';
 
@@ -18,10 +19,6 @@ const brandMembers = (brand: string | undefined) => {
   const domain = brand === undefined ? undefined : brandDomainOf(brand);
   return domain === undefined ? {} : { brandDomain: domain, linkedBrand: { domain, name: domain } };
 };
-
-/** Drops members that are there but undefined: what is stored must not differ from what is read back. */
-const defined = <T extends object>(members: T): T =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
 
 export const createAdvertiser = (
   body: CreateAdvertiserBody,

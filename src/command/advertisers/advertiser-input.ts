@@ -1,25 +1,18 @@
 import { z } from 'zod';
 import {
   ApplyMode,
-  CapWindow,
   Channel,
   CountryCode,
   CurrencyCode,
 } from '../../domain/advertisers/advertiser-resource.ts';
 import { brandDomainOf } from '../../domain/advertisers/brand.ts';
-import { boundedText } from '../../shared/http/schemas.ts';
+import { boundedText, fitsJson, listOf } from '../../shared/http/schemas.ts';
+import { FrequencyCapsInput } from './frequency-caps-input.ts';
 
 /**
  * What a buyer may send for an advertiser (specification, endpoints 2 and 3; decisions.md E2, E3). Unknown
  * members are ignored. Bounds that neither page gives are ours: they keep one advertiser's events small.
  */
-
-const distinct = <Item>(items: readonly Item[]): Item[] => [
-  ...new Map(items.map((item) => [JSON.stringify(item), item])).values(),
-];
-
-const listOf = <Item extends z.ZodType>(item: Item, lengthMax: number) =>
-  z.array(item).max(lengthMax).overwrite(distinct);
 
 /** IANA names as this runtime's time-zone data knows them; fixed offsets are not names. */
 const isTimezone = (name: string): boolean => {
@@ -46,23 +39,12 @@ const UtmParameterInput = z.object({
   paramValue: boundedText(1, 200),
 });
 
-const CapInput = z.object({
-  max_impressions: z.int().min(1).max(2_147_483_647),
-  window: z.object({ ...CapWindow.shape, unit: CapWindow.shape.unit.default('minutes') }),
-});
-
 /**
  * Of the two members that may hold much. With them an advertiser stays below 256 Ki characters whatever is in
  * it, so that a page of 50 is sent in time and every answer is short enough to be kept with its key.
  */
 const LABELS_JSON_MAX = 32 * 1024;
 const EXCLUSIONS_JSON_MAX = 128 * 1024;
-
-const fitsJson = (charactersMax: number) =>
-  [
-    (value: unknown): boolean => JSON.stringify(value).length <= charactersMax,
-    `must have at most ${charactersMax} characters as JSON`,
-  ] as const;
 
 const LabelsInput = z
   .record(boundedText(1, 100), listOf(boundedText(1, 200), 100))
@@ -92,7 +74,7 @@ const optionalMembers = {
   autonomy: AutonomyInput.optional(),
   controls: ControlsInput.optional(),
   utmConfig: listOf(UtmParameterInput, 20).optional(),
-  frequencyCaps: listOf(CapInput, 100).optional(),
+  frequencyCaps: FrequencyCapsInput.optional(),
   labels: LabelsInput.optional(),
 };
 

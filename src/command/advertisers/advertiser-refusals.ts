@@ -22,6 +22,12 @@ export const advertiserRefused = (refusal: AdvertiserRefusal): ApiError => {
           'The currency is locked since the first campaign. Leave it out, or create another advertiser.',
         field: 'primaryCurrency',
       });
+    case 'other-currency':
+      return new ApiError({
+        code: 'VALIDATION_ERROR',
+        message: `The advertiser's currency is ${refusal.currency}. Leave the currency out, or send that one.`,
+        field: 'budget.currency',
+      });
     case 'unchangeable':
       return new ApiError({
         code: 'VALIDATION_ERROR',

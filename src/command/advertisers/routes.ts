@@ -15,6 +15,7 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
+import { derivedId } from '../../shared/ids.ts';
 import type { IdSequence } from '../../shared/postgres/sequence.ts';
 import {
   archiveAdvertiser,
@@ -155,6 +156,26 @@ const run = async (
   const outcome = await execute(stores, advertiserId, command, request, false);
   if (outcome.outcome === 'refused') throw advertiserRefused(outcome.refusal);
   return outcome.state;
+};
+
+/**
+ * Locks the currency, for something that a request is about to create below the advertiser.
+ * @param currency what it must be, as far as the request minds
+ * @returns the currency, from now on for good
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (another currency)
+ */
+export const lockCurrency = async (
+  stores: Stores,
+  advertiserId: number,
+  currency: string | undefined,
+  now: string,
+  request: RequestContext,
+): Promise<string> => {
+  const command: AdvertiserCommand = { type: 'LockAdvertiserCurrency', now, currency };
+  const own = { ...request, commandId: derivedId(request.commandId, 'lock-currency') };
+  const locked = await run(stores, advertiserId, command, own);
+  if (locked.status === 'NONE') throw advertiserRefused({ reason: 'not-found' });
+  return locked.primaryCurrency;
 };
 
 /** The advertiser as its stream says now; undefined when there is none. */

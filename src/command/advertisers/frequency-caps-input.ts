@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import { CapWindow } from '../../domain/frequency-caps/frequency-cap-resource.ts';
+import { listOf } from '../../shared/http/schemas.ts';
+
+const CapInput = z.object({
+  max_impressions: z.int().min(1).max(2_147_483_647),
+  window: z.object({ ...CapWindow.shape, unit: CapWindow.shape.unit.default('minutes') }),
+});
+
+/** Frequency caps as a buyer sends them; they replace the whole set (decisions.md E3). */
+export const FrequencyCapsInput = listOf(CapInput, 100);

@@ -1,0 +1,81 @@
+import { assetIdOfUpload, type Asset } from '../../domain/assets/asset-resource.ts';
+import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
+import { ApiError, unavailable } from '../../shared/http/errors.ts';
+import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
+import { loadAsset, type AssetWrites } from './asset-writes.ts';
+import type { UploadGrant } from './upload-token.ts';
+
+/** An upload that may begin, and what its asset was then. */
+export interface AdmittedUpload {
+  readonly grant: UploadGrant;
+  readonly asset: Asset;
+}
+
+/**
+ * Finds out whether a token allows an upload. Whatever is wrong with it the answer is the same, and says nothing of
+ * whether there is such an upload (decisions.md E12/E13).
+ * @throws ApiError UNAUTHORIZED; CONFLICT when the advertiser is archived or the asset is gone; SERVICE_UNAVAILABLE
+ *   when it is not known whether the account is open
+ */
+export const admitUpload = async (
+  writes: Pick<AssetWrites, 'store' | 'snapshots' | 'pool' | 'tokens'>,
+  uploadId: string,
+  token: string | undefined,
+): Promise<AdmittedUpload> => {
+  const grant = token === undefined ? undefined : await writes.tokens.verify(token);
+  if (grant === undefined || grant.uploadId !== uploadId) throw noToken();
+  const { customerId, advertiserId } = grant;
+  const assetId = assetIdOfUpload(uploadId);
+  // All at once; what is wrong is said in order.
+  const advertiser = writableAdvertiser(writes, customerId, advertiserId);
+  advertiser.catch(() => undefined);
+  const [{ nowMs, isOpen, isKnown }, asset] = await Promise.all([
+    askDatabase(writes, customerId),
+    assetId === undefined ? undefined : loadAsset(writes.store, customerId, assetId),
+  ]);
+  if (!isKnown) {
+    throw unavailable('Upload tokens cannot be verified right now. Repeat the request after Retry-After.');
+  }
+  if (!isOpen || nowMs >= grant.exp * 1_000) throw noToken();
+  if (asset === undefined || asset.status === 'NONE') throw noToken();
+  if (asset.status === 'EXPIRED' || asset.status === 'REMOVED') throw assetIsGone();
+  await advertiser;
+  return { grant, asset };
+};
+
+const noToken = (): ApiError =>
+  new ApiError({
+    code: 'UNAUTHORIZED',
+    message: 'The upload token is missing, wrong or expired. Reserve an upload and use its uploadUrl.',
+  });
+
+export const assetIsGone = (): ApiError =>
+  new ApiError({
+    code: 'CONFLICT',
+    message: 'The reservation has expired, or the asset was deleted. Reserve another upload.',
+  });
+
+interface Answer {
+  readonly nowMs: number;
+  /** Means nothing unless `isKnown`. */
+  readonly isOpen: boolean;
+  readonly isKnown: boolean;
+}
+
+/** The time, and whether the account is open: both as of now, by the database that all nodes share. */
+const askDatabase = async ({ pool }: Pick<AssetWrites, 'pool'>, customerId: number): Promise<Answer> => {
+  const { rows } = await pool.query<{ now: Date; isOpen: boolean; isKnown: boolean }>({
+    name: 'upload-admission',
+    text: `select clock_timestamp() as now,
+             exists (select from accounts where customer_id = $1
+                     and disabled_at is null and access_revision >= 0) as "isOpen",
+             ${isAccessKnownSql} as "isKnown"`,
+    values: [customerId],
+  });
+  const [row] = rows;
+  return {
+    nowMs: row?.now.getTime() ?? Infinity,
+    isOpen: row?.isOpen === true,
+    isKnown: row?.isKnown === true,
+  };
+};

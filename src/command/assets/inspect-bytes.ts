@@ -1,0 +1,53 @@
+import { isUtf8 } from 'node:buffer';
+import { ApiError } from '../../shared/http/errors.ts';
+import type { ByteSource } from '../../shared/media/byte-source.ts';
+import { UnreadableMediaError, type MediaFacts } from '../../shared/media/media-facts.ts';
+import { mediaTypeOf } from '../../shared/media/media-types.ts';
+import { readMedia } from '../../shared/media/read-media.ts';
+import { SIGNATURE_BYTES, signatureOf, type Signature } from '../../shared/media/signature.ts';
+
+export interface InspectedBytes extends MediaFacts {
+  readonly textContent?: string;
+}
+
+/** Longer texts are read at their address. */
+const TEXT_BYTES_MAX = 8_192;
+
+/**
+ * Looks at the bytes that were declared to be of a media type.
+ * @throws ApiError UNSUPPORTED_MEDIA_TYPE when they are not (decisions.md E12/E13)
+ */
+export const inspectBytes = async (mimeType: string, source: ByteSource): Promise<InspectedBytes> => {
+  const signature = signatureOf(await source.readAt(0, SIGNATURE_BYTES));
+  if (!isPossible(mimeType, signature)) {
+    throw contradicted(mimeType, signature === undefined ? 'something else' : `${signature} data`);
+  }
+  try {
+    return { ...(await readMedia(signature, source)), ...(await textOf(mimeType, source)) };
+  } catch (error) {
+    // Nothing was said of what is in it: that it begins like a film (HEIC does) does not make it one.
+    if (error instanceof UnreadableMediaError && mediaTypeOf(mimeType).signatures === undefined) return {};
+    if (error instanceof UnreadableMediaError) throw contradicted(mimeType, `damaged (${error.message})`);
+    throw error;
+  }
+};
+
+const isPossible = (mimeType: string, signature: Signature | undefined): boolean => {
+  const { signatures } = mediaTypeOf(mimeType);
+  if (signatures === undefined) return true;
+  if (signatures === 'text') return signature === undefined;
+  return signature !== undefined && signatures.includes(signature);
+};
+
+const contradicted = (mimeType: string, what: string): ApiError =>
+  new ApiError({
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    message: `The upload was reserved for ${mimeType}, and its bytes are ${what}. Reserve one for what they are.`,
+  });
+
+/** Text in another encoding is bytes like any other. */
+const textOf = async (mimeType: string, source: ByteSource): Promise<{ textContent?: string }> => {
+  if (mimeType !== 'text/plain' || source.bytes > TEXT_BYTES_MAX) return {};
+  const bytes = await source.readAt(0, source.bytes);
+  return isUtf8(bytes) && !bytes.includes(0) ? { textContent: bytes.toString('utf8') } : {};
+};

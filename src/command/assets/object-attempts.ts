@@ -1,0 +1,52 @@
+import type { AskDatabase } from './asset-writes.ts';
+
+/**
+ * Objects of the store of which it is not settled whether an asset has them: noted before an object is written, or
+ * given up, and struck out once its asset's stream says so. What a crash leaves in between is found here.
+ */
+export interface ObjectAttempts {
+  begin(attempt: ObjectAttempt): Promise<void>;
+  end(storageKey: string): Promise<void>;
+  /** Those that nobody can be at work on any more, oldest first. */
+  unsettled(rowsMax: number): Promise<readonly ObjectAttempt[]>;
+}
+
+export interface ObjectAttempt {
+  readonly customerId: number;
+  /** UUID. */
+  readonly assetId: string;
+  readonly storageKey: string;
+}
+
+/** No request lasts as long, however its clock runs. */
+const SETTLED_HOURS = 24;
+
+export const createObjectAttempts = (pool: AskDatabase): ObjectAttempts => ({
+  begin: async ({ customerId, assetId, storageKey }) => {
+    await pool.query({
+      name: 'object-attempt-begin',
+      text: `insert into asset_objects (customer_id, asset_id, storage_key) values ($1, $2, $3)
+             on conflict (storage_key) do update set begun_at = excluded.begun_at`,
+      values: [customerId, assetId, storageKey],
+    });
+  },
+  end: async (storageKey) => {
+    await pool.query({
+      name: 'object-attempt-end',
+      // Lost with the power it is found again by the sweep: nobody has to wait for the disk.
+      text: `with lazily as (select set_config('synchronous_commit', 'off', true))
+             delete from asset_objects using lazily where storage_key = $1`,
+      values: [storageKey],
+    });
+  },
+  unsettled: async (rowsMax) => {
+    const { rows } = await pool.query<ObjectAttempt>({
+      name: 'object-attempts-unsettled',
+      text: `select customer_id::int as "customerId", asset_id as "assetId", storage_key as "storageKey"
+             from asset_objects where begun_at < clock_timestamp() - interval '${SETTLED_HOURS} hours'
+             order by begun_at limit $1`,
+      values: [rowsMax],
+    });
+    return rows;
+  },
+});

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { shownAssetId, shownUploadId, type ReservedAsset } from '../../domain/assets/asset-resource.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { defined } from '../../shared/defined.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
+import { derivedId } from '../../shared/ids.ts';
+import { MEDIA_TYPE, mediaTypeOf } from '../../shared/media/media-types.ts';
+import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
+import { runOnAsset, type AssetWrites } from './asset-writes.ts';
+
+/** Within this time an upload must begin (decisions.md E12/E13). */
+const TOKEN_MINUTES = 15;
+const INT32_MAX = 2_147_483_647;
+
+const measure = (description: string) =>
+  z
+    .int()
+    .min(0)
+    .max(INT32_MAX)
+    .optional()
+    .meta({ description: `${description}. What the bytes themselves say counts more.` });
+
+const ReserveBody = z
+  .object({
+    name: boundedText(1, 255),
+    mimeType: z
+      .string()
+      .max(127)
+      .transform((text) => text.toLowerCase())
+      .pipe(z.string().regex(MEDIA_TYPE, 'must be a media type without parameters, e.g. image/png')),
+    bytes: z.int().min(1).max(INT32_MAX).optional().meta({ description: 'Exactly so many will come.' }),
+    sha256: z
+      .string()
+      .regex(/^[0-9A-Fa-f]{64}$/, 'must be 64 hexadecimal digits')
+      .transform((text) => text.toLowerCase())
+      .optional()
+      .meta({ description: 'Of the bytes that will come: others are refused.' }),
+    width: measure('Pixels'),
+    height: measure('Pixels'),
+    durationMs: measure('Milliseconds'),
+  })
+  .meta({ id: 'ReserveUpload' });
+
+const Reservation = z
+  .strictObject({
+    uploadId: z.string(),
+    assetId: z.string(),
+    uploadUrl: z.string().meta({ description: 'Whoever has it may upload: keep it secret.' }),
+    method: z.literal('PUT'),
+    headers: z.strictObject({ 'Content-Type': z.literal('application/octet-stream') }),
+    maxBytes: z.int(),
+    expiresAt: z.iso.datetime({ precision: 3 }),
+  })
+  .meta({ id: 'UploadReservation' });
+
+/** Reservation of decisions.md section 2, Uploads. */
+export const reserveRoute = (writes: AssetWrites): Route =>
+  route({
+    method: 'post',
+    path: '/api/v2/buyer/advertisers/{id}/assets/uploads',
+    operationId: 'reserveAssetUpload',
+    summary: 'Reserve a place for the bytes of an asset, and the address to send them to',
+    tag: 'Assets',
+    access: 'exchange:write',
+    params: z.object({ id: pathIntegerId('advertiser') }),
+    body: ReserveBody,
+    answerIsSecret: true,
+    responses: { 201: { description: 'Where to send the bytes, and until when', data: Reservation } },
+    handle: async ({ params: { id: advertiserId }, body, request }) => {
+      const { customerId, actor } = request.principal;
+      const bytesMax = writes.bytesMax(body.mimeType);
+      if ((body.bytes ?? 0) > bytesMax) throw tooLarge(body.mimeType, bytesMax);
+      await writableAdvertiser(writes, customerId, advertiserId);
+      const assetId = derivedId(request.commandId, 'asset');
+      const expiresAt = isoTimestamp((await databaseTime(writes)) + TOKEN_MINUTES * 60_000);
+      const { kind: mediaKind } = mediaTypeOf(body.mimeType);
+      const asset = defined({
+        assetId,
+        customerId,
+        advertiserId,
+        ...body,
+        mediaKind,
+        source: 'uploaded' as const,
+        bytesMax: body.bytes ?? bytesMax,
+        expiresAt,
+      });
+      const { commandId, requestId } = request;
+      const now = isoTimestamp(writes.clock.now());
+      const command = { type: 'ReserveAsset', now, asset } as const;
+      const context = { commandId, customerId, actor, requestId };
+      const outcome = await runOnAsset(writes, assetId, command, context, request);
+      if (outcome.outcome === 'refused' || outcome.state.status !== 'RESERVED') {
+        throw new Error(`an asset of a new id is there already: ${assetId}`);
+      }
+      return { status: 201, data: await reservationOf(writes, outcome.state) };
+    },
+  });
+
+const tooLarge = (mimeType: string, bytesMax: number): ApiError =>
+  new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: `At most ${bytesMax} bytes are taken of ${mimeType}. Upload a smaller one.`,
+    field: 'bytes',
+    details: { maxBytes: bytesMax },
+  });
+
+/** One clock judges whether a token is still of use, whichever node it comes to. */
+const databaseTime = async ({ pool }: AssetWrites): Promise<number> => {
+  const { rows } = await pool.query<{ now: Date }>({
+    name: 'database-time',
+    text: 'select clock_timestamp() as now',
+    values: [],
+  });
+  const [row] = rows;
+  if (row === undefined) throw new Error('the database has no time');
+  return row.now.getTime();
+};
+
+const reservationOf = async (
+  { tokens, baseUrl }: AssetWrites,
+  { assetId, customerId, advertiserId, mimeType, bytesMax, expiresAt }: ReservedAsset,
+): Promise<z.infer<typeof Reservation>> => {
+  const uploadId = shownUploadId(assetId);
+  const token = await tokens.issue({
+    uploadId,
+    customerId,
+    advertiserId,
+    maxBytes: bytesMax,
+    mimeType,
+    exp: Math.floor(Date.parse(expiresAt) / 1_000),
+  });
+  return {
+    uploadId,
+    assetId: shownAssetId(assetId),
+    uploadUrl: `${baseUrl()}/api/v2/buyer/assets/uploads/${uploadId}?token=${token}`,
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/octet-stream' },
+    maxBytes: bytesMax,
+    expiresAt,
+  };
+};

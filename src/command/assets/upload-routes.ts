@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { AssetUploaded } from '../../domain/assets/asset-events.ts';
+import { shownAssetId } from '../../domain/assets/asset-resource.ts';
+import type { AssetRefusal, AssetState } from '../../domain/assets/asset.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { failpoint } from '../../shared/failpoints.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import type { IncomingBytes } from '../../shared/http/incoming-bytes.ts';
+import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
+import { derivedId } from '../../shared/ids.ts';
+import type { ByteSource } from '../../shared/media/byte-source.ts';
+import { mediaTypeOf } from '../../shared/media/media-types.ts';
+import { objectKeyOf, type Draft, type ObjectKey } from '../../shared/storage/object-store.ts';
+import { admitUpload, assetIsGone, type AdmittedUpload } from './admit-upload.ts';
+import { runOnAsset, type AssetWrites } from './asset-writes.ts';
+import { inspectBytes } from './inspect-bytes.ts';
+import { createObjectAttempts, type ObjectAttempts } from './object-attempts.ts';
+import { receiveBytes, type ReceivedBytes } from './receive-bytes.ts';
+
+const UploadResult = z
+  .strictObject({ assetId: z.string(), bytes: z.int().min(0) })
+  .meta({ id: 'UploadResult' });
+
+/** Endpoints 12 and 13 of the specification. */
+export const uploadRoutes = (writes: AssetWrites): readonly Route[] => [
+  uploadRoute(writes, 'put', 'uploadAsset', 'Send the bytes of a reserved asset'),
+  uploadRoute(writes, 'post', 'uploadAssetByPost', 'The same by POST'),
+];
+
+const uploadRoute = (
+  writes: AssetWrites,
+  method: 'put' | 'post',
+  operationId: string,
+  summary: string,
+): Route => {
+  const attempts = createObjectAttempts(writes.pool);
+  return route({
+    method,
+    path: '/api/v2/buyer/assets/uploads/{uploadId}',
+    operationId,
+    summary: `${summary}. The signed token of the reservation is the credential.`,
+    tag: 'Assets',
+    access: 'public',
+    isIdempotent: true,
+    params: z.object({ uploadId: z.string().meta({ description: 'Id of the reserved upload.' }) }),
+    query: z.object({ token: z.string().optional().meta({ description: 'As in `uploadUrl`.' }) }),
+    headers: z.object({
+      'x-upload-token': z.string().optional().meta({ description: 'The token, outside of the URL.' }),
+    }),
+    responses: { 200: { description: 'The asset is in the library', data: UploadResult } },
+    receive: async ({ params: { uploadId }, query, headers, bytes }) => {
+      const token = query.token ?? headers['x-upload-token'];
+      return receiveUpload(writes, attempts, await admitUpload(writes, uploadId, token), bytes);
+    },
+    handle: async ({ received, request }) => ({
+      status: 200,
+      data: await completeUpload(writes, attempts, received, request),
+    }),
+  });
+};
+
+/** Bytes that have come: those of an object of their own, or the same again, of which there is none. */
+interface ReceivedUpload extends AdmittedUpload {
+  readonly upload: AssetUploaded;
+  readonly object?: ObjectKey;
+}
+
+/**
+ * Everything up to the event. What is refused, or breaks off, leaves nothing behind; what a crash leaves behind is a
+ * draft, or an object that is noted as an attempt and that nobody knows the address of.
+ */
+const receiveUpload = async (
+  { objects }: AssetWrites,
+  attempts: ObjectAttempts,
+  admitted: AdmittedUpload,
+  incoming: IncomingBytes,
+): Promise<ReceivedUpload> => {
+  const { asset } = admitted;
+  if (asset.status === 'READY') {
+    const again = await receiveBytes(incoming, asset, undefined);
+    return { ...admitted, upload: { ...again, storageKey: asset.storageKey } };
+  }
+  const object = newObjectKey(asset.assetId, asset.mimeType);
+  // While the bytes come: nothing but the end of the upload has to wait for it.
+  const noted = attempts.begin({ ...asset, storageKey: object });
+  noted.catch(() => undefined);
+  let draft: Draft | undefined;
+  let isKept = false;
+  try {
+    draft = await objects.begin(object, asset.mimeType);
+    const received = await receiveBytes(incoming, asset, draft);
+    const inspected = await inspectBytes(asset.mimeType, sourceOf(draft, received));
+    await noted;
+    failpoint('upload-before-keep');
+    isKept = true;
+    await draft.keep();
+    failpoint('upload-after-keep');
+    return { ...admitted, upload: { ...received, ...inspected, storageKey: object }, object };
+  } finally {
+    if (!isKept) await giveUp(attempts, { draft, noted, object });
+  }
+};
+
+const sourceOf = (draft: Draft, { bytes }: ReceivedBytes): ByteSource => ({
+  bytes,
+  readAt: (position, length) => draft.readAt(position, length),
+});
+
+/** Nothing was made under the key. */
+const giveUp = async (
+  attempts: ObjectAttempts,
+  {
+    draft,
+    noted,
+    object,
+  }: {
+    readonly draft: Draft | undefined;
+    readonly noted: Promise<void>;
+    readonly object: ObjectKey;
+  },
+): Promise<void> => {
+  await draft?.discard();
+  // Best effort: what stays noted the sweep finds.
+  await noted.then(() => attempts.end(object)).catch(() => undefined);
+};
+
+/** Every attempt has an object of its own: to clean up after one never takes away another's. */
+const newObjectKey = (assetId: string, mimeType: string): ObjectKey => {
+  const { extension } = mediaTypeOf(mimeType);
+  const key = objectKeyOf(`${assetId.replaceAll('-', '')}-${randomBytes(12).toString('hex')}.${extension}`);
+  if (key === undefined) throw new Error(`no object key can be made of ${assetId}`);
+  return key;
+};
+
+const completeUpload = async (
+  writes: AssetWrites,
+  attempts: ObjectAttempts,
+  { grant: { customerId, uploadId }, asset: { assetId }, upload, object }: ReceivedUpload,
+  request: RequestContext,
+): Promise<z.infer<typeof UploadResult>> => {
+  const { requestId } = request;
+  // The same bytes for the same place are one command, however often and wherever they come in.
+  const commandId = derivedId(assetId, upload.sha256);
+  const context = { commandId, customerId, actor: `upload:${uploadId}`, requestId };
+  const now = isoTimestamp(writes.clock.now());
+  const outcome = await runOnAsset(writes, assetId, { type: 'CompleteUpload', now, upload }, context, {
+    isAbandoned: request.isAbandoned,
+  });
+  failpoint('upload-after-event');
+  if (object !== undefined) {
+    const isOurs = outcome.outcome === 'done' && isAt(outcome.state, object);
+    await settle(writes, attempts, object, isOurs);
+  }
+  if (outcome.outcome === 'refused') throw refused(outcome.refusal);
+  return { assetId: shownAssetId(assetId), bytes: upload.bytes };
+};
+
+const isAt = (state: AssetState, object: ObjectKey): boolean =>
+  state.status === 'READY' && state.storageKey === object;
+
+/** Best effort: what is not settled here the sweep settles. */
+const settle = async (
+  { objects }: AssetWrites,
+  attempts: ObjectAttempts,
+  object: ObjectKey,
+  isOurs: boolean,
+): Promise<void> => {
+  try {
+    if (!isOurs) await objects.remove(object);
+    await attempts.end(object);
+  } catch {
+    // The attempt stays noted.
+  }
+};
+
+const refused = ({ reason }: AssetRefusal): ApiError => {
+  if (reason === 'other-bytes') {
+    return new ApiError({
+      code: 'CONFLICT',
+      message: 'Other bytes were uploaded here before. Reserve another upload for these.',
+    });
+  }
+  return assetIsGone();
+};

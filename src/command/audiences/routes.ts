@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { route, type Route } from '../../shared/http/route.ts';
+import { pathIntegerId } from '../../shared/http/schemas.ts';
+import type { SyncWrites } from '../resource-syncs/sync-resources.ts';
+import { SyncAudiencesBody } from './audience-input.ts';
+import { syncAudiences } from './sync-audiences.ts';
+
+/** 100,000 members with two hashes and an id of the buyer's own. */
+const BODY_BYTES_MAX = 32 * 1024 * 1024;
+
+const SyncAudiencesResult = z
+  .strictObject({ success: z.boolean(), accountId: z.string(), operationId: z.uuid(), taskId: z.uuid() })
+  .meta({ id: 'SyncAudiencesResult' });
+
+/** Audiences of decisions.md section 2. */
+export const audienceWriteRoutes = (writes: SyncWrites): readonly Route[] => [
+  route({
+    method: 'post',
+    path: '/api/v2/buyer/advertisers/{id}/audiences/sync',
+    operationId: 'syncAudiences',
+    summary: 'Create and change audiences, add and remove hashed members, 100,000 at most; see the task',
+    tag: 'Audiences',
+    access: 'exchange:write',
+    params: z.object({ id: pathIntegerId('advertiser') }),
+    body: SyncAudiencesBody,
+    bodyBytesMax: BODY_BYTES_MAX,
+    responses: { 202: { description: 'Accepted; the task says when it is done', data: SyncAudiencesResult } },
+    handle: async ({ params: { id }, body, request }) => {
+      const taskId = await syncAudiences(writes, id, body, request);
+      return {
+        status: 202,
+        data: { success: true, accountId: String(id), operationId: request.commandId, taskId },
+      };
+    },
+  }),
+];

@@ -1,0 +1,52 @@
+import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { defined } from '../../shared/defined.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import { derivedId } from '../../shared/ids.ts';
+import { lockCurrency } from '../advertisers/routes.ts';
+import type { CreateCampaignBody } from './campaign-input.ts';
+import { campaignRefused } from './campaign-refusals.ts';
+import { loadCampaign, runOnCampaign, type CampaignStores } from './run-on-campaign.ts';
+
+/**
+ * Creates a campaign, and locks its advertiser's currency before: two streams, in this order. A change of the currency
+ * and the lock meet in the advertiser's stream, where one of them is first: a change that is later is refused, and the
+ * campaign takes the currency that the lock found, which no process can change any more. The other order would leave
+ * a moment in which the campaign is there and the currency still changes. What a crash in between leaves is a lock
+ * without a campaign, which a repeat with the same key completes.
+ *
+ * A repeat first looks whether the campaign is there: the advertiser may have been archived since.
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (other currency); then nothing has happened
+ */
+export const createCampaign = async (
+  stores: CampaignStores,
+  body: CreateCampaignBody,
+  request: RequestContext,
+): Promise<Campaign> => {
+  const { customerId } = request.principal;
+  const campaignId = derivedId(request.commandId, 'campaign');
+  const now = isoTimestamp(stores.clock.now());
+  const { advertiserId, budget, ...members } = body;
+  const isRepeat = await request.hasRunBefore();
+  const before = isRepeat ? await loadCampaign(stores, customerId, campaignId) : undefined;
+  const currency =
+    before?.currency ?? (await lockCurrency(stores, advertiserId, budget?.currency, now, request));
+  const campaign = defined({
+    campaignId,
+    customerId,
+    advertiserId,
+    currency,
+    budget: budget && { total: budget.total, currency },
+    ...members,
+  });
+  const outcome = await runOnCampaign(
+    stores,
+    campaignId,
+    { type: 'CreateCampaign', now, campaign },
+    request,
+    !isRepeat,
+  );
+  if (outcome.outcome === 'refused') throw campaignRefused(outcome.refusal);
+  if (outcome.state.phase === 'none') throw new Error('what was created is there');
+  return outcome.state;
+};

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import {
+  campaignIdOf,
+  campaignResource,
+  CampaignResource,
+  type Campaign,
+} from '../../domain/campaigns/campaign-resource.ts';
+import type { CampaignStep, MoveCampaign, UpdateCampaign } from '../../domain/campaigns/campaign.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { defined } from '../../shared/defined.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
+import { pathTextId } from '../../shared/http/schemas.ts';
+import { loadAdvertiser } from '../advertisers/routes.ts';
+import { CreateCampaignBody, UpdateCampaignBody } from './campaign-input.ts';
+import { campaignRefused } from './campaign-refusals.ts';
+import { createCampaign } from './create-campaign.ts';
+import { loadCampaign, runOnCampaign, type CampaignStores } from './run-on-campaign.ts';
+
+const path = '/api/v2/buyer/campaigns';
+const tag = 'Campaigns';
+const params = z.object({ id: pathTextId('campaign') });
+const campaign = { data: CampaignResource };
+
+/** Campaigns of decisions.md section 2. */
+export const campaignWriteRoutes = (stores: CampaignStores): readonly Route[] => [
+  createRoute(stores),
+  updateRoute(stores),
+  stepRoute(stores, 'execute', 'executeCampaign', 'LaunchCampaign', 'Launch a draft'),
+  stepRoute(stores, 'pause', 'pauseCampaign', 'PauseCampaign', 'Pause an active campaign'),
+  stepRoute(stores, 'reactivate', 'reactivateCampaign', 'ReactivateCampaign', 'Go on with a paused campaign'),
+  archiveRoute(stores),
+];
+
+const createRoute = (stores: CampaignStores): Route =>
+  route({
+    method: 'post',
+    path,
+    operationId: 'createCampaign',
+    summary: "Create a campaign. An advertiser's first one locks its currency.",
+    tag,
+    access: 'exchange:write',
+    body: CreateCampaignBody,
+    responses: { 201: { description: 'The new campaign, a draft', ...campaign } },
+    handle: async ({ body, request }) => ({
+      status: 201,
+      data: campaignResource(await createCampaign(stores, body, request)),
+    }),
+  });
+
+const updateRoute = (stores: CampaignStores): Route =>
+  route({
+    method: 'put',
+    path: `${path}/{id}`,
+    operationId: 'updateCampaign',
+    summary: 'Change members of a campaign; those left out stay as they are',
+    tag,
+    access: 'exchange:write',
+    params,
+    body: UpdateCampaignBody,
+    responses: { 200: { description: 'The campaign after the change', ...campaign } },
+    handle: async ({ params: { id }, body, request }) => {
+      const { expectedRevision, id: ownId, advertiserId, phase, ...changes } = body;
+      const unchangeable = defined({ id: ownId, advertiserId, phase }) as UpdateCampaign['unchangeable'];
+      const now = isoTimestamp(stores.clock.now());
+      const command = { type: 'UpdateCampaign', now, changes, expectedRevision, unchangeable } as const;
+      return { status: 200, data: campaignResource(await run(stores, id, command, request)) };
+    },
+  });
+
+const stepRoute = (
+  stores: CampaignStores,
+  action: string,
+  operationId: string,
+  type: CampaignStep,
+  summary: string,
+): Route =>
+  route({
+    method: 'post',
+    path: `${path}/{id}/${action}`,
+    operationId,
+    summary: `${summary}; repeating changes nothing`,
+    tag,
+    access: 'exchange:write',
+    params,
+    responses: { 200: { description: 'The campaign in its new phase', ...campaign } },
+    handle: async ({ params: { id }, request }) => {
+      const now = isoTimestamp(stores.clock.now());
+      return { status: 200, data: campaignResource(await run(stores, id, { type, now }, request)) };
+    },
+  });
+
+const archiveRoute = (stores: CampaignStores): Route =>
+  route({
+    method: 'delete',
+    path: `${path}/{id}`,
+    operationId: 'deleteCampaign',
+    summary: 'Archive a campaign. It stays readable; repeating changes nothing.',
+    tag,
+    access: 'exchange:write',
+    params,
+    responses: { 204: { description: 'Archived' } },
+    handle: async ({ params: { id }, request }) => {
+      const now = isoTimestamp(stores.clock.now());
+      await run(stores, id, { type: 'ArchiveCampaign', now }, request);
+      return { status: 204 };
+    },
+  });
+
+type Below<Command> = Omit<Command, 'advertiserIsArchived'>;
+
+const run = async (
+  stores: CampaignStores,
+  shownId: string,
+  command: Below<UpdateCampaign> | Below<MoveCampaign>,
+  request: RequestContext,
+): Promise<Campaign> => {
+  const { customerId } = request.principal;
+  const campaignId = campaignIdOf(shownId);
+  const known = campaignId === undefined ? undefined : await loadCampaign(stores, customerId, campaignId);
+  if (known === undefined) throw notFound('campaign');
+  const advertiser = await loadAdvertiser(stores, customerId, known.advertiserId);
+  const advertiserIsArchived = advertiser?.status !== 'ACTIVE';
+  const outcome = await runOnCampaign(
+    stores,
+    known.campaignId,
+    { ...command, advertiserIsArchived },
+    request,
+  );
+  if (outcome.outcome === 'refused') throw campaignRefused(outcome.refusal);
+  if (outcome.state.phase === 'none') throw notFound('campaign');
+  return outcome.state;
+};

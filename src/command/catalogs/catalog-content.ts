@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { catalogContentEvents, type CatalogItem } from '../../domain/catalogs/catalog-events.ts';
+import { catalogContentStream } from '../../domain/catalogs/catalog.ts';
+import type { CommandContext } from '../../shared/command/command-context.ts';
+import { toNewEvents } from '../../shared/command/recorded-domain-event.ts';
+import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { derivedId } from '../../shared/ids.ts';
+
+/** Of one event: far below what every event store takes. In characters of JSON, which are at most 3 bytes each. */
+const PART_JSON_MAX = 128 * 1024;
+
+interface Content {
+  readonly customerId: number;
+  readonly catalogId: string;
+  readonly contentHash: string;
+}
+
+/**
+ * Stores the items of a catalog under their hash, before anything refers to them. Event ids follow from the hash: it
+ * may be repeated by anybody, and is done once.
+ */
+export const storeCatalogItems = async (
+  store: EventStore,
+  content: Content,
+  items: readonly CatalogItem[],
+  { now, ...context }: Omit<CommandContext, 'commandId' | 'customerId'> & { readonly now: string },
+): Promise<void> => {
+  const { customerId, catalogId, contentHash } = content;
+  const parts = partsOf(items).map((part, n) => ({
+    type: 'CatalogItemsStored',
+    data: { contentHash, part: n, items: part },
+    occurredAt: now,
+  }));
+  const commandId = derivedId(catalogId, contentHash);
+  const events = toNewEvents(parts, { ...context, customerId, commandId }, catalogContentEvents);
+  await appendInChunks(store, catalogContentStream(customerId, catalogId, contentHash), events, 'no-stream');
+};
+
+const partsOf = (items: readonly CatalogItem[]): readonly (readonly CatalogItem[])[] => {
+  const parts: CatalogItem[][] = [];
+  let size = Infinity;
+  for (const item of items) {
+    const itemSize = JSON.stringify(item).length;
+    if (size + itemSize > PART_JSON_MAX) {
+      parts.push([]);
+      size = 0;
+    }
+    parts.at(-1)?.push(item);
+    size += itemSize;
+  }
+  return parts;
+};
+
+const Stored = z.object({ items: z.array(z.record(z.string(), z.json())) });
+
+/** The items of a catalog's content in their order, part by part: memory does not grow with the catalog. */
+export const readCatalogItems = async function* (
+  store: Pick<EventStore, 'readStream'>,
+  { customerId, catalogId, contentHash }: Content,
+): AsyncGenerator<readonly CatalogItem[]> {
+  for await (const { data } of store.readStream(catalogContentStream(customerId, catalogId, contentHash))) {
+    yield Stored.parse(data).items;
+  }
+};

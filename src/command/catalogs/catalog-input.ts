@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { CatalogDefinition, CatalogItem } from '../../domain/catalogs/catalog-events.ts';
+import { CatalogType, FeedFormat, UpdateFrequency } from '../../domain/catalogs/catalog-values.ts';
+import { EventType } from '../../domain/event-sources/event-type.ts';
+import { defined } from '../../shared/defined.ts';
+import { boundedText } from '../../shared/http/schemas.ts';
+import { canonicalJson } from '../../shared/idempotency/canonical-json.ts';
+import { urlProblem, type OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
+import {
+  AccountReference,
+  freeMembers,
+  listOrDefault,
+  orDefault,
+  syncItems,
+} from '../resource-syncs/sync-items.ts';
+
+/**
+ * What a buyer may send to sync catalogs (decisions.md section 2; AdCP, task sync_catalogs). Bounds that neither gives
+ * are ours.
+ */
+
+const ITEMS_MAX = 10_000;
+const ITEM_JSON_MAX = 64 * 1024;
+
+/** By its text only: where a name leads is looked at when the feed is read. */
+const feedUrl = (outbound: OutboundPolicy) =>
+  boundedText(1, 2_048).refine(
+    (url) => urlProblem(url, outbound) === undefined,
+    'must be an https URL of a public host, without port and credentials',
+  );
+
+const CatalogItemInput = freeMembers().refine(
+  (item) => JSON.stringify(item).length <= ITEM_JSON_MAX,
+  `must have at most ${ITEM_JSON_MAX} characters as JSON`,
+);
+
+const catalogsOf = (outbound: OutboundPolicy) =>
+  syncItems('catalog_id', {
+    type: CatalogType,
+    name: orDefault(boundedText(1, 255)).meta({ description: 'Default: the catalog_id.' }),
+    items: orDefault(z.array(CatalogItemInput).min(1).max(ITEMS_MAX)).meta({
+      description: 'The items themselves; or else `url`.',
+    }),
+    url: orDefault(feedUrl(outbound)).meta({ description: 'Where the items are; or else `items`.' }),
+    feed_format: orDefault(FeedFormat),
+    update_frequency: orDefault(UpdateFrequency).meta({
+      description: 'How often the feed is read again. Default: when a sync names it.',
+    }),
+    conversion_events: listOrDefault(EventType),
+    content_id_type: orDefault(boundedText(1, 50)),
+  });
+
+export const syncCatalogsBody = (outbound: OutboundPolicy) =>
+  z
+    .object({
+      account: AccountReference.optional(),
+      catalogs: catalogsOf(outbound),
+      delete_missing: z.boolean().nullish().meta({ description: 'Delete the catalogs that are left out.' }),
+      dry_run: z.literal(false, 'is not offered: leave it out').nullish(),
+    })
+    .meta({ id: 'SyncCatalogs' });
+
+export type SyncCatalogsBody = z.output<ReturnType<typeof syncCatalogsBody>>;
+type CatalogInput = Extract<SyncCatalogsBody['catalogs'][number], { item: unknown }>['item'];
+
+/** A catalog as a sync wants it, and the items to be stored for it. */
+export interface WantedCatalog {
+  readonly definition: CatalogDefinition;
+  readonly items: readonly CatalogItem[];
+}
+
+/** A sync says all about a catalog: members that are left out are at their defaults. */
+export const wantedCatalog = (key: string, input: CatalogInput): WantedCatalog | { problem: string } => {
+  const { type, items, url } = input;
+  if ((items === undefined) === (url === undefined)) {
+    return { problem: 'items: give either the items or the url of a feed' };
+  }
+  return {
+    items: items ?? [],
+    definition: defined({
+      type,
+      name: input.name ?? key,
+      content:
+        url === undefined
+          ? { kind: 'inline' as const, contentHash: hashOf(items), itemCount: items?.length ?? 0 }
+          : defined({
+              kind: 'feed' as const,
+              url,
+              feedFormat: input.feed_format,
+              updateFrequency: input.update_frequency,
+            }),
+      conversionEvents: input.conversion_events,
+      contentIdType: input.content_id_type,
+    }),
+  };
+};
+
+const hashOf = (items: unknown): string => createHash('sha256').update(canonicalJson(items)).digest('hex');

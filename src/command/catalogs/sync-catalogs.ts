@@ -1,0 +1,96 @@
+import { itemCountOf, type Catalog } from '../../domain/catalogs/catalog-resource.ts';
+import {
+  CATALOG,
+  catalogStream,
+  type CatalogCommand,
+  type CatalogEvent,
+  type CatalogRefusal,
+  type CatalogState,
+} from '../../domain/catalogs/catalog.ts';
+import { loadState } from '../../shared/command/execute-command.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import {
+  syncResources,
+  type Named,
+  type SyncedKind,
+  type SyncItem,
+  type SyncResult,
+  type SyncWrites,
+} from '../resource-syncs/sync-resources.ts';
+import { catalogAggregate } from './catalog-aggregate.ts';
+import { storeCatalogItems } from './catalog-content.ts';
+import { wantedCatalog, type SyncCatalogsBody, type WantedCatalog } from './catalog-input.ts';
+
+export interface SyncedCatalog {
+  readonly catalog_id: string;
+  readonly action: SyncResult<unknown>['action'];
+  readonly item_count?: number;
+  readonly version?: number;
+  readonly errors?: readonly { readonly code: 'VALIDATION_ERROR'; readonly message: string }[];
+}
+
+const catalogs: SyncedKind<CatalogState, CatalogCommand, CatalogEvent, CatalogRefusal> = {
+  category: CATALOG,
+  plural: 'catalogs',
+  aggregate: catalogAggregate,
+  archive: (now) => ({ type: 'ArchiveCatalog', now }),
+  changeOf: (state) => (state.status === 'NONE' ? 'deleted' : state.lastChange),
+};
+
+/** @throws as `syncResources` */
+export const syncCatalogs = async (
+  writes: SyncWrites,
+  advertiserId: number,
+  body: SyncCatalogsBody,
+  request: RequestContext,
+): Promise<readonly SyncedCatalog[]> => {
+  const items = body.catalogs.map((read): SyncItem<CatalogCommand> => {
+    if ('problem' in read) return read;
+    const { key } = read;
+    const wanted = wantedCatalog(key, read.item);
+    if ('problem' in wanted) return { key, problem: wanted.problem };
+    const { definition } = wanted;
+    return {
+      key,
+      prepare: (named) => storeContent(writes, wanted, named, request),
+      command: ({ id: catalogId, ...named }) => ({ type: 'PublishCatalog', ...named, catalogId, definition }),
+    };
+  });
+  const accountId = body.account?.account_id ?? String(advertiserId);
+  const asked = { advertiserId, accountId, items, deleteMissing: body.delete_missing === true };
+  return (await syncResources(writes, catalogs, asked, request)).map(shown);
+};
+
+/** Nothing to do for a catalog that has this content already, which is the usual case of a repeated sync. */
+const storeContent = async (
+  { store, snapshots }: SyncWrites,
+  { definition: { content }, items }: WantedCatalog,
+  { customerId, id: catalogId, now }: Named,
+  { requestId, principal: { actor } }: RequestContext,
+): Promise<void> => {
+  if (content.kind === 'feed') return;
+  const { contentHash } = content;
+  const state = await loadState(store, catalogAggregate, catalogStream(customerId, catalogId), snapshots);
+  const known = state.status === 'NONE' ? undefined : state.definition.content;
+  if (known?.kind === 'inline' && known.contentHash === contentHash) return;
+  await storeCatalogItems(store, { customerId, catalogId, contentHash }, items, { actor, requestId, now });
+};
+
+/** A catalog as its stream says now; undefined when there is none. */
+export const loadCatalog = async (
+  { store, snapshots }: Pick<SyncWrites, 'store' | 'snapshots'>,
+  customerId: number,
+  catalogId: string,
+): Promise<Catalog | undefined> => {
+  const state = await loadState(store, catalogAggregate, catalogStream(customerId, catalogId), snapshots);
+  return state.status === 'NONE' ? undefined : state;
+};
+
+const shown = (result: SyncResult<CatalogState>): SyncedCatalog => {
+  const { key: catalog_id, action } = result;
+  if (action === 'failed') {
+    return { catalog_id, action, errors: [{ code: 'VALIDATION_ERROR', message: result.problem }] };
+  }
+  if (action === 'deleted' || result.state.status === 'NONE') return { catalog_id, action };
+  return { catalog_id, action, item_count: itemCountOf(result.state), version: result.state.version };
+};

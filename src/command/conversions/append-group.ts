@@ -1,0 +1,87 @@
+import { conversionEvents } from '../../domain/conversions/conversion-events.ts';
+import { toNewEvents } from '../../shared/command/recorded-domain-event.ts';
+import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
+import {
+  WrongExpectedRevisionError,
+  type EventStore,
+  type NewEvent,
+} from '../../shared/event-store/event-store.ts';
+import { failpoint } from '../../shared/failpoints.ts';
+import type { Decided } from './decide-group.ts';
+import type { SourceIndex } from './source-index.ts';
+
+/** Metadata, type and what a store adds to an event. */
+const METADATA_BYTES = 1_024;
+
+interface Target {
+  readonly store: Pick<EventStore, 'append' | 'readStream' | 'ensureMarked' | 'appendBytesMax'>;
+  readonly customerId: number;
+  readonly stream: string;
+}
+
+/**
+ * Appends what was decided, at the revision that it was decided on, and answers. Also those that found nothing new:
+ * what they found may be what others of this append have brought, and is true only with it.
+ * @returns false when somebody else has written to the stream
+ * @throws AppendOutcomeUnknownError, EventStoreUnavailableError: the index is in doubt then
+ */
+export const appendGroup = async (
+  target: Target,
+  index: SourceIndex,
+  decided: readonly Decided[],
+): Promise<boolean> => {
+  const isLogged = await log(target, index, decided);
+  if (!isLogged) return false;
+  for (const { waiting, result } of decided) waiting.resolve({ outcome: 'done', result });
+  return true;
+};
+
+const log = async (
+  { store, customerId, stream }: Target,
+  index: SourceIndex,
+  decided: readonly Decided[],
+): Promise<boolean> => {
+  const { events, bytesOf } = eventsOf(decided);
+  if (events.length === 0) {
+    // They tell of events that this process may not have appended: whoever did may have ended before its answer.
+    if (decided.length > 0 && index.position !== undefined) {
+      await store.ensureMarked(customerId, index.position, stream);
+    }
+    return true;
+  }
+  try {
+    failpoint('before-append');
+    const last = await appendInChunks(store, stream, events, index.revision, bytesOf);
+    failpoint('after-append');
+    if (!last.repeated) {
+      const brought = decided.filter(({ events: own }) => own.length > 0);
+      index.logged(
+        brought.map(({ logged }) => logged),
+        last,
+      );
+      return true;
+    }
+    // An earlier run's append of the same calls has arrived meanwhile: what counts is what that one decided.
+    index.doubt();
+    return false;
+  } catch (error) {
+    index.doubt();
+    if (!(error instanceof WrongExpectedRevisionError)) throw error;
+    if (endsBefore(error, index.revision)) index.forget();
+    return false;
+  }
+};
+
+const endsBefore = ({ actual }: WrongExpectedRevisionError, revision: SourceIndex['revision']): boolean =>
+  revision !== 'no-stream' && (actual === 'no-stream' || actual < revision);
+
+const eventsOf = (decided: readonly Decided[]) => {
+  const bytes = new Map<NewEvent, number>();
+  for (const { events: sized, firstChunk, waiting } of decided) {
+    const events = sized.map(({ event }) => event);
+    toNewEvents(events, waiting.call.context, conversionEvents, firstChunk).forEach((event, at) =>
+      bytes.set(event, (sized[at]?.bytesMax ?? 0) + METADATA_BYTES),
+    );
+  }
+  return { events: [...bytes.keys()], bytesOf: (event: NewEvent): number => bytes.get(event) ?? 0 };
+};

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { Health } from '../../domain/conversions/conversion-events.ts';
+import type { SentItems } from '../../domain/conversions/validate-items.ts';
+import { EventType } from '../../domain/event-sources/event-type.ts';
+import { boundedText } from '../../shared/http/schemas.ts';
+
+/** Endpoint 14: what may be sent, and what is answered (decisions.md E14). */
+
+const EVENTS_MAX = 10_000;
+
+/** This route lets text through that cannot be stored, to refuse it item by item; here it is not wanted. */
+const storableText = (min: number, max: number) =>
+  boundedText(min, max).refine(
+    (text) => !text.includes('\0') && text.isWellFormed(),
+    'must not hold U+0000 or half of a surrogate pair',
+  );
+
+/** Items are checked one by one, and refused one by one (`validate-items.ts`): this is what OpenAPI shows of them. */
+const ConversionEvent = z.unknown().meta({
+  id: 'ConversionEvent',
+  type: 'object',
+  required: ['eventId', 'eventTime'],
+  properties: {
+    eventId: { type: 'string', minLength: 1, maxLength: 256 },
+    eventTime: { type: 'string', format: 'date-time', description: 'At most 90 days ago, 24 hours ahead.' },
+    eventType: { type: 'string', enum: EventType.options, default: 'custom' },
+    value: { type: 'number' },
+    currency: { type: 'string', pattern: '^[A-Z]{3}$' },
+    customEventName: { type: 'string', minLength: 1, maxLength: 256 },
+    userMatch: { type: 'object', description: 'Hashed and opaque identifiers only.' },
+    actionSource: { type: 'string' },
+    eventSourceUrl: { type: 'string', maxLength: 2048 },
+    orderId: { type: 'string', minLength: 1, maxLength: 256 },
+    contentIds: { type: 'array', maxItems: 100, items: { type: 'string' } },
+  },
+});
+
+export const LogConversionsBody = z
+  .object({
+    events: z
+      .array(ConversionEvent)
+      .min(1)
+      .max(EVENTS_MAX)
+      .transform((events): SentItems => events),
+    advertiserId: z.int().min(1).max(2_147_483_647).optional().meta({
+      description: 'Needed where several advertisers have an event source of this key.',
+    }),
+    testEventCode: storableText(1, 100).optional().meta({
+      description: 'Validates the events; nothing is logged or compared with what was.',
+    }),
+    confirm: z.boolean().optional().meta({
+      description:
+        'false: shows what would be done, and gives a Confirmation-Uid to do it with. Default true.',
+    }),
+    confirmationUid: storableText(1, 100).optional().meta({
+      description: 'Carries out the call that was shown, with `confirm: true`: once, within 15 minutes.',
+    }),
+  })
+  .superRefine(({ confirm, confirmationUid }, context) => {
+    if (confirmationUid === undefined || confirm === true) return;
+    context.addIssue({ code: 'custom', path: ['confirm'], message: 'must be true with a confirmationUid' });
+  })
+  .meta({ id: 'LogConversions' });
+
+export const BatchResultResource = z
+  .strictObject({
+    accepted: z.int(),
+    rejected: z
+      .array(z.strictObject({ index: z.int(), reason: z.string() }))
+      .meta({ description: 'Ascending by index, the place in the request.' }),
+    duplicates: z.int(),
+    health: Health,
+  })
+  .meta({ id: 'ConversionBatchResult' });
+
+export type LogConversionsBody = z.output<typeof LogConversionsBody>;

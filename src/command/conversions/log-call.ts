@@ -1,0 +1,128 @@
+import type { CallRefusal, SourceFacts } from '../../domain/conversions/admit-call.ts';
+import { chunkItems, type CallFacts, type SizedEvent } from '../../domain/conversions/chunk-items.ts';
+import {
+  decideBatch,
+  healthAfter,
+  type BatchResult,
+  type FreshFingerprints,
+} from '../../domain/conversions/decide-batch.ts';
+import type { FingerprintInto } from '../../domain/conversions/fingerprint.ts';
+import {
+  validateItems,
+  type SentItems,
+  type ValidatedItems,
+} from '../../domain/conversions/validate-items.ts';
+import type { EventType } from '../../domain/event-sources/event-type.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import type { CommandContext } from '../../shared/command/command-context.ts';
+import type { OwnChunks } from './own-chunks.ts';
+import { scatterAll } from './scatter.ts';
+import type { LoggedCall } from './stream-fold.ts';
+
+/** One call of endpoint 14, as the ledger of its source takes it. */
+export interface LogCall {
+  readonly context: CommandContext;
+  /** As they were sent. */
+  readonly events: SentItems;
+  /** Size of the request that waits with it. */
+  readonly bytes: number;
+  /** Milliseconds since the epoch: what the items are judged by. */
+  readonly nowMs: number;
+  /**
+   * `log`: for good. `preview`: the same answer, nothing is logged. `test`: every valid item counts as accepted,
+   * nothing is logged or compared (decisions.md E14, testEventCode).
+   */
+  readonly mode: 'log' | 'preview' | 'test';
+  readonly testEventCode?: string | undefined;
+  /** Asked right before it is logged; true ends it instead. */
+  readonly isAbandoned: () => boolean;
+}
+
+export type CallOutcome =
+  | { readonly outcome: 'done'; readonly result: BatchResult }
+  | { readonly outcome: 'refused'; readonly refusal: CallRefusal };
+
+/** A call's items, checked by what the source takes; checked again when that has changed. */
+export const createValidation = (
+  { events, nowMs }: Pick<LogCall, 'events' | 'nowMs'>,
+  fingerprintInto: FingerprintInto,
+): ((allowedTypes: readonly EventType[] | undefined, atMs?: number) => ValidatedItems) => {
+  let kept: { readonly key: string; readonly validated: ValidatedItems } | undefined;
+  return (allowedTypes, atMs = nowMs) => {
+    const key = `${atMs} ${allowedTypes?.join() ?? '*'}`;
+    if (kept?.key !== key) {
+      kept = { key, validated: validateItems(events, { nowMs: atMs, allowedTypes, fingerprintInto }) };
+    }
+    return kept.validated;
+  };
+};
+
+export type Validate = ReturnType<typeof createValidation>;
+
+/** What a call comes to, before it is logged. */
+export interface DecidedCall {
+  readonly result: BatchResult;
+  readonly events: readonly SizedEvent[];
+  /** Pieces that are in the stream already: the ordinals of `events` go on from there. */
+  readonly firstChunk: number;
+  readonly logged: LoggedCall;
+}
+
+/** The answer of a call whose events are all in the stream, derived from them: the one it had, whatever came since. */
+export const derivedResult = (validate: Validate, events: number, own: OwnChunks): BatchResult => {
+  const { rejected } = validate(own.first.allowedTypes, Date.parse(own.first.occurredAt));
+  const duplicates = events - own.accepted - rejected.length;
+  return { accepted: own.accepted, rejected, duplicates, health: own.health };
+};
+
+/**
+ * Decides a call on what the source's stream holds.
+ * @param own pieces of it that an earlier run has left there: they are accepted, what is missing is decided now
+ */
+export const decideCall = (
+  call: LogCall,
+  validate: Validate,
+  source: SourceFacts,
+  index: { readonly known: Parameters<typeof decideBatch>[1]; readonly health: BatchResult['health'] },
+  fresh: FreshFingerprints,
+  own: OwnChunks | undefined,
+  { chunkBytesMax }: { readonly chunkBytesMax?: number | undefined } = {},
+): DecidedCall => {
+  const allowedTypes = own === undefined ? source.allowedTypes : own.first.allowedTypes;
+  const occurredAt = own?.first.occurredAt ?? isoTimestamp(call.nowMs);
+  const { items, rejected } = validate(allowedTypes, Date.parse(occurredAt));
+  const spots = scatterAll(items.fingerprints, items.places.length);
+  const decision = decideBatch(items, index.known, fresh, spots);
+  const accepted = decision.accepted.length + (own?.accepted ?? 0);
+  const health = healthAfter(index.health, accepted, rejected.length, call.events.length);
+  const facts: CallFacts = { advertiserId: source.advertiserId, rejected, allowedTypes, health, occurredAt };
+  const firstChunk = own?.chunks ?? 0;
+  return {
+    result: {
+      accepted,
+      rejected,
+      duplicates: call.events.length - accepted - rejected.length,
+      health,
+    },
+    events: chunkItems(items, decision.accepted, facts, firstChunk, chunkBytesMax),
+    firstChunk,
+    logged: {
+      commandId: call.context.commandId,
+      fingerprints: items.fingerprints,
+      spots,
+      accepted: decision.accepted,
+      health,
+    },
+  };
+};
+
+/** The answer to a test: what would be valid, and nothing of what is known. */
+export const testResult = (
+  { events }: LogCall,
+  validate: Validate,
+  { allowedTypes }: SourceFacts,
+  health: BatchResult['health'],
+): BatchResult => {
+  const { rejected } = validate(allowedTypes);
+  return { accepted: events.length - rejected.length, rejected, duplicates: 0, health };
+};

@@ -1,0 +1,33 @@
+import { scanItems } from '../../domain/conversions/scan-items.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import { parseJsonBody } from '../../shared/http/json-ingress.ts';
+import { LogConversionsBody } from './conversion-input.ts';
+
+/** Smaller ones are parsed in no time. */
+export const QUICK_BYTES_MIN = 4_096;
+
+/**
+ * The checked body of a call of many plain events, read in one pass over its bytes (`scan-items.ts`); undefined for
+ * any other, and for whatever is to be refused: JSON and the schema say why.
+ */
+export const readConversions = (bytes: Buffer): LogConversionsBody | undefined => {
+  if (bytes.length < QUICK_BYTES_MIN) return undefined;
+  const scanned = scanItems(bytes, bytes.toString('latin1'), (from, to) =>
+    unlessRefused(() => ({ item: parseJsonBody(bytes.subarray(from, to), false) })),
+  );
+  if (scanned === undefined) return undefined;
+  const rest = unlessRefused(() => parseJsonBody(Buffer.from(scanned.rest, 'latin1')));
+  const checked = LogConversionsBody.safeParse(rest);
+  // What is confirmed has a fingerprint, which is taken of the parsed body.
+  if (!checked.success || checked.data.confirm !== undefined) return undefined;
+  return { ...checked.data, events: scanned.items };
+};
+
+const unlessRefused = <Value>(parse: () => Value): Value | undefined => {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+};

@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
+import { EVENT_SOURCE } from '../../domain/event-sources/event-source.ts';
+import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import { route, type Reply, type RequestContext, type Route } from '../../shared/http/route.ts';
+import { boundedText } from '../../shared/http/schemas.ts';
+import { derivedId, randomId, resourceIdOf } from '../../shared/ids.ts';
+import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { callRefused, confirmationExpired, confirmationOfOther, severalSources } from './call-refusals.ts';
+import { isConfirmationUid, type Confirmation, type Confirmations } from './confirmations.ts';
+import { BatchResultResource, LogConversionsBody } from './conversion-input.ts';
+import type { Ledgers } from './ledgers.ts';
+import type { LogCall } from './log-call.ts';
+import { readConversions } from './read-body.ts';
+
+export interface ConversionWrites {
+  readonly ledgers: Ledgers;
+  readonly confirmations: Confirmations;
+  readonly clock: Clock;
+  /**
+   * The account's event sources of a key, in all that it has written.
+   * @throws ApiError SERVICE_UNAVAILABLE when that is not known in time
+   */
+  readonly sourcesOf: (
+    customerId: number,
+    key: string,
+  ) => Promise<readonly { readonly sourceId: string; readonly status: 'ACTIVE' | 'ARCHIVED' }[]>;
+}
+
+const path = '/api/v2/buyer/event-sources/{key}/events';
+/** 10,000 events of some 1.5 kB (decisions.md 1.1, row 11). */
+const BODY_BYTES_MAX = 16 * 1024 * 1024;
+
+interface Input {
+  readonly key: string;
+  readonly body: LogConversionsBody;
+  readonly request: RequestContext;
+}
+
+/** Endpoint 14 of the specification. */
+export const conversionWriteRoutes = (writes: ConversionWrites): readonly Route[] => [
+  route({
+    method: 'post',
+    path,
+    operationId: 'logConversions',
+    summary: 'Log 1 to 10,000 conversion events; each counts once, however often it is sent within 90 days',
+    tag: 'Event Sources',
+    access: 'exchange:write',
+    params: z.object({ key: boundedText(1, 256).meta({ description: 'The event_source_id.' }) }),
+    body: LogConversionsBody,
+    bodyBytesMax: BODY_BYTES_MAX,
+    checksText: true,
+    readQuickly: readConversions,
+    responses: { 200: { description: 'What became of the events', data: BatchResultResource } },
+    handle: async ({ params: { key }, body, request }) => logConversions(writes, { key, body, request }),
+  }),
+];
+
+const logConversions = async (writes: ConversionWrites, input: Input): Promise<Reply> => {
+  const { body, request } = input;
+  const sourceId = await sourceIdOf(writes, input);
+  const { confirmationUid: uid } = body;
+  const commandId =
+    uid === undefined || request.isRepeatable || !isConfirmationUid(uid)
+      ? request.commandId
+      : derivedId(uid, 'confirmed');
+  if (uid !== undefined) await useConfirmation(writes.confirmations, input, uid, commandId);
+  const result = await submit(writes, sourceId, input, commandId);
+  const { accepted, rejected, duplicates, health } = result;
+  const data = { accepted, rejected, duplicates, health };
+  if (body.confirm !== false) return { status: 200, data };
+  const offered = request.isRepeatable ? derivedId(request.commandId, 'confirmation') : randomId();
+  const expiresMs = await writes.confirmations.offer(confirmationOf(input, offered));
+  const headers = { 'Confirmation-Uid': offered, 'Confirmation-Expires': isoTimestamp(expiresMs) };
+  return { status: 200, data, headers };
+};
+
+/** With the advertiser it follows from the key; without it is looked up. */
+const sourceIdOf = async (
+  { sourcesOf }: ConversionWrites,
+  { key, body: { advertiserId }, request }: Input,
+): Promise<string> => {
+  const { customerId } = request.principal;
+  if (advertiserId !== undefined) return resourceIdOf(EVENT_SOURCE, customerId, advertiserId, key);
+  const sources = await sourcesOf(customerId, key);
+  const active = sources.filter(({ status }) => status === 'ACTIVE');
+  const [source, ...others] = active.length > 0 ? active : sources;
+  if (source === undefined) throw callRefused({ reason: 'no-source' });
+  if (others.length > 0) throw severalSources();
+  return source.sourceId;
+};
+
+const submit = async (
+  { ledgers, clock }: ConversionWrites,
+  sourceId: string,
+  { body: { events, testEventCode, confirm }, request }: Input,
+  commandId: string,
+): Promise<BatchResult> => {
+  const { customerId, actor } = request.principal;
+  const call: LogCall = {
+    context: { commandId, customerId, actor, requestId: request.requestId },
+    events,
+    bytes: request.bodyBytes,
+    nowMs: clock.now(),
+    mode: testEventCode !== undefined ? 'test' : confirm === false ? 'preview' : 'log',
+    testEventCode,
+    isAbandoned: request.isAbandoned,
+  };
+  const outcome = await ledgers.of(customerId, sourceId).submit(call);
+  if (outcome.outcome === 'refused') throw callRefused(outcome.refusal);
+  return outcome.result;
+};
+
+const useConfirmation = async (
+  confirmations: Confirmations,
+  input: Input,
+  uid: string,
+  commandId: string,
+): Promise<void> => {
+  const used = isConfirmationUid(uid)
+    ? await confirmations.use(confirmationOf(input, uid), commandId)
+    : 'expired';
+  if (used === 'expired') throw confirmationExpired();
+  if (used === 'other') throw confirmationOfOther();
+};
+
+/** What is confirmed is the call, whatever it says of being confirmed. */
+const confirmationOf = ({ key, body, request }: Input, uid: string): Confirmation => {
+  const { confirm: _confirm, confirmationUid: _uid, ...call } = body;
+  return {
+    customerId: request.principal.customerId,
+    uid,
+    fingerprint: fingerprintOf({ method: 'post', path, pathValues: { key }, body: call }),
+  };
+};

@@ -1,0 +1,96 @@
+import { typeAt, type ConversionsLogged, type Health } from '../../domain/conversions/conversion-events.ts';
+import { commandInto, FINGERPRINT_WORDS, fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
+import type { Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { createFingerprintTable, DAYS_KNOWN, type FingerprintTable } from './fingerprint-table.ts';
+import type { Segment } from './segments.ts';
+
+const DAY_MS = 86_400_000;
+export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
+/** A command may be repeated for 24 h from its answer, which may be 24 h after its first try. */
+const COMMAND_DAYS_KNOWN = 3;
+
+/** What was appended by this process. */
+export interface LoggedCall {
+  readonly commandId: string;
+  readonly fingerprints: Uint32Array;
+  /** Of each fingerprint (`scatter.ts`). */
+  readonly spots: Uint32Array;
+  /** Which of the fingerprints. */
+  readonly accepted: readonly number[];
+  readonly health: Health;
+}
+
+/** A source's stream folded: what it knows, and the last that it says. Pieces may be added in any order. */
+export interface StreamFold {
+  readonly table: FingerprintTable;
+  /** -1: no event so far. */
+  readonly revision: number;
+  readonly position: Position | undefined;
+  readonly health: Health;
+  hasCommand(commandId: string): boolean;
+  addEvent(event: RecordedEvent): void;
+  addSegment(segment: Segment): void;
+  addLogged(
+    calls: readonly LoggedCall[],
+    last: { readonly revision: number; readonly position: Position },
+    atMs: number,
+  ): void;
+}
+
+export const createStreamFold = (sourceId: string): StreamFold => {
+  const fingerprintInto = fingerprintsOf(sourceId);
+  const table = createFingerprintTable();
+  const one = new Uint32Array(FINGERPRINT_WORDS);
+  let revision = -1;
+  let position: Position | undefined;
+  let health: Health = 'not_seen';
+
+  /** In the same table, as if they were older than they are: so they are forgotten after a few days. */
+  const addCommand = (words: Uint32Array, at: number, day: number): void =>
+    table.add(words, at, day - (DAYS_KNOWN - COMMAND_DAYS_KNOWN));
+
+  return {
+    table,
+    get revision() {
+      return revision;
+    },
+    get position() {
+      return position;
+    },
+    get health() {
+      return health;
+    },
+    hasCommand: (commandId) => {
+      commandInto(commandId, one, 0);
+      return table.has(one, 0);
+    },
+    addEvent: (event) => {
+      const data = event.data as unknown as ConversionsLogged;
+      const day = dayOf(Date.parse(event.recordedAt));
+      const { eventIds } = data;
+      for (let item = 0; item < eventIds.length; item += 1) {
+        fingerprintInto(typeAt(data, item), eventIds[item] as string, one, 0);
+        table.add(one, 0, day);
+      }
+      commandInto(event.metadata.causationId, one, 0);
+      addCommand(one, 0, day);
+      if (event.revision > revision) ({ revision, position } = event);
+      if (event.revision === revision) ({ health } = data);
+    },
+    addSegment: ({ recordedAtMs, fingerprints, commands }) => {
+      const day = dayOf(recordedAtMs);
+      for (let at = 0; at < fingerprints.length; at += FINGERPRINT_WORDS) table.add(fingerprints, at, day);
+      for (let at = 0; at < commands.length; at += FINGERPRINT_WORDS) addCommand(commands, at, day);
+    },
+    addLogged: (calls, last, atMs) => {
+      const day = dayOf(atMs);
+      for (const { commandId, fingerprints, spots, accepted, health: after } of calls) {
+        for (const item of accepted) table.add(fingerprints, item * FINGERPRINT_WORDS, day, spots[item]);
+        commandInto(commandId, one, 0);
+        addCommand(one, 0, day);
+        health = after;
+      }
+      ({ revision, position } = last);
+    },
+  };
+};

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import type { VariantCopy } from '../../domain/creative-sessions/creative-session-resource.ts';
+import { formatLabelOf } from '../../domain/creatives/format-kinds-resource.ts';
+import type { CreativeBrief, CreativeEngine } from './creative-engine.ts';
+
+/**
+ * The engine that is built in: it writes texts by rules, here, without any model or network, so that sessions can be
+ * tried out whole. The same question always has the same answer.
+ */
+export const builtInEngine: CreativeEngine = {
+  generate: async (brief) =>
+    tones.map((tone) => (isSpoken(brief) ? spoken(brief, tone) : written(brief, tone))),
+  refine: async (_brief, { copy, feedback }) => revised(copy, feedback),
+  evaluate: async (_brief, { stage, copies }) =>
+    copies.map((copy, index) => ({ index, score: scoreOf(copy, stage), notes: notesOf(copy) })),
+};
+
+interface Tone {
+  readonly opening: (title: string) => string;
+  readonly cta: string;
+}
+
+const tones: readonly Tone[] = [
+  { opening: (title) => title, cta: 'Learn more' },
+  { opening: (title) => `Ready for ${title}?`, cta: 'See how' },
+  { opening: (title) => `${title}: made for you`, cta: 'Get started' },
+];
+
+/** Code points of one text: what is read, or listened to, at a glance. */
+const LENGTHS: Readonly<Record<string, number>> = { headline: 90, body: 300, script: 600, cta: 25 };
+const LENGTH_MAX = 600;
+
+const isSpoken = ({ formatKind }: CreativeBrief): boolean => /^(?:audio|video)_/.test(formatKind);
+
+/** What the text is about: the prompt's first sentence, else the format. */
+const subjectOf = ({ prompt, title, formatKind }: CreativeBrief): string =>
+  /^[^.!?\n]+[.!?]?/.exec((prompt ?? '').trim())?.[0] ?? `${title}, as ${formatLabelOf(formatKind)}.`;
+
+const written = (brief: CreativeBrief, { opening, cta }: Tone): VariantCopy =>
+  fitting({ headline: opening(brief.title), body: subjectOf(brief), cta });
+
+const spoken = (brief: CreativeBrief, { opening, cta }: Tone): VariantCopy =>
+  fitting({ script: `${opening(brief.title)} ${subjectOf(brief)} ${cta}.`, cta });
+
+const fitting = (copy: VariantCopy): VariantCopy =>
+  Object.fromEntries(
+    Object.entries(copy).map(([slot, text]) => [slot, firstOf(text, LENGTHS[slot] ?? LENGTH_MAX)]),
+  );
+
+/** Counted in code points: nothing is cut in half. */
+const firstOf = (text: string, length: number): string => {
+  const points = Array.from(text);
+  return points.length <= length ? text : `${points.slice(0, length - 1).join('')}…`;
+};
+
+/** "Shorter" and "louder" it understands; anything else it works into the text that is longest. */
+const revised = (copy: VariantCopy, feedback: string): VariantCopy => {
+  const each = (change: (text: string) => string): VariantCopy =>
+    fitting(Object.fromEntries(Object.entries(copy).map(([slot, text]) => [slot, change(text)])));
+  if (/\bshort/i.test(feedback)) return each(half);
+  if (/\b(?:loud|bold|urgent)/i.test(feedback)) return each((text) => `${text.replace(/[.!?…]+$/, '')}!`);
+  const [longest] = Object.entries(copy).sort(([, a], [, b]) => b.length - a.length)[0] ?? [];
+  const note = feedback.trim();
+  return fitting(
+    Object.fromEntries(
+      Object.entries(copy).map(([slot, text]) => [slot, slot === longest ? `${note} ${text}` : text]),
+    ),
+  );
+};
+
+const half = (text: string): string => {
+  const words = text.split(/\s+/);
+  return words.length < 4 ? text : words.slice(0, Math.ceil(words.length / 2)).join(' ');
+};
+
+const isLong = ([slot, text]: readonly [string, string]): boolean =>
+  Array.from(text).length > (LENGTHS[slot] ?? LENGTH_MAX) / 2;
+
+/** Half of it for being brief, half of it a draw that the copy and the stage decide. */
+const scoreOf = (copy: VariantCopy, stage: string): number => {
+  const texts = Object.entries(copy);
+  const brief = texts.filter((one) => !isLong(one)).length / texts.length;
+  const drawn =
+    createHash('sha256')
+      .update(JSON.stringify([stage, texts]))
+      .digest()
+      .readUInt16BE(0) / 0xffff;
+  return Math.round(50 * brief + 50 * drawn);
+};
+
+const notesOf = (copy: VariantCopy): string | undefined => {
+  const long = Object.entries(copy)
+    .filter(isLong)
+    .map(([slot]) => slot);
+  return long.length === 0 ? undefined : `Long for its place: ${long.join(', ')}.`;
+};

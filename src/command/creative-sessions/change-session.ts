@@ -1,0 +1,99 @@
+import {
+  variantIdOf,
+  type CreativeSession,
+} from '../../domain/creative-sessions/creative-session-resource.ts';
+import {
+  notEvaluatedAt,
+  whyNotEvaluate,
+  whyNotRefine,
+} from '../../domain/creative-sessions/creative-session.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { defined } from '../../shared/defined.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import { derivedId } from '../../shared/ids.ts';
+import { askEngine, briefOf, evaluationsOf, RefinedCopy } from './creative-engine.ts';
+import type { RefineVariantBody } from './creative-session-input.ts';
+import { runOnSession } from './run-on-session.ts';
+import {
+  beginChange,
+  engineOfSession,
+  refuseFor,
+  type SessionPath,
+  type SessionWrites,
+} from './session-writes.ts';
+
+/** UUID of a variant as it is shown; of a text that is none, an id that no variant has. */
+export const wantedVariant = (shownId: string): string => variantIdOf(shownId) ?? '';
+
+/**
+ * Makes another variant of one, by what is said of it. What stands in the way is found out before the engine is asked,
+ * and again after, on the session as it is then.
+ * @throws ApiError NOT_FOUND, CONFLICT (stale, finalized, too many, campaign closed), SERVICE_UNAVAILABLE (engine)
+ */
+export const refineVariant = async (
+  writes: SessionWrites,
+  path: SessionPath & { readonly variantId: string },
+  { feedback, expectedRevision }: RefineVariantBody,
+  request: RequestContext,
+): Promise<CreativeSession> => {
+  const begun = await beginChange(writes, path, request);
+  if (begun.done !== undefined) return begun.done;
+  const { session } = begun;
+  const variantId = wantedVariant(path.variantId);
+  const wanted = { variantId, expectedRevision };
+  refuseFor(whyNotRefine(session, wanted));
+  const copy = session.variants.find((variant) => variant.variantId === variantId)?.copy ?? {};
+  const engine = await engineOfSession(writes, session);
+  const refined = await askEngine(RefinedCopy, request.commandId, (call) =>
+    engine.refine(briefOf(session), { copy, feedback }, call),
+  );
+  return runOnSession(
+    writes,
+    session.sessionId,
+    {
+      type: 'RefineVariant',
+      now: isoTimestamp(writes.clock.now()),
+      ...wanted,
+      feedback,
+      refined: { variantId: derivedId(request.commandId, 'variant'), copy: refined },
+    },
+    request,
+  );
+};
+
+/**
+ * Evaluates the variants that a stage has not been evaluated for. With none left, nothing happens.
+ * @throws ApiError NOT_FOUND, CONFLICT (finalized, too many, campaign closed), SERVICE_UNAVAILABLE (engine)
+ */
+export const evaluateSession = async (
+  writes: SessionWrites,
+  path: SessionPath,
+  stage: string,
+  request: RequestContext,
+): Promise<CreativeSession> => {
+  const begun = await beginChange(writes, path, request);
+  if (begun.done !== undefined) return begun.done;
+  const { session } = begun;
+  refuseFor(whyNotEvaluate(session, stage));
+  const left = notEvaluatedAt(session, stage);
+  const evaluations = left.length === 0 ? [] : await evaluationsBy(writes, session, { stage, left }, request);
+  const now = isoTimestamp(writes.clock.now());
+  const command = { type: 'EvaluateVariants', now, stage, evaluations } as const;
+  return runOnSession(writes, session.sessionId, command, request);
+};
+
+const evaluationsBy = async (
+  writes: SessionWrites,
+  session: CreativeSession,
+  { stage, left }: { readonly stage: string; readonly left: CreativeSession['variants'] },
+  { commandId }: RequestContext,
+) => {
+  const engine = await engineOfSession(writes, session);
+  const copies = left.map(({ copy }) => copy);
+  const evaluated = await askEngine(evaluationsOf(left.length), commandId, (call) =>
+    engine.evaluate(briefOf(session), { stage, copies }, call),
+  );
+  return evaluated.map(({ index, score, notes }) =>
+    defined({ variantId: left[index]?.variantId ?? '', score, notes }),
+  );
+};

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
+import {
+  creativeResource,
+  CreativeResource,
+  type Creative,
+} from '../../domain/creatives/creative-resource.ts';
+import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
+import { pathTextId } from '../../shared/http/schemas.ts';
+import { detachCreative, updateCreative } from './change-creative.ts';
+import { createInCampaign } from './create-creative.ts';
+import { CreateCreativeBody, UpdateCreativeBody } from './creative-input.ts';
+import { findCampaign, findCreative, openCampaign, type CreativeWrites } from './creative-writes.ts';
+import { duplicateCreative } from './duplicate-creative.ts';
+import { isDoneBefore } from './run-on-creative.ts';
+import { derivedId } from '../../shared/ids.ts';
+
+const path = '/api/v2/buyer/campaigns/{id}/creatives';
+const tag = 'Creatives';
+const params = z.object({ id: pathTextId('campaign') });
+const both = z.object({ id: pathTextId('campaign'), cid: pathTextId('creative') });
+const creative = { data: CreativeResource };
+
+/** Creatives of a campaign: endpoint 10 of the specification; decisions.md section 2. */
+export const campaignCreativeWriteRoutes = (writes: CreativeWrites): readonly Route[] => [
+  createRoute(writes, `${path}/create`, 'createCampaignCreative', 'Create a creative in a campaign'),
+  createRoute(writes, path, 'addCampaignCreative', 'The same under another path'),
+  updateRoute(writes),
+  detachRoute(writes),
+  duplicateRoute(writes),
+];
+
+const createRoute = (writes: CreativeWrites, at: string, operationId: string, summary: string): Route =>
+  route({
+    method: 'post',
+    path: at,
+    operationId,
+    summary,
+    tag,
+    access: 'exchange:write',
+    params,
+    body: CreateCreativeBody,
+    responses: { 201: { description: 'The new creative', ...creative } },
+    handle: async ({ params: { id }, body, request }) => ({
+      status: 201,
+      data: creativeResource(await createInCampaign(writes, id, body, request)),
+    }),
+  });
+
+const updateRoute = (writes: CreativeWrites): Route =>
+  route({
+    method: 'put',
+    path: `${path}/{cid}`,
+    operationId: 'updateCampaignCreative',
+    summary: 'Change members of a creative, in all of its campaigns; those left out stay as they are',
+    tag,
+    access: 'exchange:write',
+    params: both,
+    body: UpdateCreativeBody,
+    responses: { 200: { description: 'The creative after the change', ...creative } },
+    handle: async ({ params: { id, cid }, body, request }) => {
+      const found = await creativeIn(writes, id, cid, request);
+      if (!(await isDoneBefore(writes, found.creativeId, request))) {
+        await openCampaign(writes, request.principal.customerId, id);
+      }
+      return { status: 200, data: creativeResource(await updateCreative(writes, found, body, request)) };
+    },
+  });
+
+const detachRoute = (writes: CreativeWrites): Route =>
+  route({
+    method: 'delete',
+    path: `${path}/{cid}`,
+    operationId: 'deleteCampaignCreative',
+    summary: 'Take a creative out of a campaign. One that is nowhere else, nor on the shelf, is archived.',
+    tag,
+    access: 'exchange:write',
+    params: both,
+    responses: { 204: { description: 'Taken out' } },
+    handle: async ({ params: { id, cid }, request }) => {
+      const campaign = await findCampaign(writes, request.principal.customerId, id);
+      const found = await findCreative(writes, request.principal.customerId, cid, () => true);
+      const { campaignId } = campaign;
+      await detachCreative(writes, found, { campaignId, archivesLast: true }, request);
+      return { status: 204 };
+    },
+  });
+
+const duplicateRoute = (writes: CreativeWrites): Route =>
+  route({
+    method: 'post',
+    path: `${path}/{cid}/duplicate`,
+    operationId: 'duplicateCampaignCreative',
+    summary: 'Copy a creative within its campaign, as a draft named "... (copy)"',
+    tag,
+    access: 'exchange:write',
+    params: both,
+    responses: { 201: { description: 'The copy', ...creative } },
+    handle: async ({ params: { id, cid }, request }) => {
+      const { customerId } = request.principal;
+      // Done once, it answers with the copy, whatever has become of campaign and source since.
+      const isDone = await isDoneBefore(writes, derivedId(request.commandId, 'creative'), request);
+      const campaign = isDone
+        ? await findCampaign(writes, customerId, id)
+        : await openCampaign(writes, customerId, id);
+      const source = await findCreative(
+        writes,
+        customerId,
+        cid,
+        ({ campaignIds }) => isDone || campaignIds.includes(campaign.campaignId),
+      );
+      return {
+        status: 201,
+        data: creativeResource(await duplicateCreative(writes, source, campaign, request)),
+      };
+    },
+  });
+
+/** @throws ApiError NOT_FOUND when it is not in that campaign, unless this very request has been done before */
+const creativeIn = async (
+  writes: CreativeWrites,
+  shownCampaignId: string,
+  shownId: string,
+  request: RequestContext,
+): Promise<Creative> => {
+  const campaignId = campaignIdOf(shownCampaignId) ?? '';
+  const { customerId } = request.principal;
+  const found = await findCreative(writes, customerId, shownId, () => true);
+  if (found.campaignIds.includes(campaignId) || (await isDoneBefore(writes, found.creativeId, request))) {
+    return found;
+  }
+  return findCreative(writes, customerId, shownId, () => false);
+};

@@ -1,0 +1,188 @@
+import { shownCampaignId, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import type { Creative } from '../../domain/creatives/creative-resource.ts';
+import type { CreativeCommand, CreativeRefusal, CreativeStateOf } from '../../domain/creatives/creative.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import type { Outcome } from '../../shared/command/execute-command.ts';
+import { defined } from '../../shared/defined.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import { derivedId } from '../../shared/ids.ts';
+import { requireAssets } from './asset-library.ts';
+import type { UpdateCreativeBody } from './creative-input.ts';
+import { isAdvertiserArchived, openCampaign, type CreativeWrites } from './creative-writes.ts';
+import { findHeldName, holdName, releaseNames } from './hold-names.ts';
+import { creativeOf, isDoneBefore, loadCreative, runOnCreative } from './run-on-creative.ts';
+
+const TRIES_MAX = 5;
+
+type CreativeOutcome = Outcome<CreativeStateOf, CreativeRefusal>;
+
+/**
+ * Runs a command that may need a name: first as it is, so that one which is refused for anything else claims nothing;
+ * then with the name held, again on what others have made of the creative as long as only that stands in the way.
+ * @param run the command, with the revision that the name was held at
+ * @param hold the name, for the creative as it is; what it gives is done after the command
+ */
+const withNames = async (
+  writes: CreativeWrites,
+  creative: Creative,
+  run: (nameHeldAt: number | undefined) => Promise<CreativeOutcome>,
+  hold: (current: Creative) => Promise<() => Promise<void>>,
+): Promise<Creative> => {
+  const needsName = (outcome: CreativeOutcome): boolean =>
+    outcome.outcome === 'refused' && outcome.refusal.reason === 'name-not-held';
+  let outcome = await run(undefined);
+  for (let tries = 1; needsName(outcome) && tries <= TRIES_MAX; tries += 1) {
+    const current = (await loadCreative(writes, creative.customerId, creative.creativeId)) ?? creative;
+    const finish = await hold(current);
+    outcome = await run(current.revision);
+    // What was held for nothing is left: another request for the same creative may have claimed it as well, and count
+    // on it. Whoever wants the name finds nobody there under it.
+    if (outcome.outcome === 'done') await finish();
+  }
+  return creativeOf(outcome);
+};
+
+/**
+ * Changes a creative. A new name is held in every campaign that it is in before, and the old one let go of after.
+ * @throws ApiError NOT_FOUND (asset), CONFLICT (stale, archived, name taken), VALIDATION_ERROR
+ */
+export const updateCreative = async (
+  writes: CreativeWrites,
+  creative: Creative,
+  body: UpdateCreativeBody,
+  request: RequestContext,
+): Promise<Creative> => {
+  const { expectedRevision, id, advertiserId, state, frequencyCaps, ...changes } = body;
+  const { customerId, creativeId } = creative;
+  const commandOf = async (nameHeldAt: number | undefined): Promise<CreativeCommand> => ({
+    type: 'UpdateCreative',
+    now: isoTimestamp(writes.clock.now()),
+    advertiserIsArchived: await isAdvertiserArchived(writes, creative),
+    changes: defined(changes),
+    frequencyCaps,
+    newCapIds: (frequencyCaps ?? []).map((_, n) => derivedId(request.commandId, `frequency-cap-${n}`)),
+    expectedRevision,
+    unchangeable: { id, advertiserId, state },
+    nameHeldAt,
+  });
+  const run = async (nameHeldAt: number | undefined) =>
+    runOnCreative(writes, creativeId, await commandOf(nameHeldAt), request);
+  if (await isDoneBefore(writes, creativeId, request)) return creativeOf(await run(undefined));
+  await requireAssets(writes.library, customerId, creative.advertiserId, changes);
+  return withNames(writes, creative, run, async (current) => {
+    const { name = current.name } = changes;
+    const before = await Promise.all(
+      current.campaignIds.map((campaignId) => findHeldName(writes, campaignId, current, customerId)),
+    );
+    for (const campaignId of current.campaignIds) {
+      await holdName(writes, campaignId, creativeId, { name }, request);
+    }
+    return () => releaseNames(writes, before, request);
+  });
+};
+
+/** Puts a creative into one more campaign of its advertiser. @throws ApiError NOT_FOUND, CONFLICT */
+export const attachCreative = async (
+  writes: CreativeWrites,
+  creative: Creative,
+  { campaignId, advertiserId }: Campaign,
+  request: RequestContext,
+): Promise<Creative> => {
+  const { creativeId } = creative;
+  if (advertiserId !== creative.advertiserId) throw notFound('campaign');
+  const run = async (nameHeldAt: number | undefined) =>
+    runOnCreative(
+      writes,
+      creativeId,
+      {
+        type: 'AttachCreative',
+        now: isoTimestamp(writes.clock.now()),
+        advertiserIsArchived: await isAdvertiserArchived(writes, creative),
+        campaignId,
+        nameHeldAt,
+      },
+      request,
+    );
+  if (await isDoneBefore(writes, creativeId, request)) return creativeOf(await run(undefined));
+  return withNames(writes, creative, run, async (current) => {
+    await holdName(writes, campaignId, creativeId, { name: current.name }, request);
+    return async () => undefined;
+  });
+};
+
+/** @throws ApiError NOT_FOUND, CONFLICT (the campaign is closed: what was in it stays) */
+export const detachCreative = async (
+  writes: CreativeWrites,
+  creative: Creative,
+  { campaignId, archivesLast }: { readonly campaignId: string; readonly archivesLast: boolean },
+  request: RequestContext,
+): Promise<Creative> => {
+  // A repeat finds what others have claimed since: it is not for it to release.
+  const isRepeat = await isDoneBefore(writes, creative.creativeId, request);
+  if (!isRepeat) await openCampaign(writes, creative.customerId, shownCampaignId(campaignId));
+  const held = isRepeat ? undefined : await findHeldName(writes, campaignId, creative, creative.customerId);
+  const detached = creativeOf(
+    await runOnCreative(
+      writes,
+      creative.creativeId,
+      {
+        type: 'DetachCreative',
+        now: isoTimestamp(writes.clock.now()),
+        advertiserIsArchived: await isAdvertiserArchived(writes, creative),
+        campaignId,
+        archivesLast,
+      },
+      request,
+    ),
+  );
+  await releaseNames(writes, [held], request);
+  return detached;
+};
+
+/** Archives it everywhere: its names are free again. @throws ApiError CONFLICT */
+export const archiveCreative = async (
+  writes: CreativeWrites,
+  creative: Creative,
+  request: RequestContext,
+): Promise<Creative> => {
+  const { customerId, creativeId, campaignIds } = creative;
+  const held = await Promise.all(
+    campaignIds.map((campaignId) => findHeldName(writes, campaignId, creative, customerId)),
+  );
+  const archived = creativeOf(
+    await runOnCreative(
+      writes,
+      creativeId,
+      {
+        type: 'ArchiveCreative',
+        now: isoTimestamp(writes.clock.now()),
+        advertiserIsArchived: await isAdvertiserArchived(writes, creative),
+      },
+      request,
+    ),
+  );
+  await releaseNames(writes, held, request);
+  return archived;
+};
+
+/** Puts a creative on the library's shelf. @throws ApiError CONFLICT */
+export const promoteCreative = async (
+  writes: CreativeWrites,
+  creative: Creative,
+  role: 'evergreen' | 'reference',
+  request: RequestContext,
+): Promise<Creative> =>
+  creativeOf(
+    await runOnCreative(
+      writes,
+      creative.creativeId,
+      {
+        type: 'PromoteCreative',
+        now: isoTimestamp(writes.clock.now()),
+        advertiserIsArchived: await isAdvertiserArchived(writes, creative),
+        role,
+      },
+      request,
+    ),
+  );

@@ -1,0 +1,142 @@
+import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import type { Creative } from '../../domain/creatives/creative-resource.ts';
+import { newNames } from '../../domain/creatives/creative-names.ts';
+import type { CreateCreative, CreativeRefusal, CreativeStateOf } from '../../domain/creatives/creative.ts';
+import { formatLabelOf } from '../../domain/creatives/format-kinds-resource.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import type { Outcome } from '../../shared/command/execute-command.ts';
+import { defined } from '../../shared/defined.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import { derivedId } from '../../shared/ids.ts';
+import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
+import { requireAssets } from './asset-library.ts';
+import type { CreateCreativeBody } from './creative-input.ts';
+import { openCampaign, type CreativeWrites } from './creative-writes.ts';
+import { holdName, releaseNames, type WantedName } from './hold-names.ts';
+import { creativeOf, isDoneBefore, loadCreative, runOnCreative } from './run-on-creative.ts';
+
+/**
+ * Creates a creative in a campaign: first it holds its name there, then it is created under it. Ended in between, the
+ * repeat with the same key completes it; without one the name is free again a minute later.
+ * @throws ApiError NOT_FOUND (campaign, asset), CONFLICT (name taken, campaign closed, advertiser archived)
+ */
+export const createInCampaign = async (
+  writes: CreativeWrites,
+  shownCampaignId: string,
+  body: CreateCreativeBody,
+  request: RequestContext,
+): Promise<Creative> => {
+  const { customerId } = request.principal;
+  const creativeId = derivedId(request.commandId, 'creative');
+  const { name = nameOf(body), ...members } = body;
+  if (await isDoneBefore(writes, creativeId, request)) {
+    // Its events say what it is; the command only leads to them.
+    return creativeOf(await create(writes, creativeId, { advertiserId: 0, name, body: members }, request));
+  }
+  const { campaignId, advertiserId } = await openCampaign(writes, customerId, shownCampaignId);
+  await requireAssets(writes.library, customerId, advertiserId, body);
+  const wanted: WantedName = body.name === undefined ? { names: newNames(name) } : { name };
+  const held = await holdName(writes, campaignId, creativeId, wanted, request);
+  const identity = { advertiserId, name: held.name, campaignId, body: members };
+  return creativeOf(await create(writes, creativeId, identity, request));
+};
+
+/** A creative that follows from something else: its id does, so that no second one can be made of the same. */
+export interface GeneratedCreative {
+  readonly creativeId: string;
+  readonly madeIn: NonNullable<Creative['madeIn']>;
+  readonly wanted: WantedName;
+  readonly body: Pick<CreateCreativeBody, 'formatKind' | 'copy'>;
+}
+
+/**
+ * The creative that a session ends in, held and created as any other is. Of several requests at once the first one
+ * makes it, whatever they ask for: what it is made of is for the caller to look at.
+ * @param campaign an open one
+ * @throws ApiError CONFLICT (name taken)
+ */
+export const createGenerated = async (
+  writes: CreativeWrites,
+  { campaignId, advertiserId }: Campaign,
+  { creativeId, madeIn, wanted, body }: GeneratedCreative,
+  request: RequestContext,
+): Promise<Creative> => {
+  const held = await holdName(writes, campaignId, creativeId, wanted, request);
+  const generated = {
+    advertiserId,
+    name: held.name,
+    campaignId,
+    madeIn,
+    body: { ...body, source: 'generated' },
+  } as const;
+  const outcome = await create(writes, creativeId, generated, request);
+  const isThere = outcome.outcome === 'refused' && outcome.refusal.reason === 'already-exists';
+  const first = isThere ? await loadCreative(writes, request.principal.customerId, creativeId) : undefined;
+  // Made by another request under another name. What somebody held before is left: another request for the same creative
+  // may be about to bring it there under that name.
+  if (first !== undefined && first.name !== held.name && held.isFirst) {
+    await releaseNames(writes, [held], request);
+  }
+  return first ?? creativeOf(outcome);
+};
+
+/** The same in the advertiser's library, where names may be shared. */
+export const createInLibrary = async (
+  writes: CreativeWrites,
+  advertiserId: number,
+  body: CreateCreativeBody,
+  request: RequestContext,
+): Promise<Creative> => {
+  const { customerId } = request.principal;
+  const creativeId = derivedId(request.commandId, 'creative');
+  const { name = nameOf(body), ...members } = body;
+  if (!(await isDoneBefore(writes, creativeId, request))) {
+    await writableAdvertiser(writes, customerId, advertiserId);
+    await requireAssets(writes.library, customerId, advertiserId, body);
+  }
+  return creativeOf(await create(writes, creativeId, { advertiserId, name, body: members }, request));
+};
+
+/** Of what was given none. */
+const nameOf = ({ formatKind }: CreateCreativeBody): string => `${formatLabelOf(formatKind)} creative`;
+
+interface NewCreative {
+  readonly advertiserId: number;
+  readonly name: string;
+  readonly campaignId?: string | undefined;
+  readonly madeIn?: Creative['madeIn'];
+  readonly body: Omit<CreateCreativeBody, 'name'>;
+}
+
+const create = async (
+  writes: CreativeWrites,
+  creativeId: string,
+  { advertiserId, name, campaignId, madeIn, body }: NewCreative,
+  request: RequestContext,
+): Promise<Outcome<CreativeStateOf, CreativeRefusal>> => {
+  const { role, source = 'uploaded', frequencyCaps = [], ...content } = body;
+  const command: CreateCreative = {
+    type: 'CreateCreative',
+    now: isoTimestamp(writes.clock.now()),
+    creative: defined({
+      creativeId,
+      customerId: request.principal.customerId,
+      advertiserId,
+      name,
+      role,
+      source,
+      campaignId,
+      madeIn,
+      content: defined({
+        ...content,
+        slots: content.slots ?? [],
+        copy: content.copy ?? {},
+        trackers: content.trackers ?? {},
+        carouselCards: content.carouselCards ?? [],
+      }),
+    }),
+    frequencyCaps,
+    newCapIds: frequencyCaps.map((_, n) => derivedId(request.commandId, `frequency-cap-${n}`)),
+  };
+  return runOnCreative(writes, creativeId, command, request);
+};

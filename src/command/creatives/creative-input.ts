@@ -1,0 +1,217 @@
+import { z } from 'zod';
+import {
+  CarouselCard,
+  CreativeRole,
+  CreativeSource,
+  FormatId,
+  Slot,
+  UrlAsset,
+  WebhookAsset,
+} from '../../domain/creatives/creative-resource.ts';
+import { ReviewStatus } from '../../domain/creatives/seller-review-resource.ts';
+import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
+import { boundedText, fitsJson } from '../../shared/http/schemas.ts';
+import { FrequencyCapsInput } from '../advertisers/frequency-caps-input.ts';
+
+/**
+ * What a buyer may send for a creative (decisions.md section 2). Unknown members are ignored. Bounds that no page gives
+ * are ours: with them a creative stays below 256 Ki characters whatever is in it, its reviews aside.
+ */
+
+const URL_LENGTH_MAX = 2_048;
+
+const isWebAddress = (text: string): boolean =>
+  URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+
+const WebAddress = boundedText(1, URL_LENGTH_MAX).refine(isWebAddress, 'must be an http or https URL');
+const SecureAddress = boundedText(1, URL_LENGTH_MAX).refine(
+  (text) => isWebAddress(text) && text.toLowerCase().startsWith('https:'),
+  'must be an https URL',
+);
+
+const key = boundedText(1, 100);
+const assetId = boundedText(1, 100);
+const text = boundedText(0, 2_000);
+
+const SlotInput = z
+  .object({
+    ...Slot.shape,
+    slotId: key,
+    assetId: assetId.optional(),
+    value: boundedText(0, 10_000).optional(),
+  })
+  .superRefine(({ kind, assetId: asset, value }, context) => {
+    const unfit = (path: string, message: string): void => {
+      context.addIssue({ code: 'custom', path: [path], message });
+    };
+    if (kind !== 'asset' && asset !== undefined) unfit('assetId', 'only slots of kind "asset" have one');
+    if (kind === 'asset' && value !== undefined) unfit('value', 'slots of kind "asset" have none');
+    if (kind === 'url' && value !== undefined && !isWebAddress(value)) {
+      unfit('value', 'must be an http or https URL');
+    }
+  });
+
+const Slots = z
+  .array(SlotInput)
+  .max(50)
+  .refine(
+    (slots) => new Set(slots.map(({ slotId }) => slotId)).size === slots.length,
+    'must have each slotId once',
+  )
+  .refine(...fitsJson(64 * 1024));
+
+const CopyInput = z
+  .record(key, text)
+  .refine((copy) => Object.keys(copy).length <= 50, 'must have at most 50 members')
+  .refine(...fitsJson(32 * 1024));
+
+const TrackersInput = z
+  .record(
+    key,
+    z
+      .union([WebAddress, z.array(WebAddress).max(20)])
+      .transform((addresses) => (Array.isArray(addresses) ? addresses : [addresses])),
+  )
+  .refine((trackers) => Object.keys(trackers).length <= 50, 'must have at most 50 members')
+  .refine(...fitsJson(32 * 1024))
+  .meta({ description: 'One URL, or up to 20, by what they track.' });
+
+const FormatIdInput = z.object({ ...FormatId.shape, agentUrl: WebAddress, id: boundedText(1, 200) });
+
+const UrlAssetInput = z
+  .object({ ...UrlAsset.shape, url: WebAddress, urlType: UrlAsset.shape.urlType.default('clickthrough') })
+  .refine(({ urlType, vastVersion }) => vastVersion === undefined || urlType === 'vast', {
+    path: ['vastVersion'],
+    error: 'only goes with urlType "vast"',
+  });
+
+const WebhookAssetInput = z.object({
+  url: SecureAddress,
+  method: WebhookAsset.shape.method.default('POST'),
+  timeoutMs: WebhookAsset.shape.timeoutMs.default(1_000),
+  responseType: WebhookAsset.shape.responseType.default('json'),
+  security: z
+    .object({ method: WebhookAsset.shape.security.shape.method.default('none') })
+    .default({ method: 'none' }),
+});
+
+const CardInput = z.object({
+  ...CarouselCard.shape,
+  assetId: assetId.optional(),
+  headline: boundedText(0, 255).optional(),
+  description: boundedText(0, 1_000).optional(),
+  cta: boundedText(0, 100).optional(),
+  landingPageUrl: WebAddress.optional(),
+});
+
+const name = boundedText(1, 255);
+const message = boundedText(0, 5_000);
+const formatOptionId = boundedText(1, 200);
+const cleared = { description: 'null clears it.' };
+
+const content = {
+  slots: Slots,
+  copy: CopyInput,
+  trackers: TrackersInput,
+  carouselCards: z.array(CardInput).max(20),
+  frequencyCaps: FrequencyCapsInput,
+};
+
+const optional = <Shape extends Record<string, z.ZodType>>(shape: Shape) =>
+  Object.fromEntries(Object.entries(shape).map(([member, schema]) => [member, schema.optional()])) as {
+    [Member in keyof Shape]: z.ZodOptional<Shape[Member]>;
+  };
+
+const nullable = {
+  formatId: FormatIdInput,
+  clickUrl: WebAddress,
+  message,
+  urlAsset: UrlAssetInput,
+  webhookAsset: WebhookAssetInput,
+  formatOptionId,
+  role: CreativeRole,
+};
+
+export const CreateCreativeBody = z
+  .object({
+    name: name.optional().meta({ description: 'Default: named after its format.' }),
+    formatKind: FormatKind,
+    ...optional(content),
+    ...optional(nullable),
+  })
+  .meta({ id: 'CreateCreative' });
+
+export const CreateLibraryCreativeBody = z
+  .object({ ...CreateCreativeBody.shape, source: CreativeSource.optional() })
+  .meta({ id: 'CreateLibraryCreative' });
+
+export const UpdateCreativeBody = z
+  .object({
+    name: name.optional(),
+    formatKind: FormatKind.optional(),
+    ...optional(content),
+    formatId: FormatIdInput.nullable().optional().meta(cleared),
+    clickUrl: WebAddress.nullable().optional().meta(cleared),
+    message: message.nullable().optional().meta(cleared),
+    urlAsset: UrlAssetInput.nullable().optional().meta(cleared),
+    webhookAsset: WebhookAssetInput.nullable().optional().meta(cleared),
+    formatOptionId: formatOptionId.nullable().optional().meta(cleared),
+    role: CreativeRole.nullable().optional().meta({ description: 'null takes it off the shelf.' }),
+    expectedRevision: z.int().min(1).optional().meta({
+      description: 'The revision that the change was made on; another one is refused with 409.',
+    }),
+    id: z.string().optional().meta({ description: 'Must be the current value.' }),
+    advertiserId: z.int().optional().meta({ description: 'Must be the current value.' }),
+    state: z.string().optional().meta({ description: 'Must be the current value.' }),
+  })
+  .meta({ id: 'UpdateCreative' });
+
+export const SaveToLibraryBody = z
+  .object({
+    creativeIds: z
+      .array(boundedText(1, 100))
+      .min(1)
+      .max(50)
+      .refine((ids) => new Set(ids).size === ids.length, 'must name each creative once'),
+    role: CreativeRole,
+  })
+  .meta({ id: 'SaveCreativesToLibrary' });
+
+export const AttachCreativeBody = z
+  .object({ campaignId: boundedText(1, 255) })
+  .meta({ id: 'AttachCreative' });
+
+export const SubmitCreativeBody = z
+  .object({
+    sellerIds: z
+      .array(z.int().min(1).max(2_147_483_647))
+      .min(1)
+      .max(200)
+      .refine((ids) => new Set(ids).size === ids.length, 'must name each seller once'),
+  })
+  .meta({ id: 'SubmitCreative' });
+
+export const ReviewCreativeBody = z
+  .object({
+    status: ReviewStatus,
+    rejectionReason: boundedText(1, 500).optional().meta({
+      description: 'Needed with `rejected`, possible with `suspended`, and with nothing else.',
+    }),
+    expectedRevision: z.int().min(1).optional().meta({
+      description: "The creative's revision that was reviewed. With other content since then it is 409.",
+    }),
+  })
+  .superRefine(({ status, rejectionReason }, context) => {
+    const unfit = (problem: string): void => {
+      context.addIssue({ code: 'custom', path: ['rejectionReason'], message: problem });
+    };
+    if (status === 'rejected' && rejectionReason === undefined) unfit('is needed with "rejected"');
+    if (rejectionReason !== undefined && status !== 'rejected' && status !== 'suspended') {
+      unfit('is possible with "rejected" and "suspended" only');
+    }
+  })
+  .meta({ id: 'ReviewCreative' });
+
+export type ReviewCreativeBody = z.output<typeof ReviewCreativeBody>;
+export type CreateCreativeBody = z.output<typeof CreateLibraryCreativeBody>;
+export type UpdateCreativeBody = z.output<typeof UpdateCreativeBody>;

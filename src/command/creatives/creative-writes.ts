@@ -1,0 +1,66 @@
+import { campaignIdOf, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { isOpen } from '../../domain/campaigns/campaign.ts';
+import { creativeIdOf, type Creative } from '../../domain/creatives/creative-resource.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { loadAdvertiser } from '../advertisers/routes.ts';
+import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
+import { campaignRefused } from '../campaigns/campaign-refusals.ts';
+import { loadCampaign, type CampaignStores } from '../campaigns/run-on-campaign.ts';
+import type { AssetLibrary } from './asset-library.ts';
+import { loadCreative } from './run-on-creative.ts';
+
+export interface CreativeWrites extends CampaignStores {
+  readonly library: AssetLibrary;
+}
+
+/** @throws ApiError NOT_FOUND */
+export const findCampaign = async (
+  stores: CampaignStores,
+  customerId: number,
+  shownId: string,
+): Promise<Campaign> => {
+  const campaignId = campaignIdOf(shownId);
+  const campaign = campaignId === undefined ? undefined : await loadCampaign(stores, customerId, campaignId);
+  if (campaign === undefined) throw notFound('campaign');
+  return campaign;
+};
+
+/**
+ * A campaign that creatives may be put into. One that is closed at the same moment is the same as one that is closed
+ * right afterwards: nothing in a creative depends on the order.
+ * @throws ApiError NOT_FOUND, CONFLICT (closed, advertiser archived)
+ */
+export const openCampaign = async (
+  stores: CampaignStores,
+  customerId: number,
+  shownId: string,
+): Promise<Campaign> => {
+  const campaign = await findCampaign(stores, customerId, shownId);
+  await writableAdvertiser(stores, customerId, campaign.advertiserId);
+  if (!isOpen(campaign)) {
+    throw campaignRefused({
+      reason: 'wrong-phase',
+      phase: campaign.phase,
+      wanted: ['draft', 'active', 'paused'],
+    });
+  }
+  return campaign;
+};
+
+/** @throws ApiError NOT_FOUND */
+export const findCreative = async (
+  stores: CampaignStores,
+  customerId: number,
+  shownId: string,
+  isWanted: (creative: Creative) => boolean,
+): Promise<Creative> => {
+  const creativeId = creativeIdOf(shownId);
+  const creative = creativeId === undefined ? undefined : await loadCreative(stores, customerId, creativeId);
+  if (creative === undefined || !isWanted(creative)) throw notFound('creative');
+  return creative;
+};
+
+export const isAdvertiserArchived = async (
+  stores: CampaignStores,
+  { customerId, advertiserId }: Creative,
+): Promise<boolean> => (await loadAdvertiser(stores, customerId, advertiserId))?.status !== 'ACTIVE';

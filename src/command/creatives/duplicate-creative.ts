@@ -1,0 +1,49 @@
+import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { copyNames } from '../../domain/creatives/creative-names.ts';
+import type { Creative } from '../../domain/creatives/creative-resource.ts';
+import { contentOf, type CreateCreative } from '../../domain/creatives/creative.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { defined } from '../../shared/defined.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import { derivedId } from '../../shared/ids.ts';
+import type { CreativeWrites } from './creative-writes.ts';
+import { holdName } from './hold-names.ts';
+import { creativeOf, isDoneBefore, runOnCreative } from './run-on-creative.ts';
+
+/**
+ * Copies a creative within a campaign, under the first free name (decisions.md section 4, Duplicate). The choice is made
+ * where names are held, so that two copies at once get two names.
+ * @param campaign an open one, that the source is in
+ */
+export const duplicateCreative = async (
+  writes: CreativeWrites,
+  source: Creative,
+  { campaignId }: Campaign,
+  request: RequestContext,
+): Promise<Creative> => {
+  const creativeId = derivedId(request.commandId, 'creative');
+  const { customerId, advertiserId, role, frequencyCaps } = source;
+  const run = async (name: string): Promise<Creative> => {
+    const command: CreateCreative = {
+      type: 'CreateCreative',
+      now: isoTimestamp(writes.clock.now()),
+      creative: defined({
+        creativeId,
+        customerId,
+        advertiserId,
+        name,
+        role,
+        source: source.source,
+        campaignId,
+        copyOf: source.creativeId,
+        content: defined(contentOf(source)),
+      }),
+      frequencyCaps,
+      newCapIds: frequencyCaps.map((_, n) => derivedId(request.commandId, `frequency-cap-${n}`)),
+    };
+    return creativeOf(await runOnCreative(writes, creativeId, command, request));
+  };
+  if (await isDoneBefore(writes, creativeId, request)) return run('');
+  const held = await holdName(writes, campaignId, creativeId, { names: copyNames(source.name) }, request);
+  return run(held.name);
+};

@@ -1,0 +1,132 @@
+import { shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
+import type { CreativeCommand } from '../../domain/creatives/creative.ts';
+import { sellerStatuses, type SellerStatus } from '../../domain/creatives/seller-review-resource.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import type { CommandContext } from '../../shared/command/command-context.ts';
+import { ApiError, notFound } from '../../shared/http/errors.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import { loadAdvertiser } from '../advertisers/routes.ts';
+import type { CampaignStores } from '../campaigns/run-on-campaign.ts';
+import { loadDirectory } from '../sellers/directory.ts';
+import { acceptTask } from '../tasks/accept-task.ts';
+import type { ReviewCreativeBody } from './creative-input.ts';
+import { findCreative, isAdvertiserArchived } from './creative-writes.ts';
+import { creativeOf, executeOnCreative, isDoneBefore, runOnCreative } from './run-on-creative.ts';
+
+/**
+ * Submits a creative to sellers of the directory.
+ * @returns how it stands with these sellers, and the task
+ * @throws ApiError NOT_FOUND (creative, seller), CONFLICT (archived, not ready)
+ */
+export const submitCreative = async (
+  stores: CampaignStores,
+  shownId: string,
+  sellerIds: readonly number[],
+  request: RequestContext,
+): Promise<{ readonly sellerStatuses: readonly SellerStatus[]; readonly taskId: string }> => {
+  const creative = await findCreative(stores, request.principal.customerId, shownId, () => true);
+  const { creativeId, advertiserId } = creative;
+  const directory = await loadDirectory(stores);
+  // A seller that has retired since takes nothing away from what is done.
+  if (!(await isDoneBefore(stores, creativeId, request))) {
+    const isOpen = (id: number): boolean => directory.some((one) => one.sellerId === id && !one.retired);
+    const unknown = sellerIds.findIndex((sellerId) => !isOpen(sellerId));
+    if (unknown >= 0) throw new ApiError({ ...notFound('seller').body, field: `sellerIds.${unknown}` });
+  }
+  const command: CreativeCommand = {
+    type: 'SubmitCreative',
+    now: isoTimestamp(stores.clock.now()),
+    advertiserIsArchived: await isAdvertiserArchived(stores, creative),
+    sellerIds,
+    onlyNew: false,
+  };
+  const { reviews = [] } = creativeOf(await runOnCreative(stores, creativeId, command, request));
+  const asked = reviews.filter(({ sellerId }) => sellerIds.includes(sellerId));
+  const sellers = asked
+    .map(({ sellerId, status }) => ({ sellerId, status }))
+    .sort((a, b) => a.sellerId - b.sellerId);
+  const taskId = await acceptTask(
+    stores,
+    {
+      taskType: 'creative_sync',
+      advertiserId,
+      creativeId: shownCreativeId(creativeId),
+      response: { sellers },
+    },
+    request,
+  );
+  return { sellerStatuses: sellerStatuses(asked, directory), taskId };
+};
+
+/**
+ * A review that the account itself enters. Only sellers decide about what may really be shown; below a sandbox
+ * advertiser nothing is.
+ * @throws ApiError NOT_FOUND (creative, no review of that seller), FORBIDDEN (no sandbox), CONFLICT
+ */
+export const reviewOwnCreative = async (
+  stores: CampaignStores,
+  shownId: string,
+  sellerId: number,
+  body: ReviewCreativeBody,
+  request: RequestContext,
+): Promise<SellerStatus> => {
+  const { customerId } = request.principal;
+  const creative = await findCreative(stores, customerId, shownId, () => true);
+  const advertiser = await loadAdvertiser(stores, customerId, creative.advertiserId);
+  if (advertiser?.sandbox !== true) {
+    throw new ApiError({
+      code: 'FORBIDDEN',
+      message: `Sellers review the creatives of advertiser ${creative.advertiserId}. You may enter reviews yourself only below an advertiser that was created with sandbox: true.`,
+    });
+  }
+  const command = await reviewCommand(stores, creative, sellerId, body);
+  const outcome = await runOnCreative(stores, creative.creativeId, command, request);
+  return statusOf(stores, creativeOf(outcome), sellerId);
+};
+
+/**
+ * A seller's review, entered by the installation's operator for it.
+ * @throws ApiError NOT_FOUND (creative, no review of that seller), CONFLICT
+ */
+export const reviewForSeller = async (
+  stores: CampaignStores,
+  shownId: string,
+  sellerId: number,
+  body: ReviewCreativeBody,
+  context: CommandContext,
+): Promise<SellerStatus> => {
+  const creative = await findCreative(stores, context.customerId, shownId, () => true);
+  const command = await reviewCommand(stores, creative, sellerId, body);
+  const outcome = await executeOnCreative(stores, creative.creativeId, command, { context });
+  return statusOf(stores, creativeOf(outcome), sellerId);
+};
+
+/**
+ * Without a revision of its own a review is of what is there now: a change that comes in between, while the command runs,
+ * must not be decided about with it.
+ */
+const reviewCommand = async (
+  stores: CampaignStores,
+  creative: Creative,
+  sellerId: number,
+  body: ReviewCreativeBody,
+): Promise<CreativeCommand> => ({
+  type: 'ReviewCreative',
+  now: isoTimestamp(stores.clock.now()),
+  advertiserIsArchived: await isAdvertiserArchived(stores, creative),
+  sellerId,
+  status: body.status,
+  rejectionReason: body.rejectionReason,
+  expectedRevision: body.expectedRevision ?? creative.revision,
+});
+
+const statusOf = async (
+  stores: CampaignStores,
+  { reviews = [] }: Creative,
+  sellerId: number,
+): Promise<SellerStatus> => {
+  const own = reviews.filter((review) => review.sellerId === sellerId);
+  const [status] = sellerStatuses(own, await loadDirectory(stores));
+  if (status === undefined) throw new Error('who has reviewed is in the directory');
+  return status;
+};

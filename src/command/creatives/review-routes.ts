@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { SellerStatus } from '../../domain/creatives/seller-review-resource.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
+import type { CampaignStores } from '../campaigns/run-on-campaign.ts';
+import { ReviewCreativeBody, SubmitCreativeBody } from './creative-input.ts';
+import { reviewOwnCreative, submitCreative } from './review-creative.ts';
+
+const path = '/api/v2/buyer/creatives/{cid}';
+const tag = 'Creatives';
+const cid = pathTextId('creative');
+
+const SubmittedCreative = z
+  .strictObject({ sellerStatuses: z.array(SellerStatus), taskId: z.uuid() })
+  .meta({ id: 'SubmittedCreative' });
+
+/** Sellers' reviews of creatives (decisions.md section 2). */
+export const creativeReviewRoutes = (stores: CampaignStores): readonly Route[] => [
+  route({
+    method: 'post',
+    path: `${path}/submit`,
+    operationId: 'submitCreative',
+    summary: 'Submit a creative to sellers; those that have it under review already keep it',
+    tag,
+    access: 'exchange:write',
+    params: z.object({ cid }),
+    body: SubmitCreativeBody,
+    responses: {
+      202: { description: 'How it stands with these sellers, and the task', data: SubmittedCreative },
+    },
+    handle: async ({ params, body: { sellerIds }, request }) => ({
+      status: 202,
+      data: await submitCreative(stores, params.cid, sellerIds, request),
+    }),
+  }),
+  route({
+    method: 'put',
+    path: `${path}/sellers/{sellerId}/review`,
+    operationId: 'reviewCreative',
+    summary: "Enter a seller's review of a creative, below a sandbox advertiser only",
+    tag,
+    access: 'exchange:write',
+    params: z.object({ cid, sellerId: pathIntegerId('seller') }),
+    body: ReviewCreativeBody,
+    responses: { 200: { description: "The seller's review", data: SellerStatus } },
+    handle: async ({ params, body, request }) => ({
+      status: 200,
+      data: await reviewOwnCreative(stores, params.cid, params.sellerId, body, request),
+    }),
+  }),
+];

@@ -1,0 +1,208 @@
+import { z } from 'zod';
+import {
+  connectionIdOf,
+  engineConnectionResource,
+  EngineConnectionResource,
+  mappedAdvertisers,
+  type EngineConnection,
+} from '../../domain/engines/engine-connection-resource.ts';
+import type { EngineConnectionCommand } from '../../domain/engines/engine-connection.ts';
+import { creativeEngineOf } from '../../domain/engines/engine-resource.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { ApiError, notFound } from '../../shared/http/errors.ts';
+import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
+import {
+  boundedText,
+  foreignCredential,
+  pathIntegerId,
+  pathTextId,
+  queryOffset,
+} from '../../shared/http/schemas.ts';
+import { derivedId } from '../../shared/ids.ts';
+import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import { loadAdvertiser } from '../advertisers/routes.ts';
+import { connectEngine, forget, type ConnectionWrites } from './connect-engine.ts';
+import { runOnConnection } from './run-on-connection.ts';
+
+const path = '/api/v2/buyer/creative-engines/{id}/connections';
+const onePath = `${path}/{connectionId}`;
+const accountPath = `${onePath}/accounts/{accountId}`;
+const tag = 'Creatives';
+const id = pathIntegerId('engine');
+const oneParams = z.object({ id, connectionId: pathTextId('connection') });
+const accountParams = z.object({ ...oneParams.shape, accountId: pathTextId('account at the engine') });
+const query = z.object({ accountsOffset: queryOffset('Accounts'), mappingsOffset: queryOffset('Mappings') });
+type Query = z.output<typeof query>;
+const connection = { data: EngineConnectionResource };
+
+export interface EngineWrites extends ConnectionWrites {
+  /**
+   * Names of an account's advertisers, by id, with all that the account has written before, in one query.
+   * @throws ReadModelBehindError
+   */
+  readonly findAdvertiserNames: (
+    customerId: number,
+    ids: readonly number[],
+  ) => Promise<ReadonlyMap<number, string>>;
+}
+
+/** Connections to creative engines: endpoint 5, and what decisions.md section 2 adds to it. */
+export const engineWriteRoutes = (writes: EngineWrites): readonly Route[] => [
+  connectRoute(writes),
+  disconnectRoute(writes),
+  selectRoute(writes),
+  mapRoute(writes),
+];
+
+const ConnectBody = z
+  .object({
+    apiKey: foreignCredential(z.string().trim()).meta({
+      writeOnly: true,
+      description: "The buyer's own key for the engine. It is kept encrypted and never shown.",
+    }),
+    connectionId: boundedText(1, 255).optional().meta({
+      description: 'The live connection that gets the key. Without it: the one there is, or a new one.',
+    }),
+  })
+  .meta({ id: 'ConnectCreativeEngine' });
+
+const connectRoute = (writes: EngineWrites): Route =>
+  route({
+    method: 'post',
+    path,
+    operationId: 'connectCreativeEngine',
+    summary: "Connect a creative engine with the buyer's own key, or give the connection another key",
+    tag,
+    access: 'exchange:write',
+    params: z.object({ id }),
+    query,
+    body: ConnectBody,
+    bodyIsSecret: true,
+    responses: {
+      200: { description: 'The connection that there was, with the new key', ...connection },
+      201: { description: 'The new connection', ...connection },
+    },
+    handle: async ({ params, query: offsets, body, request }) => {
+      const engineId = knownEngine(params.id);
+      const connected = await connectEngine(writes, { engineId, ...body }, request);
+      const data = await shown(writes, connected.connection, offsets);
+      return { status: connected.isNew ? 201 : 200, data };
+    },
+  });
+
+const disconnectRoute = (writes: EngineWrites): Route =>
+  route({
+    method: 'delete',
+    path: onePath,
+    operationId: 'disconnectCreativeEngine',
+    summary: 'End a connection and forget its key',
+    tag,
+    access: 'exchange:write',
+    params: oneParams,
+    responses: { 204: { description: 'Ended' } },
+    handle: async ({ params, request }) => {
+      const command = { type: 'DisconnectEngine', ...onConnection(writes, params) } as const;
+      const ended = await run(writes, params, command, request);
+      // Behind the event: before it, a crash would leave a connection without its key.
+      await forget(writes, ended.customerId, ended.secretId);
+      return { status: 204 };
+    },
+  });
+
+const selectRoute = (writes: EngineWrites): Route =>
+  route({
+    method: 'post',
+    path: `${accountPath}/select`,
+    operationId: 'selectCreativeEngineAccount',
+    summary: 'Work with this account of the engine from now on; repeating changes nothing',
+    tag,
+    access: 'exchange:write',
+    params: accountParams,
+    query,
+    responses: { 200: { description: 'The connection', ...connection } },
+    handle: async ({ params, query: offsets, request }) => {
+      const { accountId } = params;
+      const command = { type: 'SelectEngineAccount', ...onConnection(writes, params), accountId } as const;
+      return { status: 200, data: await shown(writes, await run(writes, params, command, request), offsets) };
+    },
+  });
+
+const MapBody = z
+  .object({ advertiserId: z.int().min(1).max(2_147_483_647) })
+  .meta({ id: 'MapCreativeEngineAccount' });
+
+const mapRoute = (writes: EngineWrites): Route =>
+  route({
+    method: 'post',
+    path: `${accountPath}/advertiser`,
+    operationId: 'mapCreativeEngineAccount',
+    summary: 'Say which advertiser an account of the engine belongs to, instead of what was said before',
+    tag,
+    access: 'exchange:write',
+    params: accountParams,
+    query,
+    body: MapBody,
+    responses: { 201: { description: 'The connection', ...connection } },
+    handle: async ({ params, query: offsets, body: { advertiserId }, request }) => {
+      const { customerId } = request.principal;
+      const advertiser = await loadAdvertiser(writes, customerId, advertiserId);
+      if (advertiser === undefined) {
+        throw new ApiError({ ...notFound('advertiser').body, field: 'advertiserId' });
+      }
+      const linkId = derivedId(request.commandId, 'link');
+      const command = {
+        type: 'MapEngineAccount',
+        ...onConnection(writes, params),
+        mapping: { linkId, accountId: params.accountId, advertiserId },
+        advertiserIsArchived: advertiser.status !== 'ACTIVE',
+      } as const;
+      return { status: 201, data: await shown(writes, await run(writes, params, command, request), offsets) };
+    },
+  });
+
+const knownEngine = (engineId: number): number => {
+  if (creativeEngineOf(engineId) === undefined) throw notFound('engine');
+  return engineId;
+};
+
+/** @throws ApiError NOT_FOUND */
+const onConnection = ({ clock }: ConnectionWrites, params: z.output<typeof oneParams>) => {
+  const connectionId = connectionIdOf(params.connectionId);
+  if (connectionId === undefined) throw notFound('connection');
+  return { connectionId, now: isoTimestamp(clock.now()) };
+};
+
+const run = (
+  writes: ConnectionWrites,
+  params: z.output<typeof oneParams>,
+  command: EngineConnectionCommand,
+  request: RequestContext,
+): Promise<EngineConnection> => runOnConnection(writes, knownEngine(params.id), command, request);
+
+const shown = async (
+  writes: EngineWrites,
+  live: EngineConnection,
+  { accountsOffset = 0, mappingsOffset = 0 }: Query,
+): Promise<EngineConnectionResource> => {
+  const offsets = { accountsOffset, mappingsOffset };
+  const ids = mappedAdvertisers(live, offsets);
+  const { customerId } = live;
+  const names = await writes.findAdvertiserNames(customerId, ids).catch((error: unknown) => {
+    if (!(error instanceof ReadModelBehindError)) throw error;
+    return namesOfStreams(writes, customerId, ids);
+  });
+  return engineConnectionResource(live, names, offsets);
+};
+
+/** As the streams say, one after the other: a write that is done does not fail because a read model is behind. */
+const namesOfStreams = async (
+  writes: EngineWrites,
+  customerId: number,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, string>> => {
+  const names = new Map<number, string>();
+  for (const advertiserId of ids) {
+    names.set(advertiserId, (await loadAdvertiser(writes, customerId, advertiserId))?.name ?? '');
+  }
+  return names;
+};

@@ -1,0 +1,154 @@
+import { isoTimestamp } from '../../shared/clock.ts';
+import type { AggregateType } from '../../shared/command/aggregate.ts';
+import type { Outcome } from '../../shared/command/execute-command.ts';
+import type { StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import { ApiError, unavailable } from '../../shared/http/errors.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import { resourceIdOf } from '../../shared/ids.ts';
+import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
+import { carryOut, planSync, type SyncStep, type SyncStores } from './plan-sync.ts';
+
+export interface SyncWrites extends SyncStores {
+  /**
+   * Keys of an advertiser's active things of the kind, with all that the account has written before.
+   * @throws ReadModelBehindError
+   */
+  readonly activeKeys: (customerId: number, advertiserId: number) => Promise<readonly string[]>;
+}
+
+/** What is known of a thing besides what a buyer says about it. */
+export interface Named {
+  readonly now: string;
+  readonly id: string;
+  readonly customerId: number;
+  readonly advertiserId: number;
+  readonly key: string;
+}
+
+/** A kind of things that an advertiser has under keys of its own, each with a stream of its own. */
+export interface SyncedKind<State, Command, Event extends StorableEvent, Refusal> {
+  /** Category of the streams, and what ids are derived from. */
+  readonly category: string;
+  readonly plural: string;
+  readonly aggregate: AggregateType<State, Command, Event, Refusal>;
+  readonly archive: (now: string) => Command;
+  /** Of the state after the last event. */
+  readonly changeOf: (state: State) => 'created' | 'updated' | 'unchanged' | 'deleted';
+}
+
+/** One item of a sync: either what it makes of the thing, or why it fails. */
+export interface SyncItem<Command> {
+  readonly key: string;
+  readonly problem?: string;
+  /** What must be stored before the command refers to it; safe to repeat, without effect by itself. */
+  readonly prepare?: (named: Named) => Promise<void>;
+  readonly command?: (named: Named) => Command;
+}
+
+export interface SyncRequest<Command> {
+  readonly advertiserId: number;
+  /** As the body says: must be the advertiser. */
+  readonly accountId: string;
+  readonly items: readonly SyncItem<Command>[];
+  readonly deleteMissing: boolean;
+}
+
+export type SyncResult<State> =
+  | { readonly key: string; readonly action: 'created' | 'updated' | 'unchanged'; readonly state: State }
+  | { readonly key: string; readonly action: 'deleted' }
+  | { readonly key: string; readonly action: 'failed'; readonly problem: string };
+
+/** Active things of one kind of one advertiser, about: two syncs at once may both find the last free place. */
+const ACTIVE_MAX = 500;
+
+/**
+ * Makes an advertiser's things of one kind what the buyer says they are.
+ * @returns what was done with each, in the order of the items; then what was deleted because it was left out
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR; SERVICE_UNAVAILABLE when it was done in part, or
+ *   perhaps
+ */
+export const syncResources = async <State, Command, Event extends StorableEvent, Refusal>(
+  writes: SyncWrites,
+  kind: SyncedKind<State, Command, Event, Refusal>,
+  { advertiserId, accountId, items, deleteMissing }: SyncRequest<Command>,
+  request: RequestContext,
+): Promise<readonly SyncResult<State>[]> => {
+  const { customerId } = request.principal;
+  const { missing, refused } = await planSync(writes, request, async () => {
+    await writableAdvertiser(writes, customerId, advertiserId);
+    expectAccount(accountId, advertiserId);
+    const active = new Set(await writes.activeKeys(customerId, advertiserId).catch(behind));
+    return { advertiserId, ...compare(active, items, deleteMissing) };
+  });
+  const now = isoTimestamp(writes.clock.now());
+  const namedOf = (key: string): Named => {
+    const id = resourceIdOf(kind.category, customerId, advertiserId, key);
+    return { now, id, customerId, advertiserId, key };
+  };
+  const stepOf = (named: Named, command: Command): SyncStep<Command> => ({
+    id: named.id,
+    stream: `${kind.category}-${customerId}-${named.id}`,
+    command,
+  });
+  const steps = new Map<string, SyncStep<Command>>();
+  for (const { key, prepare, command } of items) {
+    if (command === undefined || refused.includes(key)) continue;
+    const named = namedOf(key);
+    // One after the other: what is prepared may be large.
+    await prepare?.(named);
+    steps.set(key, stepOf(named, command(named)));
+  }
+  for (const key of missing) steps.set(key, stepOf(namedOf(key), kind.archive(now)));
+  const outcomes = await carryOut(writes, kind.aggregate, [...steps.values()], request);
+  const outcomeOf = new Map([...steps.keys()].map((key, n) => [key, outcomes[n]]));
+  return [
+    ...items.map(({ key, problem }): SyncResult<State> => {
+      if (problem !== undefined) return { key, action: 'failed', problem };
+      if (refused.includes(key)) return { key, action: 'failed', problem: tooMany(kind.plural) };
+      return done(kind, key, outcomeOf.get(key));
+    }),
+    ...missing.map((key): SyncResult<State> => ({ key, action: 'deleted' })),
+  ];
+};
+
+const tooMany = (plural: string): string =>
+  `The advertiser has ${ACTIVE_MAX} ${plural}, as many as it may. Delete some first.`;
+
+const expectAccount = (accountId: string, advertiserId: number): void => {
+  if (accountId === String(advertiserId)) return;
+  throw new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: `account.account_id must be the advertiser of the path, "${advertiserId}".`,
+    field: 'account.account_id',
+  });
+};
+
+const behind = (error: unknown): never => {
+  if (!(error instanceof ReadModelBehindError)) throw error;
+  throw unavailable('Your last change is not visible everywhere yet. Repeat the request after Retry-After.');
+};
+
+/** What the sync leaves out, and what it brings that finds no room. */
+const compare = (
+  active: ReadonlySet<string>,
+  items: readonly SyncItem<unknown>[],
+  deleteMissing: boolean,
+): { readonly missing: string[]; readonly refused: string[] } => {
+  const named = new Set(items.map(({ key }) => key));
+  const missing = deleteMissing ? [...active].filter((key) => !named.has(key)).sort() : [];
+  const room = Math.max(0, ACTIVE_MAX - (active.size - missing.length));
+  const fresh = items.filter(({ key, problem }) => problem === undefined && !active.has(key));
+  return { missing, refused: fresh.slice(room).map(({ key }) => key) };
+};
+
+const done = <State, Command, Event extends StorableEvent, Refusal>(
+  { changeOf }: SyncedKind<State, Command, Event, Refusal>,
+  key: string,
+  outcome: Outcome<State, Refusal> | undefined,
+): SyncResult<State> => {
+  if (outcome?.outcome !== 'done') throw new Error('an item of a sync is never refused');
+  const { state, position } = outcome;
+  const action = position === undefined ? 'unchanged' : changeOf(state);
+  return action === 'deleted' ? { key, action } : { key, action, state };
+};

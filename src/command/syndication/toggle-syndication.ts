@@ -1,0 +1,161 @@
+import type {
+  AccountReference,
+  ResourceType,
+  SyndicationRecord,
+} from '../../domain/syndication/syndication-resource.ts';
+import {
+  SYNDICATION,
+  syndicationStream,
+  type ToggleSyndication,
+} from '../../domain/syndication/syndication.ts';
+import type { Agent } from '../../domain/agents/agent-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { agentIdOf } from '../../domain/agents/agent-resource.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { loadState } from '../../shared/command/execute-command.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { ApiError, notFound } from '../../shared/http/errors.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import { resourceIdOf } from '../../shared/ids.ts';
+import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
+import { loadAgent } from '../agents/load-agent.ts';
+import { carryOut, type SyncStores } from '../resource-syncs/plan-sync.ts';
+import type { SyndicatedKinds } from './syndicated-kinds.ts';
+import { syndicationAggregate } from './syndication-aggregate.ts';
+
+export interface SyndicationWrites extends SyncStores {
+  readonly kinds: SyndicatedKinds;
+  /** Who we are to agents that know accounts by brand and operator: our own domain. */
+  readonly operator: () => string;
+}
+
+export interface Toggle {
+  readonly advertiserId: number;
+  readonly resourceType?: ResourceType | undefined;
+  readonly resourceId: string;
+  /** As they are shown to buyers. */
+  readonly agentIds: readonly string[];
+  readonly enabled: boolean;
+}
+
+/**
+ * Switches a resource on or off at each agent. All is looked up before anything is written: with an unknown agent
+ * or resource nothing is.
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR
+ */
+export const toggleSyndication = async (
+  writes: SyndicationWrites,
+  toggle: Toggle,
+  request: RequestContext,
+): Promise<readonly SyndicationRecord[]> => {
+  const { customerId } = request.principal;
+  const advertiser = await writableAdvertiser(writes, customerId, toggle.advertiserId);
+  const resourceType = await typeOf(writes, customerId, toggle);
+  const agents = await Promise.all(
+    toggle.agentIds.map((id, n) => agentOf(writes, customerId, id, `adcpAgentIds.${n}`)),
+  );
+  const now = isoTimestamp(writes.clock.now());
+  const steps = agents.map((agent, n) => {
+    const { advertiserId, resourceId } = toggle;
+    const { agentId } = agent;
+    const recordId = recordIdOf(customerId, toggle, resourceType, agentId);
+    const account = accountAt(agent, advertiser, writes.operator(), `adcpAgentIds.${n}`);
+    const command: ToggleSyndication = {
+      type: 'ToggleSyndication',
+      now,
+      record: { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account },
+      enabled: toggle.enabled,
+    };
+    return { id: recordId, stream: syndicationStream(customerId, recordId), command };
+  });
+  const outcomes = await carryOut(writes, syndicationAggregate, steps, request);
+  return outcomes.map((outcome) => {
+    if (outcome.outcome === 'refused' || outcome.state.status === 'NONE') {
+      throw new Error('a toggle is never refused');
+    }
+    return outcome.state;
+  });
+};
+
+/** The type that was named, or the only one that the advertiser has something of this id of. */
+const typeOf = async (
+  { kinds, store }: SyndicationWrites,
+  customerId: number,
+  toggle: Toggle,
+): Promise<ResourceType> => {
+  const { advertiserId, resourceType, resourceId, enabled } = toggle;
+  const asked = Object.values(kinds).filter(
+    (kind) => resourceType === undefined || kind.resourceType === resourceType,
+  );
+  const found = await Promise.all(
+    asked.map(async (kind) => {
+      const isThere = (await kind.load({ customerId, advertiserId, resourceId })) !== undefined;
+      // What was deleted since may still be at its agents: it can be switched off, and not on.
+      const isFound =
+        isThere || (!enabled && (await hasRecord(store, customerId, toggle, kind.resourceType)));
+      return isFound ? [kind.resourceType] : [];
+    }),
+  );
+  const [first, second] = found.flat();
+  if (first === undefined) {
+    throw new ApiError({ ...notFound('resource of this advertiser').body, field: 'resourceId' });
+  }
+  if (second === undefined) return first;
+  throw new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: 'The advertiser has resources of several types with this id. Say which with resourceType.',
+    field: 'resourceType',
+  });
+};
+
+const recordIdOf = (
+  customerId: number,
+  { advertiserId, resourceId }: Toggle,
+  resourceType: ResourceType,
+  agentId: string,
+): string => resourceIdOf(SYNDICATION, customerId, advertiserId, `${resourceType}:${agentId}:${resourceId}`);
+
+const hasRecord = async (
+  store: EventStore,
+  customerId: number,
+  toggle: Toggle,
+  resourceType: ResourceType,
+): Promise<boolean> => {
+  for (const shownId of toggle.agentIds) {
+    const agentId = agentIdOf(shownId);
+    if (agentId === undefined) continue;
+    const recordId = recordIdOf(customerId, toggle, resourceType, agentId);
+    const record = await loadState(store, syndicationAggregate, syndicationStream(customerId, recordId));
+    if (record.status !== 'NONE') return true;
+  }
+  return false;
+};
+
+const agentOf = async (
+  { store }: SyndicationWrites,
+  customerId: number,
+  shownId: string,
+  field: string,
+): Promise<Agent> => {
+  const agentId = agentIdOf(shownId);
+  const agent = agentId === undefined ? undefined : await loadAgent(store, customerId, agentId);
+  if (agent === undefined) throw new ApiError({ ...notFound('agent').body, field });
+  return agent;
+};
+
+/** Who the buyer is at the agent, in one of the two forms that AdCP has for it. */
+const accountAt = (
+  { accountId }: Agent,
+  { brandDomain }: AdvertiserResource,
+  operator: string,
+  field: string,
+): AccountReference => {
+  if (accountId !== undefined) return { account_id: accountId };
+  if (brandDomain !== undefined) return { brand: { domain: brandDomain }, operator };
+  throw new ApiError({
+    code: 'CONFLICT',
+    message:
+      'The agent knows neither an account nor a brand. Give the advertiser a brand, or register the agent with an accountId.',
+    field,
+  });
+};

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import type { CatalogDefinition } from '../../../domain/catalogs/catalog-events.ts';
+import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
+import type { OutboundFetch } from '../../../shared/outbound/outbound-fetch.ts';
+import { createItemCounter } from './count-items.ts';
+
+export type Feed = Extract<CatalogDefinition['content'], { kind: 'feed' }>;
+
+/** What came of reading a feed. */
+export type FeedAnswer =
+  | {
+      readonly outcome: 'read';
+      /** SHA-256 of the bytes, in hex. */
+      readonly contentHash: string;
+      readonly bytes: number;
+      readonly itemCount: number | undefined;
+    }
+  /** Its reason may be shown: nothing of what the server says is in it but its status. */
+  | { readonly outcome: 'failed'; readonly reason: string };
+
+/** @throws the signal's reason when it is the signal that ends it; never for what the feed's server does */
+export type FetchFeed = (feed: Feed, signal: AbortSignal) => Promise<FeedAnswer>;
+
+const ITEMS_MAX = 1_000_000;
+const HEADERS = { accept: '*/*', 'user-agent': 'buyer-exchange/1' };
+
+/**
+ * Reads feeds, and keeps nothing of them: their bytes are hashed and counted as they come.
+ * @param fetch with its bounds: addresses, redirects, time and bytes
+ */
+export const createFetchFeed =
+  (fetch: OutboundFetch, itemsMax = ITEMS_MAX): FetchFeed =>
+  async ({ url, feedFormat }, signal) => {
+    try {
+      const answer = await fetch(url, { headers: HEADERS, signal });
+      if (!answer.ok) {
+        await answer.body?.cancel();
+        return failed(`The feed's server answered with HTTP status ${answer.status}.`);
+      }
+      const hash = createHash('sha256');
+      const counter = createItemCounter(feedFormat, answer.headers.get('content-type') ?? undefined);
+      let bytes = 0;
+      for await (const piece of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+        hash.update(piece);
+        counter.add(piece);
+        bytes += piece.length;
+        if (counter.seen() > itemsMax) {
+          return failed(`The feed has more than ${itemsMax.toLocaleString('en')} items.`);
+        }
+        if (counter.isWebPage?.() === true) return failed('The address leads to a web page, not to a feed.');
+      }
+      if (bytes === 0) return failed('The feed is empty.');
+      return { outcome: 'read', contentHash: hash.digest('hex'), bytes, itemCount: counter.count() };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof OutboundError) return failed(error.message);
+      throw error;
+    }
+  };
+
+const failed = (reason: string): FeedAnswer => ({ outcome: 'failed', reason });

@@ -1,0 +1,214 @@
+import { DefaultAgentCardResolver, JsonRpcTransport } from '@a2a-js/sdk/client';
+import { z } from 'zod';
+import type { JsonObject } from '../../../shared/event-store/event-store.ts';
+import { randomId } from '../../../shared/ids.ts';
+import {
+  tasksGetIn,
+  type LinkOptions,
+  type LinkTarget,
+  type OpenLink,
+  type ToolResult,
+} from './agent-link.ts';
+import { HttpStatusError, RefusedCallError } from './call-errors.ts';
+
+/**
+ * An agent over A2A: the card says where it is, `message/send` with one data part calls a task. The official AdCP
+ * client's own A2A has no bounds (a call of a mute server was still waiting after 570 s): the transport beneath it,
+ * the official A2A client's, takes a `fetch` of ours.
+ *
+ * The card is the agent's word. Its address passes the same guard as one that a user gives, and the token goes to the
+ * origin that it was given for, no other.
+ */
+export const openA2aLink: OpenLink = async (call, options) => {
+  const fetchOwn = fetchWithToken(call, options);
+  const card = await readCard(call.agentUrl, fetchOwn);
+  const endpoint = endpointOf(card);
+  if (call.token !== undefined && new URL(endpoint).origin !== new URL(call.agentUrl).origin) {
+    throw new RefusedCallError(
+      "The agent's card names an address of another origin, which is not given the agent's token. Register the agent with that address.",
+    );
+  }
+  const transport = new JsonRpcTransport({ endpoint, fetchImpl: fetchOwn });
+  const names = card.skills.flatMap(({ id, name }) => [id, name]);
+  let open: string | undefined;
+  const resultOf = (answer: unknown): ToolResult => {
+    const { result, openTaskId } = resultOfAnswer(answer);
+    open = openTaskId;
+    return result;
+  };
+  // The client asks for them first. Asked for here, an agent that cannot be reached is one error, not its warnings.
+  const capabilities =
+    call.takenIn === undefined
+      ? resultOf(await transport.sendMessage(messageOf(CAPABILITIES, {})))
+      : undefined;
+  let thrown: unknown;
+  const keep = (error: unknown): never => {
+    const isAnswer = error instanceof Error && 'errorResponse' in error;
+    if (!isAnswer) thrown = error;
+    throw error;
+  };
+  return {
+    tasks: names.some((name) => TASK_NAME.test(name)) ? names : undefined,
+    // Agents have it without naming it: the call is made by its name alone.
+    tasksGet: tasksGetIn(names) ?? 'tasks/get',
+    toolClient: {
+      ...ALREADY_CONNECTED,
+      // Without this one an agent would be taken for one of AdCP 2, and cards do not name it.
+      listTools: async () => ({
+        tools: [...new Set([...names, CAPABILITIES])].map((name) => ({ name })),
+      }),
+      callTool: async ({ name, arguments: parameters = {} }) =>
+        name === CAPABILITIES && capabilities !== undefined
+          ? capabilities
+          : resultOf(await transport.sendMessage(messageOf(name, parameters)).catch(keep)),
+    },
+    taskOf: (taskId) => (taskId === open ? 'A2A' : 'ADCP'),
+    ownTask: async (id) => resultOf(await transport.getTask({ id })),
+    thrown: () => thrown,
+    close: () => undefined,
+  };
+};
+
+const CAPABILITIES = 'get_adcp_capabilities';
+
+/** Cards of AdCP agents name their skills for AdCP's tasks; not all do. */
+const TASK_NAME = /^(?:sync_(?:audiences|catalogs|event_sources)|get_(?:adcp_capabilities|products))$/;
+
+/** What the official AdCP client looks at besides. */
+const ALREADY_CONNECTED = { transport: {}, getServerCapabilities: () => ({}) };
+
+type Fetch = typeof globalThis.fetch;
+
+const fetchWithToken =
+  ({ agentUrl, token }: LinkTarget, { fetch, signal }: LinkOptions): Fetch =>
+  async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const headers = new Headers(init?.headers);
+    headers.delete('authorization');
+    if (token !== undefined && url.origin === new URL(agentUrl).origin) {
+      headers.set('authorization', `Bearer ${token}`);
+    }
+    const answer = await fetch(url, { ...init, headers, signal });
+    if (!answer.ok) {
+      await answer.body?.cancel();
+      throw new HttpStatusError(answer.status);
+    }
+    return answer;
+  };
+
+const Interface = z.looseObject({ url: z.string(), transport: z.string() });
+const AgentCard = z.looseObject({
+  url: z.string(),
+  preferredTransport: z.string().default('JSONRPC'),
+  additionalInterfaces: z.array(Interface).default([]),
+  skills: z.array(z.looseObject({ id: z.string(), name: z.string() })).default([]),
+});
+type AgentCard = z.output<typeof AgentCard>;
+
+/** Where the official AdCP client looks for cards, and where A2A has them (RFC 8615). */
+const cardUrls = (agentUrl: string): readonly string[] => {
+  if (/\/\.well-known\/agent(-card)?\.json$/.test(new URL(agentUrl).pathname)) return [agentUrl];
+  const base = agentUrl.replace(/\/$/, '');
+  const places = [
+    `${base}/.well-known/agent-card.json`,
+    `${base}/.well-known/agent.json`,
+    new URL('/.well-known/agent-card.json', agentUrl).href,
+  ];
+  return [...new Set(places)];
+};
+
+const readCard = async (agentUrl: string, fetchImpl: Fetch): Promise<AgentCard> => {
+  const resolver = new DefaultAgentCardResolver({ fetchImpl });
+  for (const url of cardUrls(agentUrl)) {
+    try {
+      const card = AgentCard.safeParse(await resolver.resolve(url, ''));
+      if (!card.success) throw new RefusedCallError("The agent's card cannot be read.");
+      return card.data;
+    } catch (error) {
+      if (!(error instanceof HttpStatusError) || error.code !== 404) throw error;
+    }
+  }
+  throw new RefusedCallError('The agent has no agent card where A2A agents have one.');
+};
+
+const endpointOf = ({ url, preferredTransport, additionalInterfaces }: AgentCard): string => {
+  const found = [{ url, transport: preferredTransport }, ...additionalInterfaces].find(
+    ({ transport }) => transport === 'JSONRPC',
+  );
+  if (found === undefined || !URL.canParse(found.url)) {
+    throw new RefusedCallError("The agent's card names no address for A2A over JSON-RPC.");
+  }
+  return found.url;
+};
+
+const messageOf = (skill: string, parameters: JsonObject) => ({
+  message: {
+    kind: 'message' as const,
+    role: 'user' as const,
+    messageId: randomId(),
+    // Both names are in use: the first is the protocol's, the second what agents of the official kit were built with.
+    parts: [{ kind: 'data' as const, data: { skill, input: parameters, parameters } }],
+  },
+  configuration: { blocking: true },
+});
+
+const Part = z.looseObject({
+  kind: z.string(),
+  data: z.record(z.string(), z.json()).optional(),
+  text: z.string().optional(),
+});
+const Parts = z.object({ parts: z.array(Part).default([]) });
+const Answer = z.union([
+  z.looseObject({
+    kind: z.literal('task'),
+    id: z.string(),
+    status: z.looseObject({ state: z.string(), message: Parts.optional().catch(undefined) }),
+    artifacts: z.array(Parts).default([]),
+  }),
+  z.looseObject({ kind: z.literal('message'), parts: Parts.shape.parts }),
+]);
+
+/**
+ * A task of A2A is the call, what AdCP makes of it stands in its last data part: a call that has ended may hold work
+ * that has not. A task that has not even ended is open: it is to be asked after by its own id.
+ */
+const resultOfAnswer = (
+  answer: unknown,
+): { readonly result: ToolResult; readonly openTaskId?: string | undefined } => {
+  const parsed = Answer.parse(answer);
+  if (parsed.kind === 'message') return { result: { structuredContent: dataIn(parsed.parts) } };
+  const { id, artifacts, status } = parsed;
+  const said = [...(status.message?.parts ?? []), ...artifacts.flatMap(({ parts }) => parts)];
+  const structuredContent = dataIn(said);
+  const text = said.find((part) => part.text !== undefined)?.text;
+  switch (status.state) {
+    case 'completed':
+      return { result: { structuredContent } };
+    case 'submitted':
+    case 'working':
+      return { result: { structuredContent: { status: 'submitted', task_id: id } }, openTaskId: id };
+    case 'input-required':
+    case 'auth-required':
+      return { result: { structuredContent: { status: 'input-required' } } };
+    default:
+      return {
+        result: { isError: true, structuredContent: failureIn(structuredContent, status.state, text) },
+      };
+  }
+};
+
+const dataIn = (parts: readonly z.output<typeof Part>[]): Record<string, z.core.util.JSONType> | undefined =>
+  parts.findLast(({ data }) => data !== undefined)?.data;
+
+/** Without an error of AdCP's: `rejected` and `canceled` are final, `failed` may be anything. */
+const failureIn = (data: JsonObject | undefined, state: string, text: string | undefined) => {
+  if (data !== undefined && ('adcp_error' in data || 'errors' in data)) return data as never;
+  const message = typeof data?.['message'] === 'string' ? data['message'] : text;
+  return {
+    adcp_error: {
+      code: 'SERVICE_UNAVAILABLE',
+      message: message ?? `The agent's task ended as ${state}.`,
+      recovery: state === 'failed' ? 'transient' : 'terminal',
+    },
+  };
+};

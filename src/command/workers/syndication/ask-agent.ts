@@ -1,0 +1,119 @@
+import type { Agent } from '../../../domain/agents/agent-resource.ts';
+import type {
+  JsonMembers,
+  SubmittedCall,
+  SyndicationRecord,
+} from '../../../domain/syndication/syndication-resource.ts';
+import type { Clock } from '../../../shared/clock.ts';
+import { PostponeJobError, RetryJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
+import { UnreadableSecretError } from '../../../shared/secrets/seal.ts';
+import type { SecretStore } from '../../../shared/secrets/secret-store.ts';
+import type { SyndicatedKind } from '../../syndication/syndicated-kinds.ts';
+import type { AgentAnswer, CallAgent, TakenIn } from './agent-call.ts';
+
+export interface AskAgentOptions {
+  readonly clock: Clock;
+  readonly secrets: SecretStore;
+  readonly callAgent: CallAgent;
+}
+
+/** What is asked, of whom, and why. */
+export interface Question {
+  readonly record: SyndicationRecord;
+  readonly kind: SyndicatedKind;
+  readonly agent: Agent;
+  readonly run: JobRun;
+}
+
+export type FinalAnswer = Exclude<AgentAnswer, { readonly outcome: 'submitted' }>;
+
+/** Longest time that an agent may take over what it has taken in. */
+const FOLLOWED_MS_MAX = 24 * 60 * 60 * 1_000;
+/** Between two questions what became of it: half of the time it has taken already, within these. */
+const FOLLOW_EVERY_MS = { min: 2_000, max: 60_000 };
+
+/**
+ * Asks an agent, and follows to its end what the agent takes in and finishes later. Meanwhile the work is postponed: it
+ * has no turn of its account and none of its tries is used up. One thing at a time: what is under way at the agent ends
+ * before anything else is asked, or it would undo that.
+ * @param onTakenIn records it; from then on, whoever has the job asks what became of it
+ * @throws PostponeJobError while the agent is at it; RetryJobError when the run was ended
+ */
+export const askAgent = async (
+  options: AskAgentOptions,
+  question: Question,
+  { request, idempotencyKey }: { readonly request: JsonMembers; readonly idempotencyKey: string },
+  onTakenIn: (takenIn: TakenIn) => Promise<void>,
+): Promise<FinalAnswer> => {
+  const { submitted } = question.record;
+  if (submitted !== undefined) {
+    const answer = await follow(options, question, submitted);
+    if (submitted.idempotencyKey === idempotencyKey) return answer;
+  }
+  const answer = await call(options, question, { request, idempotencyKey });
+  if (answer.outcome !== 'submitted') return answer;
+  // It may be done already, above all when the call was one that was made before.
+  const takenIn = { taskId: answer.taskId, taskOf: answer.taskOf };
+  const now = await call(options, question, { request, idempotencyKey, takenIn });
+  if (now.outcome === 'completed' || now.outcome === 'refused') return now;
+  await onTakenIn(takenIn);
+  throw later(FOLLOW_EVERY_MS.min);
+};
+
+/**
+ * Waits for what an earlier generation has under way at the agent. How it ends is of no interest any more.
+ * @throws PostponeJobError while the agent is at it
+ */
+export const awaitEarlier = async (options: AskAgentOptions, question: Question): Promise<void> => {
+  const { submitted, generation } = question.record;
+  if (submitted !== undefined && submitted.generation < generation) {
+    await follow(options, question, submitted);
+  }
+};
+
+const follow = async (
+  options: AskAgentOptions,
+  question: Question,
+  submitted: SubmittedCall,
+): Promise<FinalAnswer> => {
+  const { idempotencyKey } = submitted;
+  const request = { account: question.record.account };
+  const answer = await call(options, question, { request, idempotencyKey, takenIn: submitted });
+  if (answer.outcome === 'completed' || answer.outcome === 'refused') return answer;
+  const followedMs = options.clock.now() - Date.parse(submitted.submittedAt);
+  if (followedMs < FOLLOWED_MS_MAX) {
+    const pauseMs = Math.min(Math.max(Math.ceil(followedMs / 2), FOLLOW_EVERY_MS.min), FOLLOW_EVERY_MS.max);
+    throw later(Math.max(pauseMs, answer.outcome === 'retry' ? answer.afterMs : 0));
+  }
+  const hours = FOLLOWED_MS_MAX / 3_600_000;
+  const last = answer.outcome === 'retry' ? ` Asked once more: ${answer.message}` : '';
+  return { outcome: 'refused', message: `The agent has not finished this within ${hours} hours.${last}` };
+};
+
+const later = (afterMs: number): PostponeJobError => new PostponeJobError('the agent is at it', afterMs);
+
+const call = async (
+  { callAgent, secrets }: AskAgentOptions,
+  { kind: { task }, agent: { customerId, url, protocol, secretId }, run: { signal } }: Question,
+  asked: {
+    readonly request: JsonMembers;
+    readonly idempotencyKey: string;
+    readonly takenIn?: TakenIn;
+  },
+): Promise<AgentAnswer> => {
+  const token = secretId === undefined ? undefined : await readToken(secrets, customerId, secretId);
+  if (secretId !== undefined && token === undefined) {
+    return { outcome: 'refused', message: "The agent's token is gone. Register the agent again." };
+  }
+  const answer = await callAgent({ agentUrl: url, protocol, token, task, signal, ...asked });
+  // Cut off by us, not by the agent: nothing follows from it, least of all that the last try came to nothing.
+  if (answer.outcome === 'retry' && signal.aborted) throw new RetryJobError(answer.message);
+  return answer;
+};
+
+/** One that no key of this installation opens any more is as good as gone. */
+const readToken = (secrets: SecretStore, customerId: number, secretId: string): Promise<string | undefined> =>
+  secrets.get(customerId, secretId).catch((error: unknown) => {
+    if (error instanceof UnreadableSecretError) return undefined;
+    throw error;
+  });

@@ -1,0 +1,249 @@
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import { AUDIENCE } from '../../../domain/audiences/audience.ts';
+import {
+  AccountReference,
+  JsonMembers,
+  type SyndicationRecord,
+} from '../../../domain/syndication/syndication-resource.ts';
+import { derivedId, resourceIdOf } from '../../../shared/ids.ts';
+import { PostponeJobError } from '../../../shared/queue/job-queue.ts';
+import type { Purgeable } from '../../../shared/purge-regularly.ts';
+
+/** One call of a delivery. */
+export interface DeliveryPart {
+  readonly idempotencyKey: string;
+  readonly request: JsonMembers;
+  /** It has the agent drop the resource, to begin anew. */
+  readonly isDrop: boolean;
+  readonly isLast: boolean;
+  /** The agent has taken it: the next one is up. */
+  taken(): Promise<void>;
+}
+
+/** How the members of an audience get to an agent. */
+export interface AudienceParts extends Purgeable {
+  /**
+   * The parts that are left of a generation's delivery, one after the other: up to `MEMBERS_MAX` members each, at most
+   * 0.4 MB. A part is written down before anybody is given it, so that it is the same to the last byte for every try,
+   * whatever becomes of the members meanwhile. Many may do this at once.
+   *
+   * Members come in the order in which they changed, up to the revision that the delivery is of. Who is changed later
+   * is left to the delivery that brings the agent up to date.
+   * @param record of what was started; its request holds the scope
+   * @throws PostponeJobError while the read model has not reached the revision
+   */
+  of(record: SyndicationRecord): AsyncIterable<DeliveryPart>;
+  /** The generation is over: what was written down for it goes. */
+  forget(record: SyndicationRecord): Promise<void>;
+}
+
+const Request = z.object({
+  account: AccountReference,
+  audiences: z.tuple([z.object({ audience_id: z.string(), revision: z.int() }).catchall(z.json())]),
+  since: z.int().optional(),
+  anew: z.boolean().optional(),
+});
+
+/** Of one call. AdCP recommends 100,000 at most; agents' servers take requests of 1 or 2 MB. */
+const MEMBERS_MAX = 1_000;
+const BEHIND_MS = 300;
+/** Of a delivery that nobody has worked on: a job is given up long before. */
+const KEPT_DAYS = 2;
+
+/** @param pool sees the rows of all accounts */
+export const createAudienceParts = (
+  pool: Pick<Pool, 'query'>,
+  membersMax: number = MEMBERS_MAX,
+): AudienceParts => ({
+  of: async function* (record) {
+    await open(pool, record);
+    for (;;) {
+      let row = await underWay(pool, record);
+      if (row?.body === null) {
+        await writePart(pool, record, row, membersMax);
+        row = await underWay(pool, record);
+      }
+      // Somebody else has come to its end.
+      if (row === undefined) return;
+      if (row.body === null) continue;
+      const { part, body, is_last: isLast } = row;
+      yield {
+        idempotencyKey: derivedId(record.recordId, `${record.generation}:${part}:${body}`),
+        request: JsonMembers.parse(JSON.parse(body)),
+        isDrop: part === 0 && requestOf(record).anew === true,
+        isLast,
+        // The last one stays, so that its answer can be had again if what it led to is not recorded.
+        taken: () => (isLast ? Promise.resolve() : advance(pool, record, part)),
+      };
+      if (isLast) return;
+    }
+  },
+  forget: async ({ customerId, recordId, generation }) => {
+    await pool.query({
+      name: 'syndication-deliveries-forget',
+      text: `delete from syndication_deliveries where customer_id = $1 and record_id = $2 and generation <= $3`,
+      values: [customerId, recordId, generation],
+    });
+  },
+  purge: async (rowsMax) => {
+    const { rowCount } = await pool.query({
+      name: 'syndication-deliveries-purge',
+      text: `delete from syndication_deliveries d using (
+               select customer_id, record_id from syndication_deliveries
+               where touched_at < now() - make_interval(days => $2)
+               order by touched_at limit $1 for update skip locked
+             ) old
+             where d.customer_id = old.customer_id and d.record_id = old.record_id`,
+      values: [rowsMax, KEPT_DAYS],
+    });
+    return rowCount ?? 0;
+  },
+});
+
+const requestOf = ({ request }: SyndicationRecord): z.output<typeof Request> => Request.parse(request);
+
+interface Row {
+  readonly part: number;
+  readonly after_revision: string;
+  readonly after_id: string;
+  readonly body: string | null;
+  readonly is_last: boolean;
+}
+
+const open = async (pool: Pick<Pool, 'query'>, record: SyndicationRecord): Promise<void> => {
+  await pool.query({
+    name: 'syndication-deliveries-open',
+    text: `insert into syndication_deliveries as d (customer_id, record_id, generation, after_revision)
+           values ($1, $2, $3, $4)
+           on conflict (customer_id, record_id) do update
+             set generation = excluded.generation, part = 0, after_revision = excluded.after_revision,
+               after_id = '', body = null, is_last = false, touched_at = now()
+             where d.generation < excluded.generation`,
+    values: [record.customerId, record.recordId, record.generation, (requestOf(record).since ?? -1) + 1],
+  });
+};
+
+const underWay = async (
+  pool: Pick<Pool, 'query'>,
+  { customerId, recordId, generation }: SyndicationRecord,
+): Promise<Row | undefined> => {
+  const { rows } = await pool.query<Row>({
+    name: 'syndication-deliveries-part',
+    text: `select part, after_revision, after_id, body, is_last from syndication_deliveries
+           where customer_id = $1 and record_id = $2 and generation = $3`,
+    values: [customerId, recordId, generation],
+  });
+  return rows[0];
+};
+
+/** Who writes the part down first has written it. */
+const writePart = async (
+  pool: Pick<Pool, 'query'>,
+  record: SyndicationRecord,
+  row: Row,
+  membersMax: number,
+): Promise<void> => {
+  const { account, audiences, anew = false } = requestOf(record);
+  const [{ revision: _, ...audience }] = audiences;
+  const page =
+    row.part === 0 && anew
+      ? { body: { audience_id: audience.audience_id, delete: true }, ends: undefined, isLast: false }
+      : await readPage(pool, record, row, membersMax, audience);
+  await pool.query({
+    name: 'syndication-deliveries-write',
+    text: `update syndication_deliveries
+           set body = $5, next_revision = coalesce($6, after_revision), next_id = coalesce($7, after_id),
+             is_last = $8, touched_at = now()
+           where customer_id = $1 and record_id = $2 and generation = $3 and part = $4 and body is null`,
+    values: [
+      record.customerId,
+      record.recordId,
+      record.generation,
+      row.part,
+      JSON.stringify({ account, audiences: [page.body] }),
+      page.ends?.revision,
+      page.ends?.id,
+      page.isLast,
+    ],
+  });
+};
+
+interface Page {
+  readonly body: JsonMembers;
+  /** The last member of it; undefined when there is none. */
+  readonly ends: { readonly revision: number; readonly id: string } | undefined;
+  readonly isLast: boolean;
+}
+
+const Members = z.array(
+  z.tuple([z.string(), z.string().nullable(), z.string().nullable(), z.int(), z.boolean()]),
+);
+
+const readPage = async (
+  pool: Pick<Pool, 'query'>,
+  record: SyndicationRecord,
+  row: Row,
+  membersMax: number,
+  audience: JsonMembers,
+): Promise<Page> => {
+  const { customerId, advertiserId, resourceId } = record;
+  const { audiences, since } = requestOf(record);
+  const [{ revision }] = audiences;
+  const audienceId = resourceIdOf(AUDIENCE, customerId, advertiserId, resourceId);
+  const { rows } = await pool.query<{ reached: string | null; members: string }>({
+    name: `audience-members-page-${since === undefined ? 'all' : 'since'}`,
+    text: pageSql(since !== undefined),
+    values: [customerId, audienceId, row.after_revision, row.after_id, revision, membersMax + 1],
+  });
+  const [found] = rows;
+  // In the snapshot of the members: a read model that is being made anew has none of them for a while.
+  if (found === undefined || Number(found.reached ?? -1) < revision) {
+    throw new PostponeJobError('the audience is not in the read model yet', BEHIND_MS);
+  }
+  const members = Members.parse(JSON.parse(found.members));
+  const some = members.slice(0, membersMax);
+  const add = some.filter(([, , , , gone]) => !gone).map(memberOf);
+  const remove = some.filter(([, , , , gone]) => gone).map(memberOf);
+  const last = some.at(-1);
+  return {
+    body: { ...audience, ...(add.length === 0 ? {} : { add }), ...(remove.length === 0 ? {} : { remove }) },
+    ends: last === undefined ? undefined : { revision: last[3], id: last[0] },
+    isLast: members.length <= membersMax,
+  };
+};
+
+const memberOf = ([id, email, phone]: z.output<typeof Members>[number]): JsonMembers => ({
+  external_id: id,
+  ...(email === null ? {} : { hashed_email: email }),
+  ...(phone === null ? {} : { hashed_phone: phone }),
+});
+
+/** @param withRemovals who is new to an agent has nobody to remove */
+const pageSql = (withRemovals: boolean): string => {
+  const from = (table: string, gone: boolean): string =>
+    `(select external_id, hashed_email, hashed_phone, revision, ${gone} as gone from ${table}
+      where customer_id = $1 and audience_id = $2
+        and (revision, external_id) > ($3::bigint, $4::text) and revision <= $5
+      order by revision, external_id limit $6)`;
+  const removals = withRemovals ? `union all ${from('audience_removals', true)}` : '';
+  return `select (select revision from audiences where customer_id = $1 and id = $2) as reached,
+            (select coalesce(json_agg(json_build_array(p.external_id, encode(p.hashed_email, 'hex'),
+                encode(p.hashed_phone, 'hex'), p.revision, p.gone) order by p.revision, p.external_id), '[]')::text
+             from (select * from (${from('audience_members', false)} ${removals}) u
+                   order by revision, external_id limit $6) p) as members`;
+};
+
+const advance = async (
+  pool: Pick<Pool, 'query'>,
+  { customerId, recordId, generation }: SyndicationRecord,
+  part: number,
+): Promise<void> => {
+  await pool.query({
+    name: 'syndication-deliveries-advance',
+    text: `update syndication_deliveries
+           set part = part + 1, after_revision = next_revision, after_id = next_id, body = null, touched_at = now()
+           where customer_id = $1 and record_id = $2 and generation = $3 and part = $4 and body is not null`,
+    values: [customerId, recordId, generation, part],
+  });
+};

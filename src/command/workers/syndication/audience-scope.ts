@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { AUDIENCE, audienceStream } from '../../../domain/audiences/audience.ts';
+import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
+import type { Clock } from '../../../shared/clock.ts';
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { resourceIdOf } from '../../../shared/ids.ts';
+
+/** What a delivery of an audience brings; part of what is fixed when it is started. */
+export type AudienceScope = {
+  /** The agent has all changes up to this revision: those behind it are brought. Absent: all members are. */
+  readonly since?: number;
+  /** Nobody knows what the agent has: it is told to drop it first. */
+  readonly anew?: boolean;
+};
+
+const Delivered = z.object({ audiences: z.tuple([z.object({ revision: z.int() })]) });
+
+/** Two days less than it is known who was removed (`audience-members.ts`). */
+const REMOVALS_MS = 5 * 24 * 60 * 60 * 1_000;
+
+/**
+ * What an agent is to be brought of an audience: everything; or what has changed since it was brought everything
+ * before. Whoever removed somebody must be able to rely on it, so where it is not certain what the agent has, after a
+ * delivery that failed half way, say, the agent is told to drop the audience and is given it anew.
+ * @param isSharedName another record has, or may have, brought something under the same name
+ */
+export const scopeOf = async (
+  { store, clock }: { readonly store: Pick<EventStore, 'readStream'>; readonly clock: Clock },
+  record: SyndicationRecord,
+  isSharedName: boolean,
+): Promise<AudienceScope> => {
+  const { customerId, advertiserId, resourceId, delivered, mayBeAtAgent } = record;
+  const since = Delivered.safeParse(delivered).data?.audiences[0].revision;
+  if (since === undefined) return mayBeAtAgent || isSharedName ? { anew: true } : {};
+  const audienceId = resourceIdOf(AUDIENCE, customerId, advertiserId, resourceId);
+  const next = store.readStream(audienceStream(customerId, audienceId), { from: since + 1, limit: 1 });
+  for await (const { metadata } of next) {
+    if (clock.now() - Date.parse(metadata.occurredAt) > REMOVALS_MS) return { anew: true };
+  }
+  return { since };
+};

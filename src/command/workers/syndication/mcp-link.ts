@@ -1,0 +1,93 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { McpError } from '@modelcontextprotocol/sdk/types.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { tasksGetIn, type OpenLink } from './agent-link.ts';
+
+/**
+ * An agent over MCP. The MCP client is ours: with the official AdCP client's own, neither time nor bytes nor addresses
+ * are bounded (a call of an agent that never answers came back after 120 s, whatever the `timeout` said).
+ */
+export const openMcpLink: OpenLink = async ({ agentUrl, token }, { fetch, signal, timeoutMs }) => {
+  const mcp = new BoundedMcpClient(signal, timeoutMs);
+  const close = (): void => void mcp.close().catch(() => undefined);
+  const transport = new StreamableHTTPClientTransport(new URL(agentUrl), {
+    fetch: (url, init) =>
+      fetch(url, { ...init, signal: init?.signal ? AbortSignal.any([signal, init.signal]) : signal }),
+    requestInit: { headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } },
+    reconnectionOptions: {
+      maxRetries: 0,
+      initialReconnectionDelay: 1_000,
+      maxReconnectionDelay: 1_000,
+      reconnectionDelayGrowFactor: 1,
+    },
+  });
+  try {
+    await mcp.connect(transport);
+    const { tools } = await mcp.listTools();
+    const tasks = tools.map(({ name }) => name);
+    return {
+      toolClient: mcp,
+      tasks,
+      tasksGet: tasksGetIn(tasks),
+      taskOf: () => 'ADCP',
+      ownTask: async () => ({ isError: true }),
+      thrown: () => mcp.thrown,
+      close,
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+};
+
+/** Of one list of tools. Agents have some dozens, and one that never comes to an end is not followed. */
+const PAGES_MAX = 20;
+
+/** Every request of it, whoever makes it, has the deadline: overriding `callTool` alone leaves others without. */
+class BoundedMcpClient extends Client {
+  readonly #signal: AbortSignal;
+  readonly #timeoutMs: number;
+  /** What the server answers over MCP is not among it. */
+  thrown: unknown;
+
+  constructor(signal: AbortSignal, timeoutMs: number) {
+    super({ name: 'buyer-exchange', version: '1' });
+    this.#signal = signal;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /**
+   * All pages of them, as far as they go; also for the official AdCP client, which looks at the first only. With each page
+   * the MCP client forgets what it knew of the tools before: it checks answers against the `outputSchema` of the last
+   * page's tools alone. That it has no public way around; what an answer must be is checked where it is read.
+   */
+  override listTools: Client['listTools'] = async (params, options) => {
+    const first = await super.listTools(params, options);
+    const tools = [...first.tools];
+    const seen = new Set<string>();
+    let cursor = first.nextCursor;
+    while (cursor !== undefined && !seen.has(cursor) && seen.size < PAGES_MAX - 1) {
+      seen.add(cursor);
+      const page: typeof first = await super.listTools({ ...params, cursor }, options);
+      tools.push(...page.tools);
+      cursor = page.nextCursor;
+    }
+    const { nextCursor: _, ...list } = first;
+    return { ...list, tools };
+  };
+
+  override request: Client['request'] = (request, schema, options) => {
+    this.thrown = undefined;
+    return super
+      .request(request, schema, {
+        ...options,
+        signal: this.#signal,
+        timeout: this.#timeoutMs,
+        maxTotalTimeout: this.#timeoutMs,
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof McpError)) this.thrown = error;
+        throw error;
+      });
+  };
+}

@@ -1,0 +1,129 @@
+import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
+import {
+  syndicationStream,
+  type SyndicationCommand,
+  type SyndicationRecord,
+} from '../../../domain/syndication/syndication.ts';
+import { sleep } from '../../../shared/backoff.ts';
+import { isoTimestamp, type Clock } from '../../../shared/clock.ts';
+import { executeCommand, loadState } from '../../../shared/command/execute-command.ts';
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { derivedId } from '../../../shared/ids.ts';
+import { syndicationAggregate } from '../../syndication/syndication-aggregate.ts';
+
+interface StepStores {
+  readonly store: EventStore;
+  readonly clock: Clock;
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+/** The steps of a generation that end up in the log. One command each, with one id, whoever takes it how often. */
+
+/** A record as its stream says now; undefined when there is none. */
+export const loadRecord = async (
+  { store }: Pick<StepStores, 'store'>,
+  { customerId, recordId }: Pick<SyndicationRecord, 'customerId' | 'recordId'>,
+): Promise<SyndicationRecord | undefined> => {
+  const state = await loadState(store, syndicationAggregate, syndicationStream(customerId, recordId));
+  return state.status === 'NONE' ? undefined : state;
+};
+
+/** Whether the generation is still to be brought to its agent. */
+export const isUnderWay = async (stores: StepStores, record: SyndicationRecord): Promise<boolean> => {
+  const now = await loadRecord(stores, record);
+  return now?.generation === record.generation && now.status === 'SYNCING';
+};
+
+/** What belongs to an archived advertiser, or was deleted, is switched off (decisions.md section 3). */
+export const switchOff = async (stores: StepStores, record: SyndicationRecord): Promise<void> => {
+  const { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account } = record;
+  await execute(stores, record, 'archived', {
+    type: 'ToggleSyndication',
+    now: isoTimestamp(stores.clock.now()),
+    record: { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account },
+    enabled: false,
+  });
+};
+
+/** @returns the record after it; undefined when the generation is over */
+export const started = (
+  stores: StepStores,
+  record: SyndicationRecord,
+  request: JsonMembers,
+): Promise<SyndicationRecord | undefined> => {
+  const now = isoTimestamp(stores.clock.now());
+  const { generation } = record;
+  return execute(stores, record, 'start', { type: 'StartSyndication', now, generation, request });
+};
+
+/** @returns the record after it; undefined when the generation is over */
+export const completed = (
+  stores: StepStores,
+  record: SyndicationRecord,
+  responseData: JsonMembers,
+): Promise<SyndicationRecord | undefined> => {
+  const now = isoTimestamp(stores.clock.now());
+  const { generation } = record;
+  return execute(stores, record, 'result', { type: 'CompleteSyndication', now, generation, responseData });
+};
+
+export const failed = async (
+  stores: StepStores,
+  record: SyndicationRecord,
+  errorMessage: string,
+): Promise<void> => {
+  const now = isoTimestamp(stores.clock.now());
+  const { generation } = record;
+  await execute(stores, record, 'result', { type: 'FailSyndication', now, generation, errorMessage });
+};
+
+/** @param reason why the agent could not be told; absent when it was */
+export const withdrawn = async (
+  stores: StepStores,
+  record: SyndicationRecord,
+  reason?: string,
+): Promise<void> => {
+  const now = isoTimestamp(stores.clock.now());
+  const { generation } = record;
+  const removed = reason === undefined;
+  await execute(stores, record, 'result', { type: 'WithdrawSyndication', now, generation, removed, reason });
+};
+
+/** Begins the generation that brings the agent up to date. */
+export const refreshed = async (stores: StepStores, record: SyndicationRecord): Promise<void> => {
+  const now = isoTimestamp(stores.clock.now());
+  const { generation } = record;
+  await execute(stores, record, 'refresh', { type: 'RefreshSyndication', now, generation });
+};
+
+/** The agent has taken a call in: whoever has the job next asks what became of it. */
+export const submitted = async (
+  stores: StepStores,
+  record: SyndicationRecord,
+  call: Pick<SubmittedCall, 'idempotencyKey' | 'taskId' | 'taskOf'>,
+): Promise<void> => {
+  const now = isoTimestamp(stores.clock.now());
+  const { generation } = record;
+  await execute(stores, record, `submitted:${call.idempotencyKey}`, {
+    type: 'SubmitSyndication',
+    now,
+    generation,
+    ...call,
+  });
+};
+
+const execute = async (
+  { store, pause = sleep }: StepStores,
+  { customerId, recordId, generation }: SyndicationRecord,
+  step: 'start' | `submitted:${string}` | 'result' | 'archived' | 'refresh',
+  command: SyndicationCommand,
+): Promise<SyndicationRecord | undefined> => {
+  const commandId = derivedId(recordId, `${generation}:${step}`);
+  const outcome = await executeCommand(store, syndicationAggregate, {
+    stream: syndicationStream(customerId, recordId),
+    command,
+    context: { commandId, customerId, actor: 'worker:syndication', requestId: commandId },
+    pause,
+  });
+  return outcome.outcome === 'refused' || outcome.state.status === 'NONE' ? undefined : outcome.state;
+};

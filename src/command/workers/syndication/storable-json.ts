@@ -1,0 +1,31 @@
+import { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
+
+/** Of what an agent answers about one item, as JSON. */
+const LENGTH_MAX = 16_384;
+const DEPTH_MAX = 16;
+
+/**
+ * An agent's answer as it may be kept: no text that a database refuses, nothing deep, nothing long. What is too
+ * long is left out as a whole: half an answer may say something else.
+ */
+export const storableJson = (answer: unknown): JsonMembers => {
+  const parsed = JsonMembers.safeParse(clean(answer, 0));
+  if (!parsed.success) return {};
+  return JSON.stringify(parsed.data).length <= LENGTH_MAX
+    ? parsed.data
+    : { omitted: 'The answer is too long.' };
+};
+
+const clean = (value: unknown, depth: number): unknown => {
+  if (typeof value === 'string') return cleanText(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= DEPTH_MAX) return null;
+  if (Array.isArray(value)) return value.map((one) => clean(one, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, one]) => one !== undefined)
+      .map(([name, one]) => [cleanText(name), clean(one, depth + 1)]),
+  );
+};
+
+const cleanText = (text: string): string => text.toWellFormed().replaceAll('\u0000', '\uFFFD');

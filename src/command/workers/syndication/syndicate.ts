@@ -1,0 +1,45 @@
+import { isWaiting } from '../../../domain/syndication/syndication-resource.ts';
+import type { JobRun } from '../../../shared/queue/job-queue.ts';
+import { loadAdvertiser } from '../../advertisers/routes.ts';
+import { loadAgent } from '../../agents/load-agent.ts';
+import { awaitEarlier } from './ask-agent.ts';
+import { failed, loadRecord, switchOff, withdrawn } from './record-steps.ts';
+import type { SyndicateOptions } from './syndicate-options.ts';
+import { refreshIfChanged, take } from './take.ts';
+import { withdraw } from './withdraw.ts';
+import type { Work } from './work-list.ts';
+
+const NO_AGENT = 'The agent is not registered any more.';
+
+/**
+ * Does what one generation of a record asks for: has the agent take the resource, or drop it. May be repeated, and
+ * may run twice at once: every step of a generation is one command with one id, every call of it has one key.
+ * @throws RetryJobError, PostponeJobError when it should be tried again
+ */
+export const syndicate = async (options: SyndicateOptions, work: Work, run: JobRun): Promise<void> => {
+  const { workList } = options;
+  const record = await loadRecord(options, work);
+  if (record?.generation !== work.generation) return workList.drop(work);
+  const advertiser = await loadAdvertiser(options, record.customerId, record.advertiserId);
+  if (record.enabled && (work.archived || advertiser?.status !== 'ACTIVE')) return switchOff(options, record);
+  const kind = options.kinds[record.resourceType];
+  if (!isWaiting(record)) {
+    if (!(await refreshIfChanged(options, record, kind))) await workList.drop(work);
+    return;
+  }
+  const agent = await loadAgent(options.store, record.customerId, record.agentId);
+  if (agent === undefined) {
+    return record.enabled ? failed(options, record, NO_AGENT) : withdrawn(options, record, NO_AGENT);
+  }
+  const question = { record, kind, agent, run };
+  await awaitEarlier(options, question);
+  await (record.enabled ? take(options, question) : withdraw(options, question));
+};
+
+/** Ends a generation that cannot be brought to its end. */
+export const giveUp = async (options: SyndicateOptions, work: Work, reason: string): Promise<void> => {
+  const record = await loadRecord(options, work);
+  if (record?.generation !== work.generation || !isWaiting(record)) return options.workList.drop(work);
+  await (record.enabled ? failed(options, record, reason) : withdrawn(options, record, reason));
+  await options.audienceParts.forget(record);
+};

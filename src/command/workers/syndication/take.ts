@@ -1,0 +1,143 @@
+import type { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
+import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
+import { canonicalJson } from '../../../shared/idempotency/canonical-json.ts';
+import { derivedId } from '../../../shared/ids.ts';
+import { PostponeJobError, RetryJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
+import {
+  itemIn,
+  takeRequest,
+  type SyndicatedItem,
+  type SyndicatedKind,
+} from '../../syndication/syndicated-kinds.ts';
+import { dropProblem, itemProblem, itemRow } from './agent-items.ts';
+import type { DeliveryPart } from './audience-parts.ts';
+import { scopeOf } from './audience-scope.ts';
+import type { FinalAnswer, Question } from './ask-agent.ts';
+import { askAndFollow } from './ask-and-follow.ts';
+import { completed, failed, isUnderWay, refreshed, started } from './record-steps.ts';
+import { storableJson } from './storable-json.ts';
+import type { SyndicateOptions } from './syndicate-options.ts';
+import { keepTheRest } from './withdraw.ts';
+
+/**
+ * Has the agent take what is switched on, in one call or in parts.
+ * @throws RetryJobError, PostponeJobError when it should be tried again
+ */
+export const take = async (options: SyndicateOptions, question: Question): Promise<void> => {
+  const { record: waiting, kind, run } = question;
+  const record = waiting.request === null ? await start(options, waiting, kind) : waiting;
+  if (record?.status !== 'SYNCING' || record.request === null) return;
+  // An agent that cannot be told that has kept what it has: the call that follows adds to it.
+  if (record.restIsUnsure === true && kind.dropping.by === 'the-rest') {
+    await keepTheRest(options, { ...question, record }, kind.dropping);
+  }
+  const parts = kind.delivery === 'members' ? options.audienceParts.of(record) : await wholeOf(record, kind);
+  if (parts === undefined)
+    return fail(options, record, 'It is more than an agent is sent in one call, 5 MB.');
+  let taken = 0;
+  for await (const part of parts) {
+    // An audience has many, and may have been switched off meanwhile.
+    if (taken > 0 && !(await isUnderWay(options, record))) return;
+    // What was under way is an earlier part's once that one was taken.
+    const asking = taken === 0 ? record : { ...record, submitted: undefined };
+    const answer = await askAndFollow(options, { ...question, record: asking }, part);
+    if (answer.outcome === 'retry') expectMore(answer, taken, run);
+    if (answer.outcome !== 'completed') return fail(options, record, answer.message);
+    const row = answer.data === undefined ? DONE : itemRow(kind, answer.data, record.resourceId);
+    const problem = part.isDrop ? dropProblem(row) : itemProblem(row);
+    if (problem !== undefined) return fail(options, record, problem);
+    await part.taken();
+    taken += 1;
+    if (part.isLast) return complete(options, record, kind, storableJson(row));
+  }
+};
+
+/** Of an agent that says of what it took in that it is done, and no more. */
+const DONE = { status: 'completed' };
+
+/** An attempt that got something across is none of those that are counted. */
+const expectMore = (
+  { message, afterMs }: Extract<FinalAnswer, { outcome: 'retry' }>,
+  taken: number,
+  run: JobRun,
+): void => {
+  if (taken > 0) throw new PostponeJobError(message, Math.max(afterMs, 1_000));
+  if (!run.isLastAttempt) throw new RetryJobError(message, afterMs);
+};
+
+/** Fixes what the agent is asked for; undefined when there is nothing to ask for any more. */
+const start = async (
+  options: SyndicateOptions,
+  record: SyndicationRecord,
+  kind: SyndicatedKind,
+): Promise<SyndicationRecord | undefined> => {
+  const item = await kind.load(record);
+  if (item === undefined) {
+    await failed(options, record, 'The resource does not exist any more.');
+    return undefined;
+  }
+  const { isOtherAdvertisers, isOtherRegistrations, isUnsure } = await options.workList.holders(record);
+  if (isOtherAdvertisers) {
+    await failed(
+      options,
+      record,
+      'Another advertiser has something of this id at the same account of the agent: switch it off there, or use another id.',
+    );
+    return undefined;
+  }
+  const scope =
+    kind.delivery === 'members' ? await scopeOf(options, record, isUnsure || isOtherRegistrations) : {};
+  return started(options, record, { ...takeRequest(kind, record.account, item), ...scope });
+};
+
+const wholeOf = async (
+  record: SyndicationRecord,
+  kind: SyndicatedKind,
+): Promise<readonly DeliveryPart[] | undefined> => {
+  const item = itemIn(kind, record.request);
+  const full = await kind.inFull(record, item);
+  if (full === undefined) return undefined;
+  return [
+    {
+      idempotencyKey: derivedId(record.recordId, `${record.generation}`),
+      request: takeRequest(kind, record.account, full),
+      isDrop: false,
+      isLast: true,
+      taken: async () => undefined,
+    },
+  ];
+};
+
+const complete = async (
+  options: SyndicateOptions,
+  record: SyndicationRecord,
+  kind: SyndicatedKind,
+  responseData: JsonMembers,
+): Promise<void> => {
+  const done = await completed(options, record, responseData);
+  if (kind.delivery === 'members') await options.audienceParts.forget(record);
+  if (done !== undefined) await refreshIfChanged(options, done, kind);
+};
+
+const fail = async (options: SyndicateOptions, record: SyndicationRecord, message: string): Promise<void> => {
+  await failed(options, record, message);
+  await options.audienceParts.forget(record);
+};
+
+/**
+ * Begins the generation that brings the agent up to date, if what it has is not what there is now.
+ * @returns whether it did
+ */
+export const refreshIfChanged = async (
+  options: SyndicateOptions,
+  record: SyndicationRecord,
+  kind: SyndicatedKind,
+): Promise<boolean> => {
+  if (record.status !== 'COMPLETED' || record.request === null) return false;
+  const item: SyndicatedItem | undefined = await kind.load(record);
+  // What was deleted is switched off, by whoever finds it on the list for that.
+  if (item === undefined) return false;
+  if (canonicalJson([item]) === canonicalJson(record.request[kind.itemsMember])) return false;
+  await refreshed(options, record);
+  return true;
+};
