@@ -1,5 +1,35 @@
 import { advertisersProjection } from './advertisers.ts';
+import { agentsProjection } from './agents.ts';
+import { assetsProjection } from './assets.ts';
+import { audiencesProjection } from './audiences.ts';
+import { campaignsProjection } from './campaigns.ts';
+import { catalogFeedsProjection } from './catalog-feeds.ts';
+import { catalogsProjection } from './catalogs.ts';
+import { conversionsProjection } from './conversions.ts';
+import { creativeSessionsProjection } from './creative-sessions.ts';
+import { creativesProjection } from './creatives.ts';
+import { credentialsProjection } from './credentials.ts';
 import type { Projection } from './engine/projection.ts';
+import { engineConnectionsProjection } from './engine-connections.ts';
+import { eventSourcesProjection } from './event-sources.ts';
+import { sellersProjection } from './sellers.ts';
+import { syndicationProjection } from './syndication.ts';
 
 /** Every read model of the service. */
-export const allProjections: readonly Projection[] = [advertisersProjection];
+export const allProjections: readonly Projection[] = [
+  advertisersProjection,
+  credentialsProjection,
+  eventSourcesProjection,
+  audiencesProjection,
+  catalogsProjection,
+  catalogFeedsProjection,
+  conversionsProjection,
+  agentsProjection,
+  syndicationProjection,
+  campaignsProjection,
+  creativesProjection,
+  sellersProjection,
+  creativeSessionsProjection,
+  assetsProjection,
+  engineConnectionsProjection,
+];

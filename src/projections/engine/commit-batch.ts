@@ -9,6 +9,7 @@ import { inTransaction } from '../../shared/postgres/pool.ts';
 import { applyIsolated, TRIES, type FailedEvent } from './apply-events.ts';
 import { moveCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { errorText, isFaultOfEvent } from './failure.ts';
+import type { PassOver } from './move-together.ts';
 import type { Projection } from './projection.ts';
 
 export interface CommittedBatch {
@@ -29,6 +30,7 @@ export const commitBatch = async (
   projection: Projection,
   checkpoint: Checkpoint,
   batch: EventBatch,
+  passOver: PassOver = (name, from, to) => moveCheckpoint(pool, name, from, to),
 ): Promise<CommittedBatch> => {
   // A delivery that is repeated brings nothing new, and must not take the checkpoint back.
   if (comparePositions(batch.position, checkpoint.position) <= 0) {
@@ -41,7 +43,7 @@ export const commitBatch = async (
   );
   if (events.length === 0) {
     // Written at once all the same: a read waits for its account's last event, of whatever category.
-    await moveCheckpoint(pool, projection.name, checkpoint, batch.position);
+    await passOver(projection.name, checkpoint, batch.position);
     return { checkpoint: next, applied: 0, parked: [] };
   }
   try {

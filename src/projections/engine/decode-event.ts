@@ -2,10 +2,15 @@ import type { z } from 'zod';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { UnprojectableEventError } from './projection.ts';
 
-/** Event types a read model knows, with the version of their schema. */
-export type EventSchemas = Readonly<
-  Record<string, { readonly schemaVersion: number; readonly data: z.ZodType }>
->;
+/** An event type that a read model knows, with the version of its schema. */
+interface EventSchema {
+  readonly schemaVersion: number;
+  readonly data: z.ZodType;
+  /** For large data: true when the schema takes them as they are. What is false is left to the schema. */
+  readonly isPlain?: (data: unknown) => boolean;
+}
+
+export type EventSchemas = Readonly<Record<string, EventSchema>>;
 
 export interface DecodedEvent {
   readonly type: string;
@@ -24,6 +29,8 @@ export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): Decode
   if (event.metadata.schemaVersion !== known.schemaVersion) {
     throw new UnprojectableEventError(event, `unknown schema version ${event.metadata.schemaVersion}`);
   }
+  const { occurredAt } = event.metadata;
+  if (known.isPlain?.(event.data) === true) return { type: event.type, data: event.data, occurredAt };
   const parsed = known.data.safeParse(event.data);
   if (!parsed.success) {
     const first = parsed.error.issues[0];
@@ -32,5 +39,5 @@ export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): Decode
       `${first?.path.join('.') ?? ''}: ${first?.message ?? 'invalid data'}`,
     );
   }
-  return { type: event.type, data: parsed.data, occurredAt: event.metadata.occurredAt };
+  return { type: event.type, data: parsed.data, occurredAt };
 };

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createHash } from 'node:crypto';
 import { Client, type ClientConfig } from 'pg';
 import { backoffMs, sleep } from '../../shared/backoff.ts';
@@ -50,6 +51,8 @@ export const startLeadership = (options: LeadershipOptions): Leadership => {
     options: `${options.config.options ?? ''} -c idle_session_timeout=${SILENCE_MS}`,
   };
   const closing = new AbortController();
+  // One for each read model; the usual warning is for more than ten.
+  setMaxListeners(0, closing.signal);
   const leading = new Map<string, Promise<void>>();
   let termSignal: AbortSignal | undefined;
 

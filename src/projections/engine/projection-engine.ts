@@ -8,6 +8,7 @@ import type { ProjectionProgress } from '../../shared/read-your-writes/projectio
 import { startLeadership } from './leadership.ts';
 import { listParked } from './parked-streams.ts';
 import { registerProjectionMetrics } from './projection-metrics.ts';
+import { createMoveTogether } from './move-together.ts';
 import { createProjectionRunner } from './projection-runner.ts';
 import type { Projection } from './projection.ts';
 import {
@@ -61,6 +62,7 @@ export const startProjections = (options: ProjectionsOptions): Projections => {
   const names = projections.map(({ name }) => name);
   if (new Set(names).size !== names.length)
     throw new Error(`read models must have names of their own: ${names.join()}`);
+  const passOver = createMoveTogether(pool);
   const runners = new Map(
     projections.map((projection) => [
       projection.name,
@@ -69,6 +71,7 @@ export const startProjections = (options: ProjectionsOptions): Projections => {
         store,
         pool,
         log,
+        passOver,
         onCommit: ({ applied }) => {
           metrics?.applied(projection.name, applied);
           progress?.advanced(projection.name);

@@ -12,6 +12,7 @@ import { withChildSignal } from './child-signal.ts';
 import { CheckpointMovedError, openCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { commitBatch, type CommittedBatch } from './commit-batch.ts';
 import { errorText } from './failure.ts';
+import type { PassOver } from './move-together.ts';
 import type { Projection } from './projection.ts';
 import { takeAhead } from './take-ahead.ts';
 
@@ -23,6 +24,8 @@ export interface RunnerOptions {
   readonly log: Logger;
   /** Called after each commit, before the next batch. */
   readonly onCommit: (batch: CommittedBatch) => void;
+  /** How it passes over events that are nothing to it. Default: by a statement of its own. */
+  readonly passOver?: PassOver;
   /** How soon to look again at a log that does not fit the checkpoint. Default 5 s. */
   readonly recheckMs?: number;
   /** Waits between tries; returns early when the signal fires. Default: by the wall clock. */
@@ -69,7 +72,7 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
   let batchSize = BATCH_SIZE_MAX;
 
   const commit = async (checkpoint: Checkpoint, batch: EventBatch) => {
-    const committed = await commitBatch(pool, projection, checkpoint, batch);
+    const committed = await commitBatch(pool, projection, checkpoint, batch, options.passOver);
     failures = 0;
     for (const { event, error } of committed.parked) {
       const { position, stream, revision, type } = event;

@@ -10,6 +10,8 @@ export interface Projection {
   readonly name: string;
   /** The tables that it alone writes: emptied when it is made anew. */
   readonly tables: readonly string[];
+  /** What else is done, in the same transaction, when it is made anew. */
+  forget?(client: ClientBase): Promise<void>;
   /** Stream categories the read model is made of; everything else is passed over. */
   readonly categories: readonly string[];
   /**

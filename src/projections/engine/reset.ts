@@ -5,7 +5,8 @@ import type { Projection } from './projection.ts';
 
 /**
  * Takes read models back to the start of the log, whatever log that is now. From then on the reads of every
- * account wait until the read model has reached `head`, so none sees the rows that are missing meanwhile. Nothing
+ * account wait until the read model has reached `head`, so none sees the rows that are missing meanwhile; nor is any
+ * credential accepted before (`query/accounts/verify-api-key.ts`). Nothing
  * else that holds positions of the log stays: snapshots go, marks become `head`.
  * To be called while no process of the service runs: a mark that is newer than `head` would go back.
  */
@@ -15,23 +16,28 @@ export const resetReadModels = (
   head: Position,
 ): Promise<void> =>
   inTransaction(pool, async (client) => {
-    for (const projection of projections) await resetOne(client, projection);
+    for (const projection of projections) await resetOne(client, projection, head);
     await client.query('truncate snapshots');
-    await client.query(
-      `insert into account_positions (customer_id, position)
-       select customer_id, $1 from api_keys union select customer_id, $1 from account_positions
-       on conflict (customer_id) do update set position = excluded.position`,
-      [head],
-    );
+    for (const marks of ['account_positions', 'conversion_positions']) {
+      await client.query(
+        `insert into ${marks} (customer_id, position)
+         select customer_id, $1 from api_keys union select customer_id, $1 from ${marks}
+         on conflict (customer_id) do update set position = excluded.position`,
+        [head],
+      );
+    }
   });
 
-const resetOne = async (client: PoolClient, { name, tables }: Projection): Promise<void> => {
+const resetOne = async (client: PoolClient, projection: Projection, head: Position): Promise<void> => {
+  const { name, tables } = projection;
   // First the fence: a runner that is in the middle of a batch ends before the rows go.
   await client.query(
-    `insert into projection_checkpoints (name, position, epoch) values ($1, $2, 1)
-     on conflict (name) do update set position = excluded.position, epoch = projection_checkpoints.epoch + 1`,
-    [name, START],
+    `insert into projection_checkpoints (name, position, epoch, whole_at) values ($1, $2, 1, $3)
+     on conflict (name) do update set position = excluded.position, epoch = projection_checkpoints.epoch + 1,
+       whole_at = excluded.whole_at`,
+    [name, START, head],
   );
   await client.query('delete from parked_streams where projection = $1', [name]);
-  await client.query(`truncate ${tables.map((table) => client.escapeIdentifier(table)).join(', ')}`);
+  for (const table of tables) await client.query(`truncate ${client.escapeIdentifier(table)}`);
+  await projection.forget?.(client);
 };

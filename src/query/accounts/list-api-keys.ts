@@ -12,7 +12,7 @@ const iso = (column: string): string =>
   `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
- * One page, newest first, and how many there are: of one snapshot. Read from the rows that keys are checked
+ * One page, newest first, and how many there are: of one snapshot. What was never announced is no key. Read from the rows that keys are checked
  * against, so what it says is what happens.
  */
 export const listApiKeys = async (
@@ -22,14 +22,14 @@ export const listApiKeys = async (
 ): Promise<{ readonly keys: readonly ApiKeyResource[]; readonly total: number }> => {
   const [row] = await database.query<Row>(customerId, {
     name: 'list-api-keys',
-    text: `select (select count(*)::float8 from api_keys where customer_id = $1) as total,
+    text: `select (select count(*)::float8 from api_keys where customer_id = $1 and announced) as total,
              (select coalesce(json_agg(json_build_object('id', key_id, 'name', name, 'maskedKey', masked_key,
                 'status', case when revoked_at is not null then 'REVOKED'
                   when expires_at <= clock_timestamp() then 'EXPIRED' else 'ACTIVE' end,
                 'scopes', scopes, 'expiresAt', ${iso('expires_at')}, 'lastUsedAt', ${iso('last_used_at')},
                 'createdAt', ${iso('created_at')}) order by created_at desc, key_id desc), '[]')
               from (select key_id, name, masked_key, revoked_at, expires_at, scopes, last_used_at, created_at
-                from api_keys where customer_id = $1
+                from api_keys where customer_id = $1 and announced
                 order by created_at desc, key_id desc limit $2::bigint offset $3::bigint) page) as keys`,
     values: [customerId, take, skip],
   });

@@ -1,7 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
+import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
 import { parseApiKey, sealerOf } from '../../shared/auth/api-key.ts';
 import { coalesce } from '../../shared/coalesce.ts';
+import { textArray } from '../../shared/postgres/binary-array.ts';
 import type { Principal, Scope, Verification, VerifyCredential } from '../../shared/http/principal.ts';
 import { accountMarkSql } from '../../shared/read-your-writes/account-mark.ts';
 
@@ -14,6 +16,17 @@ interface StoredKey {
   readonly role: NonNullable<Principal['user']>['role'] | null;
   readonly scopes: readonly Scope[];
   readonly mark: string;
+  /** The key was announced, and its account is open: so say rows that mean nothing unless `isWhole`. */
+  readonly isLive: boolean;
+  /** The rows are not being made anew. */
+  readonly isWhole: boolean;
+  /** What became of the first of the requests that were looked up with this row. */
+  verified?: Verification;
+}
+
+/** The rows that credentials are checked against are being made anew: who may come in is not known yet. */
+class CredentialsIncompleteError extends Error {
+  override readonly name = 'CredentialsIncompleteError';
 }
 
 const rejected: Verification = { outcome: 'rejected' };
@@ -21,8 +34,11 @@ const rejected: Verification = { outcome: 'rejected' };
 /**
  * Verifies API keys against their stored hashes. Nothing is remembered between requests, so a revoked key
  * is refused on its next request on every node (specification, Authentication, rule 4), as is one that has
- * expired or whose account is disabled; requests that arrive together are looked up together. The account's mark
- * comes along: it is read after the request came.
+ * expired, was never announced or whose account is disabled; requests that arrive together are looked up together.
+ * The account's mark comes along: it is read after the request came.
+ *
+ * While the read model of credentials is made anew, every credential is turned away with 503: on the way from the log's
+ * start its rows say that an account is open which a later event has disabled.
  * @param pool with the rights of the installation: before a key is verified there is no account to be bound to
  * @param used told of every key that verified
  */
@@ -33,25 +49,48 @@ export const verifyApiKey = (
   const lookUp = coalesce((keyIds: readonly string[]) => storedKeys(pool, keyIds), {
     batchMax: 200,
     inFlightMax: 2,
+    patienceMs: 20,
   });
-  return async (credential) => {
-    const presented = parseApiKey(credential);
+  const parse = rememberLast(parseApiKey);
+  return async (credential, connection) => {
+    const presented = parse(credential, connection);
     if (presented === undefined) return rejected;
     const stored = await lookUp(presented.keyId);
-    if (stored === undefined || stored.role === null) return rejected;
-    if (!timingSafeEqual(stored.secretHash, presented.secretHash)) return rejected;
+    if (stored === undefined || !timingSafeEqual(stored.secretHash, presented.secretHash)) return rejected;
+    if (!stored.isWhole) throw new CredentialsIncompleteError('the read model of credentials is made anew');
+    if (!stored.isLive || stored.role === null) return rejected;
     used(presented.keyId);
-    return {
-      outcome: 'verified',
-      principal: {
-        customerId: Number(stored.customerId),
-        actor: `api-key:${presented.keyId}`,
-        scopes: stored.scopes.filter((scope) => scope !== 'exchange:admin' || stored.role === 'admin'),
-        user: { id: stored.userId, role: stored.role },
-        sealer: sealerOf(credential),
-        mark: stored.mark,
-      },
-    };
+    // Requests that were looked up together with one key are the same principal's.
+    stored.verified ??= verifiedAs(stored, stored.role, credential);
+    return stored.verified;
+  };
+};
+
+const verifiedAs = (
+  { keyId, customerId, scopes, userId, mark }: StoredKey,
+  role: NonNullable<StoredKey['role']>,
+  credential: string,
+): Verification => ({
+  outcome: 'verified',
+  principal: {
+    customerId: Number(customerId),
+    actor: `api-key:${keyId}`,
+    scopes: scopes.filter((scope) => scope !== 'exchange:admin' || role === 'admin'),
+    user: { id: userId, role },
+    sealer: sealerOf(credential),
+    mark,
+  },
+});
+
+/** Most connections bring the same credential again and again: it is parsed and hashed once. */
+const rememberLast = <Parsed>(parse: (credential: string) => Parsed) => {
+  const last = new WeakMap<object, { readonly credential: string; readonly parsed: Parsed }>();
+  return (credential: string, connection: object): Parsed => {
+    const before = last.get(connection);
+    if (before?.credential === credential) return before.parsed;
+    const parsed = parse(credential);
+    last.set(connection, { credential, parsed });
+    return parsed;
   };
 };
 
@@ -64,12 +103,14 @@ const storedKeys = async (
     text: `select key_id as "keyId", customer_id as "customerId", secret_hash as "secretHash",
              user_id as "userId", scopes,
              (select role from users u where u.customer_id = k.customer_id and u.user_id = k.user_id) as role,
-             ${accountMarkSql('k.customer_id')} as mark
+             ${accountMarkSql('k.customer_id')} as mark,
+             coalesce(announced and (select disabled_at is null and access_revision >= 0
+               from accounts a where a.customer_id = k.customer_id), false) as "isLive",
+             ${isAccessKnownSql} as "isWhole"
            from api_keys k
            where key_id = any($1::text[]) and revoked_at is null
-             and (expires_at is null or expires_at > clock_timestamp())
-             and (select disabled_at is null from accounts a where a.customer_id = k.customer_id)`,
-    values: [keyIds],
+             and (expires_at is null or expires_at > clock_timestamp())`,
+    values: [textArray([...new Set(keyIds)])],
   });
   const byId = new Map(rows.map((row) => [row.keyId, row]));
   return keyIds.map((keyId) => byId.get(keyId));

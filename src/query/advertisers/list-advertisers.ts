@@ -3,6 +3,7 @@ import {
   freshnessSql,
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
+import { pageKeysSql } from '../resources/page-keys.ts';
 
 /** The list query in its variants: one prepared statement for each set of filters, so that each gets its index. */
 
@@ -30,23 +31,6 @@ export interface ListRow extends Freshness {
   readonly returned: number;
   readonly total: number;
 }
-
-/**
- * Ids of the page that skips $4 and takes $3, counted from the end of the list that is nearer: of the two scans
- * one has a limit of 0 and does nothing. So the last pages cost what the first ones do; the cost grows towards the
- * middle of the list, where it is that of half an index scan (docs/performance.md).
- */
-const pageKeys = (where: string): string => {
-  const [take, skip, total] = ['$3::bigint', '$4::bigint', 'counted.total::bigint'];
-  const returned = `least(${take}, greatest(${total} - ${skip}, 0))`;
-  const isNearStart = `${skip} <= ${total} / 2`;
-  return `
-    (select id from advertisers where ${where} order by created_at desc, id desc
-     limit case when ${isNearStart} then ${returned} else 0 end offset ${skip})
-    union all
-    (select id from advertisers where ${where} order by created_at, id
-     limit case when ${isNearStart} then 0 else ${returned} end offset greatest(${total} - ${skip} - ${take}, 0))`;
-};
 
 /**
  * Newest first, the higher id first among equals (decisions.md 1.1, row 24).
@@ -81,6 +65,13 @@ export const listAdvertisersQuery = (
     filters.name === undefined
       ? `(select coalesce(sum(count), 0) from advertiser_counts where ${['customer_id = $1', ...counted].join(' and ')})`
       : `(select count(*) from advertisers where ${where})`;
+  const keys = pageKeysSql({
+    table: 'advertisers',
+    where,
+    take: '$3',
+    skip: '$4',
+    total: 'counted.total',
+  });
   const variant = [
     filters.status === 'ALL' ? 'all' : 'status',
     filters.sandbox === undefined ? '' : 'sandbox',
@@ -94,7 +85,7 @@ export const listAdvertisersQuery = (
       from ${freshnessSql('$1', '$2')} f, counted, lateral (
         select coalesce(string_agg(a.body, ',' order by a.created_at desc, a.id desc), '') as items,
                count(*)::int as returned
-        from (${pageKeys(where)}) keys
+        from (${keys}) keys
         join advertisers a on a.customer_id = $1 and a.id = keys.id
       ) page`,
     values,

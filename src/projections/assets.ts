@@ -1,0 +1,42 @@
+import { assetEvents } from '../domain/assets/asset-events.ts';
+import { ASSET, evolve, initialState, type Asset, type AssetState } from '../domain/assets/asset.ts';
+import type { Projection } from './engine/projection.ts';
+import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
+import { addCounts, type CountChange } from './kept-counts.ts';
+
+const table: FoldedTable<AssetState, Asset> = {
+  table: 'assets',
+  category: ASSET,
+  events: assetEvents,
+  initialState,
+  evolve,
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  place: ({ customerId, assetId }) => ({ customerId, id: assetId }),
+  columns: [
+    { name: 'advertiser_id', type: 'int4', value: ({ advertiserId }) => advertiserId, isFixed: true },
+    { name: 'media_kind', type: 'text', value: ({ mediaKind }) => mediaKind, isFixed: true },
+    { name: 'source', type: 'text', value: ({ source }) => source, isFixed: true },
+    { name: 'name', type: 'text', value: ({ name }) => name, isFixed: true },
+    { name: 'expires_at', type: 'timestamptz', value: ({ expiresAt }) => expiresAt, isFixed: true },
+    { name: 'status', type: 'text', value: ({ status }) => status },
+    { name: 'created_at', type: 'timestamptz', value: ({ createdAt }) => createdAt },
+  ],
+};
+
+/** The read model behind endpoint 8: tables `assets`, `asset_counts`. */
+export const assetsProjection: Projection = {
+  name: 'assets',
+  categories: [ASSET],
+  tables: [table.table, 'asset_counts'],
+  apply: async (client, events) => {
+    const changes = await applyFolded(client, table, events);
+    await addCounts(client, { table: 'asset_counts', columns: ['kind'] }, changes.flatMap(counted));
+  },
+};
+
+/** What is in the library, and nothing that is on its way there. */
+const counted = ({ before, after }: RowChange<Asset>): readonly CountChange[] => {
+  const of = (asset: Asset | undefined, change: number): readonly CountChange[] =>
+    asset?.status === 'READY' ? [{ ...asset, kind: [`${asset.mediaKind}/${asset.source}`], change }] : [];
+  return [...of(before, -1), ...of(after, 1)];
+};

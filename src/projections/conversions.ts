@@ -1,0 +1,284 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ClientBase } from 'pg';
+import {
+  CONVERSIONS,
+  conversionEvents,
+  sourceOfStream,
+  typeAt,
+  type ConversionsLogged,
+  type Health,
+} from '../domain/conversions/conversion-events.ts';
+import { FINGERPRINT_WORDS, fingerprintsOf } from '../domain/conversions/fingerprint.ts';
+import { isoTimestamp } from '../shared/clock.ts';
+import type { RecordedEvent } from '../shared/event-store/event-store.ts';
+import { byteaArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
+import { addItems, sumText, type HourSum, type HourSums } from './conversion-sums.ts';
+import { decodeEvent } from './engine/decode-event.ts';
+import { byStream } from './engine/fold-streams.ts';
+import { UnprojectableEventError, type Projection } from './engine/projection.ts';
+
+/**
+ * The read models of conversion events: what is counted by hour, what was last seen of a source, and the
+ * fingerprints of its stream. `conversion_health.revision` says up to where all three hold a source's events.
+ */
+export const conversionsProjection: Projection = {
+  name: 'conversions',
+  categories: [CONVERSIONS],
+  tables: ['conversion_segments', 'conversion_commands', 'conversion_hours', 'conversion_health'],
+  apply: async (client, events) => {
+    const streams = byStream(events);
+    const before = await loadRevisions(client, [...streams.keys()]);
+    const changes: Changes = { segments: [], sums: new Map(), health: [] };
+    for (const [stream, ofStream] of streams) await take(changes, before.get(stream) ?? -1, ofStream);
+    if (changes.health.length === 0) return;
+    await insertSegments(client, changes.segments);
+    await insertCommands(client, changes.segments);
+    await addSums(client, [...changes.sums.values()]);
+    await writeHealth(client, changes.health);
+  },
+};
+
+interface SourceHealth {
+  readonly customerId: number;
+  readonly sourceId: string;
+  readonly advertiserId: number;
+  readonly revision: number;
+  readonly status: Health;
+  /** Null: none of the batch's events says anything of it. */
+  readonly lastEventAt: string | null;
+  readonly lastReceivedAt: string | null;
+  readonly lastType: string | null;
+  readonly lastError: string | null;
+  readonly lastErrorAt: string | null;
+}
+
+/** Events in a row of one stream. */
+interface Segment {
+  readonly customerId: number;
+  readonly sourceId: string;
+  readonly firstRevision: number;
+  lastRevision: number;
+  recordedAt: string;
+  readonly fingerprints: Buffer[];
+  readonly commandIds: string[];
+}
+
+interface Changes {
+  readonly segments: Segment[];
+  readonly sums: HourSums;
+  readonly health: SourceHealth[];
+}
+
+/** What the events of one stream behind a revision change. */
+const take = async (changes: Changes, known: number, events: readonly RecordedEvent[]): Promise<void> => {
+  let health: SourceHealth | undefined;
+  let segment: Segment | undefined;
+  let revision = known;
+  for (const event of events) {
+    if (event.revision <= revision) continue;
+    if (event.revision !== revision + 1) {
+      throw new UnprojectableEventError(event, `revision ${revision + 1} is missing before it`);
+    }
+    const source = sourceOfStream(event.stream);
+    if (source === undefined) throw new UnprojectableEventError(event, 'not the stream of a source');
+    const data = decodeEvent(event, conversionEvents).data as ConversionsLogged;
+    ({ revision } = event);
+    if (segment === undefined || dayOf(segment.recordedAt) !== dayOf(event.recordedAt)) {
+      if (segment !== undefined) changes.segments.push(segment);
+      segment = newSegment(source, revision);
+    }
+    segment.lastRevision = revision;
+    segment.recordedAt = event.recordedAt;
+    segment.fingerprints.push(fingerprintsIn(source.sourceId, data));
+    segment.commandIds.push(event.metadata.causationId);
+    addItems(changes.sums, source, data);
+    health = healthAfter(health, event, source, data);
+    // Events are large: whoever shares the process gets a turn between two of them.
+    if (data.eventIds.length >= 1_000) await nextTurn();
+  }
+  if (health !== undefined) changes.health.push(health);
+  if (segment !== undefined) changes.segments.push(segment);
+};
+
+type Source = Pick<Segment, 'customerId' | 'sourceId'>;
+
+/** A segment has one age: what is logged on another day, by UTC, is in another. */
+const dayOf = (recordedAt: string): string => recordedAt.slice(0, 10);
+
+const newSegment = (source: Source, revision: number): Segment => ({
+  ...source,
+  firstRevision: revision,
+  lastRevision: revision,
+  recordedAt: '',
+  fingerprints: [],
+  commandIds: [],
+});
+
+const fingerprintsIn = (sourceId: string, data: ConversionsLogged): Buffer => {
+  const { eventIds } = data;
+  const words = new Uint32Array(FINGERPRINT_WORDS * eventIds.length);
+  const fingerprintInto = fingerprintsOf(sourceId);
+  for (let item = 0; item < eventIds.length; item += 1) {
+    fingerprintInto(typeAt(data, item), eventIds[item] as string, words, FINGERPRINT_WORDS * item);
+  }
+  // As it lies in memory: little-endian, as every machine that Node.js runs on but one.
+  return Buffer.from(words.buffer);
+};
+
+const healthAfter = (
+  before: SourceHealth | undefined,
+  event: RecordedEvent,
+  source: Source,
+  data: ConversionsLogged,
+): SourceHealth => {
+  const items = data.eventTimes.length;
+  const latestMs = data.eventTimes.reduce((latest, timeMs) => Math.max(latest, timeMs), -1);
+  const latest = items === 0 ? null : isoTimestamp(latestMs);
+  // One call's refusals are in each of its events.
+  const isError = data.rejected > 0 && data.last;
+  return {
+    ...source,
+    advertiserId: data.advertiserId,
+    revision: event.revision,
+    status: data.health,
+    lastEventAt: laterOf(before?.lastEventAt ?? null, latest),
+    lastReceivedAt: items === 0 ? (before?.lastReceivedAt ?? null) : event.metadata.occurredAt,
+    lastType: items === 0 ? (before?.lastType ?? null) : typeAt(data, items - 1),
+    lastError: isError ? (data.firstReason ?? null) : (before?.lastError ?? null),
+    lastErrorAt: isError ? event.metadata.occurredAt : (before?.lastErrorAt ?? null),
+  };
+};
+
+/** ISO 8601 in UTC of one length: the order of time is that of the text. */
+const laterOf = (one: string | null, other: string | null): string | null =>
+  one === null || (other !== null && other > one) ? other : one;
+
+const loadRevisions = async (
+  client: ClientBase,
+  streams: readonly string[],
+): Promise<Map<string, number>> => {
+  const sources = streams.flatMap((stream) => {
+    const source = sourceOfStream(stream);
+    return source === undefined ? [] : [{ stream, ...source }];
+  });
+  const { rows } = await client.query<{ stream: string; revision: string }>({
+    name: 'conversions-load',
+    text: `select s.stream, h.revision
+           from unnest($1::text[], $2::bigint[], $3::uuid[]) as s(stream, customer_id, source_id)
+           join conversion_health h on h.customer_id = s.customer_id and h.source_id = s.source_id`,
+    values: [
+      textArray(sources.map(({ stream }) => stream)),
+      int8Array(sources.map(({ customerId }) => customerId)),
+      uuidArray(sources.map(({ sourceId }) => sourceId)),
+    ],
+  });
+  return new Map(rows.map(({ stream, revision }) => [stream, Number(revision)]));
+};
+
+const insertSegments = async (client: ClientBase, segments: readonly Segment[]): Promise<void> => {
+  const commandsOf = ({ commandIds }: Segment): Buffer =>
+    Buffer.from(commandIds.join('').replaceAll('-', ''), 'hex');
+  await client.query({
+    name: 'conversion-segments-insert',
+    text: `insert into conversion_segments
+             (customer_id, source_id, first_revision, last_revision, recorded_at, fingerprints, commands)
+           select customer_id, source_id, first, last, recorded_at::timestamptz, fingerprints, commands
+           from unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[], $7::bytea[])
+             as n(customer_id, source_id, first, last, recorded_at, fingerprints, commands)`,
+    values: [
+      int8Array(segments.map(({ customerId }) => customerId)),
+      uuidArray(segments.map(({ sourceId }) => sourceId)),
+      int8Array(segments.map(({ firstRevision }) => firstRevision)),
+      int8Array(segments.map(({ lastRevision }) => lastRevision)),
+      textArray(segments.map(({ recordedAt }) => recordedAt)),
+      byteaArray(segments.map(({ fingerprints }) => Buffer.concat(fingerprints))),
+      byteaArray(segments.map(commandsOf)),
+    ],
+  });
+};
+
+const insertCommands = async (client: ClientBase, segments: readonly Segment[]): Promise<void> => {
+  const rows = segments.flatMap((segment) =>
+    segment.commandIds.map((commandId, at) => ({
+      ...segment,
+      commandId,
+      revision: segment.firstRevision + at,
+    })),
+  );
+  await client.query({
+    name: 'conversion-commands-insert',
+    text: `insert into conversion_commands (customer_id, source_id, command_id, revision, recorded_at)
+           select customer_id, source_id, command_id, revision, recorded_at::timestamptz
+           from unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[])
+             as n(customer_id, source_id, command_id, revision, recorded_at)
+           on conflict do nothing`,
+    values: [
+      int8Array(rows.map(({ customerId }) => customerId)),
+      uuidArray(rows.map(({ sourceId }) => sourceId)),
+      uuidArray(rows.map(({ commandId }) => commandId)),
+      int8Array(rows.map(({ revision }) => revision)),
+      textArray(rows.map(({ recordedAt }) => recordedAt)),
+    ],
+  });
+};
+
+const addSums = async (client: ClientBase, sums: readonly HourSum[]): Promise<void> => {
+  if (sums.length === 0) return;
+  const texts = sums.map(sumText);
+  await client.query({
+    name: 'conversion-hours-add',
+    text: `insert into conversion_hours as h
+             (customer_id, source_id, hour, event_type, currency, advertiser_id, event_count, value_sum)
+           select customer_id, source_id, to_timestamp(hour), event_type, currency, advertiser_id, event_count,
+             exact::numeric + rest::numeric
+           from unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::int[], $7::bigint[],
+             $8::text[], $9::text[])
+             as n(customer_id, source_id, hour, event_type, currency, advertiser_id, event_count, exact, rest)
+           on conflict (customer_id, source_id, hour, event_type, currency) do update
+             set event_count = h.event_count + excluded.event_count, value_sum = h.value_sum + excluded.value_sum`,
+    values: [
+      int8Array(sums.map(({ customerId }) => customerId)),
+      uuidArray(sums.map(({ sourceId }) => sourceId)),
+      int8Array(sums.map(({ hourMs }) => hourMs / 1_000)),
+      textArray(sums.map(({ eventType }) => eventType)),
+      textArray(sums.map(({ currency }) => currency)),
+      int4Array(sums.map(({ advertiserId }) => advertiserId)),
+      int8Array(sums.map(({ count }) => count)),
+      textArray(texts.map(([exact]) => exact)),
+      textArray(texts.map(([, rest]) => rest)),
+    ],
+  });
+};
+
+const writeHealth = async (client: ClientBase, sources: readonly SourceHealth[]): Promise<void> => {
+  await client.query({
+    name: 'conversion-health-write',
+    text: `insert into conversion_health as h (customer_id, source_id, advertiser_id, revision, status,
+             last_event_at, last_event_received_at, last_event_type, last_error, last_error_at)
+           select customer_id, source_id, advertiser_id, revision, status, event_at::timestamptz,
+             received_at::timestamptz, event_type, error, error_at::timestamptz
+           from unnest($1::bigint[], $2::uuid[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::text[],
+             $8::text[], $9::text[], $10::text[])
+             as n(customer_id, source_id, advertiser_id, revision, status, event_at, received_at, event_type, error,
+               error_at)
+           on conflict (customer_id, source_id) do update set
+             advertiser_id = excluded.advertiser_id, revision = excluded.revision, status = excluded.status,
+             last_event_at = greatest(h.last_event_at, excluded.last_event_at),
+             last_event_received_at = coalesce(excluded.last_event_received_at, h.last_event_received_at),
+             last_event_type = coalesce(excluded.last_event_type, h.last_event_type),
+             last_error = coalesce(excluded.last_error, h.last_error),
+             last_error_at = coalesce(excluded.last_error_at, h.last_error_at)`,
+    values: [
+      sources.map(({ customerId }) => customerId),
+      sources.map(({ sourceId }) => sourceId),
+      sources.map(({ advertiserId }) => advertiserId),
+      sources.map(({ revision }) => revision),
+      sources.map(({ status }) => status),
+      sources.map(({ lastEventAt }) => lastEventAt),
+      sources.map(({ lastReceivedAt }) => lastReceivedAt),
+      sources.map(({ lastType }) => lastType),
+      sources.map(({ lastError }) => lastError),
+      sources.map(({ lastErrorAt }) => lastErrorAt),
+    ],
+  });
+};

@@ -1,0 +1,19 @@
+import { eventSourceEvents, type EventSourceEvent } from '../domain/event-sources/event-source-events.ts';
+import {
+  EVENT_SOURCE,
+  evolve,
+  initialState,
+  type EventSourceState,
+} from '../domain/event-sources/event-source.ts';
+import { keyedResources } from './keyed-resources.ts';
+
+/** The read model behind an advertiser's event sources, and behind the key of endpoint 14. */
+export const eventSourcesProjection = keyedResources<EventSourceState, EventSourceEvent>({
+  name: 'event-sources',
+  table: 'event_sources',
+  category: EVENT_SOURCE,
+  events: eventSourceEvents,
+  initialState,
+  evolve,
+  identify: (state) => (state.status === 'NONE' ? undefined : { ...state, id: state.sourceId }),
+});

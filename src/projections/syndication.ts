@@ -1,0 +1,274 @@
+import type { ClientBase } from 'pg';
+import { AUDIENCE } from '../domain/audiences/audience.ts';
+import { CATALOG } from '../domain/catalogs/catalog.ts';
+import { EVENT_SOURCE } from '../domain/event-sources/event-source.ts';
+import { syndicationEvents } from '../domain/syndication/syndication-events.ts';
+import {
+  isWaiting,
+  wasLeftThere,
+  type ResourceType,
+  type SyndicationRecord,
+} from '../domain/syndication/syndication-resource.ts';
+import {
+  evolve,
+  initialState,
+  SYNDICATION,
+  type SyndicationState,
+} from '../domain/syndication/syndication.ts';
+import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
+import { resourceIdOf } from '../shared/ids.ts';
+import { boolArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
+import type { Projection } from './engine/projection.ts';
+import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
+
+/** Categories of the streams of what can be syndicated, by its type. */
+const RESOURCES: Readonly<Record<ResourceType, string>> = {
+  AUDIENCE,
+  EVENT_SOURCE,
+  CATALOG,
+};
+
+const resourceUuid = ({ resourceType, customerId, advertiserId, resourceId }: SyndicationRecord): string =>
+  resourceIdOf(RESOURCES[resourceType], customerId, advertiserId, resourceId);
+
+const table: FoldedTable<SyndicationState, SyndicationRecord> = {
+  table: 'syndication_records',
+  category: SYNDICATION,
+  events: syndicationEvents,
+  initialState,
+  evolve,
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  place: ({ customerId, recordId }) => ({ customerId, id: recordId }),
+  columns: [
+    { name: 'advertiser_id', type: 'int4', value: ({ advertiserId }) => advertiserId, isFixed: true },
+    { name: 'resource_type', type: 'text', value: ({ resourceType }) => resourceType, isFixed: true },
+    { name: 'resource_id', type: 'text', value: ({ resourceId }) => resourceId, isFixed: true },
+    { name: 'resource_uuid', type: 'uuid', value: resourceUuid },
+    { name: 'agent_id', type: 'uuid', value: ({ agentId }) => agentId, isFixed: true },
+    { name: 'account', type: 'text', value: ({ account }) => JSON.stringify(account) },
+    { name: 'status', type: 'text', value: ({ status }) => status },
+    { name: 'waiting', type: 'boolean', value: isWaiting },
+    { name: 'left_there', type: 'boolean', value: wasLeftThere },
+    { name: 'generation', type: 'int4', value: ({ generation }) => generation },
+    { name: 'updated_at', type: 'timestamptz', value: ({ updatedAt }) => updatedAt },
+  ],
+};
+
+/**
+ * The read model behind endpoint 7, and the list of what waits for a worker: `syndication_work`. What an archived
+ * advertiser has switched on is put on that list, too, and what was deleted: the worker switches it off. So is what was
+ * changed: the worker sees whether its agents have it so.
+ */
+export const syndicationProjection: Projection = {
+  name: 'syndication',
+  categories: [SYNDICATION, 'advertiser', ...Object.values(RESOURCES)],
+  tables: [table.table, 'syndication_counts', 'syndication_work'],
+  apply: async (client, events) => {
+    for (const some of inTurns(events)) await applySome(client, some);
+  },
+};
+
+/** Of what can be syndicated, events that change nothing that an agent is asked for. */
+const UNCHANGING: readonly string[] = ['CatalogFeedAsked', 'CatalogFeedFailed'];
+
+const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+  const records = events.filter(({ stream }) => categoryOf(stream) === SYNDICATION);
+  const changes = await applyFolded(client, table, records);
+  await count(client, changes);
+  await listWork(client, changes);
+  await listArchived(
+    client,
+    events.filter(({ type }) => type === 'AdvertiserArchived'),
+  );
+  await listChanged(
+    client,
+    events.filter(
+      ({ stream, type }) =>
+        Object.values(RESOURCES).includes(categoryOf(stream)) && !UNCHANGING.includes(type),
+    ),
+  );
+};
+
+/**
+ * What was archived or deleted marks what is on by then, and nothing that is switched on after it: with both in one
+ * batch, as when the read model is made anew, the records would be at their last state before the mark is set.
+ */
+const inTurns = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
+  const turns: RecordedEvent[][] = [];
+  let turn: RecordedEvent[] = [];
+  let hasMark = false;
+  for (const event of events) {
+    const isSwitchedOn = event.type === 'SyndicationToggled' && event.data['enabled'] === true;
+    if (hasMark && isSwitchedOn) {
+      turns.push(turn);
+      turn = [];
+      hasMark = false;
+    }
+    hasMark ||= event.type.endsWith('Archived');
+    turn.push(event);
+  }
+  return [...turns, turn];
+};
+
+/** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */
+const count = async (client: ClientBase, changes: readonly RowChange<SyndicationRecord>[]): Promise<void> => {
+  const sums = new Map<string, { record: SyndicationRecord; sum: number }>();
+  const add = (record: SyndicationRecord, change: number): void => {
+    const { customerId, advertiserId, agentId, resourceType, status } = record;
+    const key = [customerId, advertiserId, agentId, resourceType, status].join('/');
+    sums.set(key, { record, sum: (sums.get(key)?.sum ?? 0) + change });
+  };
+  for (const { before, after } of changes) {
+    if (before !== undefined) add(before, -1);
+    add(after, 1);
+  }
+  const deltas = [...sums]
+    .filter(([, { sum }]) => sum !== 0)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, delta]) => delta);
+  if (deltas.length === 0) return;
+  await client.query({
+    name: 'syndication-counts-add',
+    text: `insert into syndication_counts as c
+             (customer_id, advertiser_id, agent_id, resource_type, status, count)
+           select * from unnest($1::bigint[], $2::int[], $3::uuid[], $4::text[], $5::text[], $6::bigint[])
+           on conflict (customer_id, advertiser_id, agent_id, resource_type, status)
+             do update set count = c.count + excluded.count`,
+    values: [
+      int8Array(deltas.map(({ record }) => record.customerId)),
+      int4Array(deltas.map(({ record }) => record.advertiserId)),
+      uuidArray(deltas.map(({ record }) => record.agentId)),
+      textArray(deltas.map(({ record }) => record.resourceType)),
+      textArray(deltas.map(({ record }) => record.status)),
+      int8Array(deltas.map(({ sum }) => sum)),
+    ],
+  });
+};
+
+/**
+ * A generation that is new is due at once; one that workers know of keeps its place, and its row is not even locked:
+ * who frees its turn passes over rows that are. A record that has its account's turn keeps it: an earlier
+ * generation's call may be under way.
+ */
+const listWork = async (
+  client: ClientBase,
+  changes: readonly RowChange<SyndicationRecord>[],
+): Promise<void> => {
+  const waiting = changes.filter(({ after }) => isWaiting(after)).map(({ after }) => after);
+  const done = changes.filter(({ after }) => !isWaiting(after)).map(({ after }) => after);
+  if (waiting.length > 0) {
+    await client.query({
+      name: 'syndication-work-add',
+      text: `insert into syndication_work as w (customer_id, record_id, generation)
+             select * from unnest($1::bigint[], $2::uuid[], $3::int[]) as n(customer_id, record_id, generation)
+             where not exists (select from syndication_work k where k.customer_id = n.customer_id
+                               and k.record_id = n.record_id and k.generation = n.generation)
+             on conflict (customer_id, record_id) do update
+               set generation = excluded.generation, archived = false, changes = 0, has_job = false,
+                 due_at = now(), attempts = 0, lost = 0
+               where w.generation <> excluded.generation`,
+      values: [...placesOf(waiting), int4Array(waiting.map(({ generation }) => generation))],
+    });
+  }
+  if (done.length > 0) {
+    const values = [...placesOf(done), int4Array(done.map(({ generation }) => generation))];
+    await client.query({
+      name: 'syndication-work-done',
+      text: `delete from syndication_work w
+             using unnest($1::bigint[], $2::uuid[], $3::int[]) as d(customer_id, record_id, generation)
+             where w.customer_id = d.customer_id and w.record_id = d.record_id
+               and (w.generation <> d.generation or (not w.archived and w.changes = 0))`,
+      values,
+    });
+    // What has come up meanwhile need not wait until it is offered again.
+    await client.query({
+      name: 'syndication-work-left',
+      text: `update syndication_work w set due_at = now()
+             from unnest($1::bigint[], $2::uuid[], $3::int[]) as d(customer_id, record_id, generation)
+             where w.customer_id = d.customer_id and w.record_id = d.record_id and w.generation = d.generation`,
+      values,
+    });
+  }
+};
+
+const placesOf = (records: readonly SyndicationRecord[]): readonly [Buffer, Buffer] => [
+  int8Array(records.map(({ customerId }) => customerId)),
+  uuidArray(records.map(({ recordId }) => recordId)),
+];
+
+const listArchived = async (client: ClientBase, archived: readonly RecordedEvent[]): Promise<void> => {
+  const places = archived.flatMap(({ stream }) => {
+    const [, customerId, advertiserId] = /^advertiser-(\d+)-(\d+)$/.exec(stream) ?? [];
+    return customerId === undefined ? [] : [{ customerId: Number(customerId), id: Number(advertiserId) }];
+  });
+  for (const { customerId, id } of places) {
+    let from: Page | undefined = { at: '-infinity', id: NO_RECORD };
+    while (from !== undefined) from = await listArchivedPage(client, customerId, id, from);
+  }
+};
+
+interface Page {
+  readonly at: string;
+  readonly id: string;
+}
+
+const NO_RECORD = '00000000-0000-0000-0000-000000000000';
+/** Of one statement: an advertiser may have more records than one could take in its time. */
+const ARCHIVED_AT_ONCE = 20_000;
+
+/** @returns where the next page begins; undefined after the last */
+const listArchivedPage = async (
+  client: ClientBase,
+  customerId: number,
+  advertiserId: number,
+  from: Page,
+): Promise<Page | undefined> => {
+  const { rows } = await client.query<Page & { count: number }>({
+    name: 'syndication-work-archived',
+    text: `with page as materialized (
+             select id, generation, status, updated_at from syndication_records
+             where customer_id = $1 and advertiser_id = $2 and (updated_at, id) > ($3::timestamptz, $4::uuid)
+             order by updated_at, id limit $5
+           ), listed as (
+             insert into syndication_work (customer_id, record_id, generation, archived)
+             select $1, id, generation, true from page where status <> 'DISABLED'
+             on conflict (customer_id, record_id) do update
+               set archived = true, changes = syndication_work.changes + 1, due_at = now()
+           )
+           select updated_at::text as at, id, (count(*) over ())::int as count
+           from page order by updated_at desc, id desc limit 1`,
+    values: [customerId, advertiserId, from.at, from.id, ARCHIVED_AT_ONCE],
+  });
+  const [last] = rows;
+  return last === undefined || last.count < ARCHIVED_AT_ONCE ? undefined : last;
+};
+
+const RESOURCE_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/** What was deleted is to be switched off, as what an archived advertiser has; also when it is there again by then. */
+const listChanged = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+  const changed = new Map<string, { customerId: number; id: string; isGone: boolean }>();
+  for (const { stream, type } of events) {
+    const [, customerId, id] = RESOURCE_STREAM.exec(stream) ?? [];
+    if (customerId === undefined || id === undefined) continue;
+    const isGone = type.endsWith('Archived') || changed.get(stream)?.isGone === true;
+    changed.set(stream, { customerId: Number(customerId), id, isGone });
+  }
+  if (changed.size === 0) return;
+  const places = [...changed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, place]) => place);
+  await client.query({
+    name: 'syndication-work-changed',
+    text: `insert into syndication_work as w (customer_id, record_id, generation, archived, changes)
+           select r.customer_id, r.id, r.generation, c.is_gone, 1
+           from unnest($1::bigint[], $2::uuid[], $3::boolean[]) as c(customer_id, id, is_gone)
+           join syndication_records r on r.customer_id = c.customer_id and r.resource_uuid = c.id
+           where r.status <> 'DISABLED'
+           on conflict (customer_id, record_id) do update
+             set archived = w.archived or excluded.archived, changes = w.changes + 1, due_at = now()`,
+    values: [
+      int8Array(places.map(({ customerId }) => customerId)),
+      uuidArray(places.map(({ id }) => id)),
+      boolArray(places.map(({ isGone }) => isGone)),
+    ],
+  });
+};

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { AssetSource, MediaKind } from '../../domain/assets/asset-values-resource.ts';
+import { assetIdOf, assetResource, AssetResource } from '../../domain/assets/asset-resource.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import type { ObjectStore } from '../../shared/storage/object-store.ts';
+import { behind } from '../resources/behind.ts';
+import { getAsset, listAssets, type AssetReads } from './list-assets.ts';
+import { serveRoute } from './serve-route.ts';
+
+export interface LibraryReads extends AssetReads {
+  readonly objects: ObjectStore;
+  /** How clients reach the service. */
+  readonly baseUrl: () => string;
+}
+
+const path = '/api/v2/buyer/advertisers/{id}/assets';
+const tag = 'Assets';
+const id = pathIntegerId('advertiser');
+
+/** Endpoint 8 of the specification; the detail and the bytes of decisions.md section 2. */
+export const assetReadRoutes = (reads: LibraryReads): readonly Route[] => [
+  listRoute(reads),
+  detailRoute(reads),
+  serveRoute(reads.objects),
+];
+
+const listRoute = (reads: LibraryReads): Route =>
+  route({
+    method: 'get',
+    path,
+    operationId: 'listAssets',
+    summary: "The assets of an advertiser's library, newest first",
+    tag,
+    access: 'exchange:read',
+    params: z.object({ id }),
+    query: z.object({
+      mediaKind: MediaKind.optional(),
+      source: AssetSource.optional(),
+      search: boundedText(1, 255).optional().meta({ description: 'Part of the name; case does not count.' }),
+      ...pagingParameters(200),
+    }),
+    responses: { 200: { description: 'One page', data: z.array(AssetResource), paginated: true } },
+    handle: async ({ params, query, request }) => {
+      const { mediaKind, source, search } = query;
+      const { skip, take } = pageOf(query);
+      const { customerId } = request.principal;
+      const filters = { mediaKind, source, search };
+      const page = await listAssets(reads, customerId, params.id, filters, { skip, take }).catch(behind);
+      if (page === undefined) throw notFound('advertiser');
+      const { assets, total } = page;
+      return {
+        status: 200,
+        data: assets.map((asset) => assetResource(asset, reads.baseUrl())),
+        pagination: { skip, take, total, hasMore: skip + assets.length < total },
+      };
+    },
+  });
+
+const detailRoute = (reads: LibraryReads): Route =>
+  route({
+    method: 'get',
+    path: `${path}/{assetId}`,
+    operationId: 'getAsset',
+    summary: 'One asset of a library',
+    tag,
+    access: 'exchange:read',
+    params: z.object({
+      id,
+      assetId: boundedText(1, 100).meta({ description: 'Id of the asset.' }),
+    }),
+    responses: { 200: { description: 'The asset', data: AssetResource } },
+    handle: async ({ params, request: { principal } }) => {
+      const assetId = assetIdOf(params.assetId);
+      if (assetId === undefined) throw notFound('asset');
+      const asset = await getAsset(reads, principal.customerId, params.id, assetId).catch(behind);
+      if (asset === undefined) throw notFound('asset');
+      return { status: 200, data: assetResource(asset, reads.baseUrl()) };
+    },
+  });

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import {
+  audienceResource,
+  AudienceResource,
+  type Audience,
+} from '../../domain/audiences/audience-resource.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { behind } from '../resources/behind.ts';
+import { listResources, type ResourceReads, type ResourceTable } from '../resources/resource-reads.ts';
+
+/** Its rows know how many members each audience has. */
+export const audiencesTable: ResourceTable = {
+  readModel: 'audiences',
+  table: 'audiences',
+  rows: `(select customer_id, id, advertiser_id, key, status, created_at,
+    jsonb_build_object('members', members, 'audience', body::jsonb)::text as body from audiences)`,
+};
+
+interface AudienceRow {
+  readonly members: number;
+  readonly audience: Audience;
+}
+
+const AudienceList = z
+  .strictObject({ audiences: z.array(AudienceResource), total: z.int(), take: z.int(), skip: z.int() })
+  .meta({ id: 'AudienceList' });
+
+/** Audiences of decisions.md section 2. */
+export const audienceReadRoutes = (reads: ResourceReads): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/advertisers/{id}/audiences',
+    operationId: 'listAudiences',
+    summary: "An advertiser's audiences, newest first",
+    tag: 'Audiences',
+    access: 'exchange:read',
+    params: z.object({ id: pathIntegerId('advertiser') }),
+    query: z.object(pagingParameters(200)),
+    responses: { 200: { description: 'One page, and how many there are', data: AudienceList } },
+    handle: async ({ params: { id }, query, request }) => {
+      const owner = { customerId: request.principal.customerId, advertiserId: id };
+      const { take, skip } = pageOf(query);
+      const page = await listResources<AudienceRow>(reads, audiencesTable, owner, { take, skip }).catch(
+        behind,
+      );
+      if (page === undefined) throw notFound('advertiser');
+      const audiences = page.items.map(({ audience, members }) => audienceResource(audience, members));
+      return { status: 200, data: { audiences, total: page.total, take, skip } };
+    },
+  }),
+];

@@ -1,0 +1,91 @@
+import type { Campaign, CampaignPhase } from '../../domain/campaigns/campaign-resource.ts';
+import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import {
+  freshnessColumns,
+  freshnessSql,
+  type Freshness,
+} from '../../shared/read-your-writes/account-mark.ts';
+import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { pageKeysSql } from '../resources/page-keys.ts';
+
+export interface CampaignReads {
+  readonly database: TenantDatabase;
+  readonly progress: ProjectionProgress;
+}
+
+export interface CampaignFilters {
+  readonly advertiserId?: number | undefined;
+  /** Default: all but the archived ones. */
+  readonly phase?: CampaignPhase | undefined;
+}
+
+export const CAMPAIGNS = 'campaigns';
+
+interface ListRow extends Freshness {
+  readonly items: string;
+  readonly total: number;
+}
+
+/** The list query in its variants: one prepared statement for each set of filters, so that each gets its index. */
+const listCampaignsQuery = (
+  customerId: number,
+  { advertiserId, phase }: CampaignFilters,
+  { skip, take }: { readonly skip: number; readonly take: number },
+) => {
+  const values: unknown[] = [customerId, CAMPAIGNS, take, skip];
+  const parameter = (value: unknown): string => `$${values.push(value)}`;
+  const conditions = ['customer_id = $1'];
+  const counted = ['customer_id = $1'];
+  if (advertiserId === undefined) {
+    counted.push('advertiser_id = 0');
+  } else {
+    const advertiser = parameter(advertiserId);
+    conditions.push(`advertiser_id = ${advertiser}`);
+    counted.push(`advertiser_id = ${advertiser}`);
+  }
+  if (phase === undefined) {
+    conditions.push('not archived');
+    counted.push(`phase <> 'archived'`);
+  } else {
+    const wanted = parameter(phase);
+    conditions.push(`phase = ${wanted}`);
+    counted.push(`phase = ${wanted}`);
+  }
+  const page = pageKeysSql({
+    table: CAMPAIGNS,
+    where: conditions.join(' and '),
+    take: '$3',
+    skip: '$4',
+    total: 'counted.total',
+  });
+  return {
+    name: `list-campaigns${advertiserId === undefined ? '' : '-advertiser'}${phase === undefined ? '' : '-phase'}`,
+    text: `
+      with counted as materialized (
+        select coalesce(sum(count), 0)::float8 as total from campaign_counts where ${counted.join(' and ')})
+      select ${freshnessColumns('f')}, counted.total, page.items
+      from ${freshnessSql('$1', '$2')} f, counted, lateral (
+        select coalesce('[' || string_agg(c.body, ',' order by c.created_at desc, c.id desc) || ']', '[]') as items
+        from (${page}) keys
+        join campaigns c on c.customer_id = $1 and c.id = keys.id
+      ) page`,
+    values,
+  };
+};
+
+/**
+ * One page, newest first. Totals are kept by the projection.
+ * @throws ReadModelBehindError
+ */
+export const listCampaigns = async (
+  { database, progress }: CampaignReads,
+  customerId: number,
+  filters: CampaignFilters,
+  page: { readonly skip: number; readonly take: number },
+): Promise<{ readonly campaigns: readonly Campaign[]; readonly total: number }> => {
+  const query = listCampaignsQuery(customerId, filters, page);
+  const pool = boundTo(database, customerId);
+  const { items, total } = await consistentRead<ListRow>({ pool, projection: CAMPAIGNS, query, progress });
+  return { campaigns: JSON.parse(items) as readonly Campaign[], total };
+};

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import {
+  campaignIdOf,
+  CampaignPhase,
+  campaignResource,
+  CampaignResource,
+  type Campaign,
+} from '../../domain/campaigns/campaign-resource.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { pageOf, pagingParameters, pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
+import { behind } from '../resources/behind.ts';
+import { getRow, type RowSource } from '../resources/get-row.ts';
+import { CAMPAIGNS, listCampaigns, type CampaignReads } from './list-campaigns.ts';
+
+export interface CampaignRouteReads extends CampaignReads {
+  readonly streamOf: RowSource<Campaign>['streamOf'];
+  readonly foldCampaign: RowSource<Campaign>['fold'];
+}
+
+const path = '/api/v2/buyer/campaigns';
+const tag = 'Campaigns';
+
+/** Campaigns of decisions.md section 2. */
+export const campaignReadRoutes = (reads: CampaignRouteReads): readonly Route[] => [
+  listRoute(reads),
+  detailRoute(reads),
+];
+
+const listRoute = (reads: CampaignRouteReads): Route =>
+  route({
+    method: 'get',
+    path,
+    operationId: 'listCampaigns',
+    summary: 'List campaigns, newest first; archived ones only where they are asked for',
+    tag,
+    access: 'exchange:read',
+    query: z.object({
+      advertiserId: pathIntegerId('advertiser').optional(),
+      phase: CampaignPhase.optional().meta({ description: 'Default: all but archived.' }),
+      ...pagingParameters(200),
+    }),
+    responses: { 200: { description: 'One page', data: z.array(CampaignResource), paginated: true } },
+    handle: async ({ query, request }) => {
+      const { skip, take } = pageOf(query);
+      const { customerId } = request.principal;
+      const { campaigns, total } = await listCampaigns(reads, customerId, query, { skip, take }).catch(
+        behind,
+      );
+      const data = campaigns.map(campaignResource);
+      const pagination = { skip, take, total, hasMore: skip + data.length < total };
+      return { status: 200, data, pagination };
+    },
+  });
+
+const detailRoute = (reads: CampaignRouteReads): Route =>
+  route({
+    method: 'get',
+    path: `${path}/{id}`,
+    operationId: 'getCampaign',
+    summary: 'One campaign, archived ones too',
+    tag,
+    access: 'exchange:read',
+    params: z.object({ id: pathTextId('campaign') }),
+    responses: { 200: { description: 'The campaign', data: CampaignResource } },
+    handle: async ({ params: { id }, request }) => {
+      const campaignId = campaignIdOf(id);
+      if (campaignId === undefined) throw notFound('campaign');
+      const source: RowSource<Campaign> = {
+        readModel: CAMPAIGNS,
+        table: CAMPAIGNS,
+        streamOf: reads.streamOf,
+        fold: reads.foldCampaign,
+      };
+      const campaign = await getRow(reads, source, request.principal.customerId, campaignId);
+      if (campaign === undefined) throw notFound('campaign');
+      return { status: 200, data: campaignResource(campaign) };
+    },
+  });

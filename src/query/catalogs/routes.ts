@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import {
+  catalogResource,
+  CatalogResource,
+  CatalogType,
+  type Catalog,
+} from '../../domain/catalogs/catalog-resource.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { behind } from '../resources/behind.ts';
+import { listResources, type ResourceReads, type ResourceTable } from '../resources/resource-reads.ts';
+
+export const catalogsTable: ResourceTable = { readModel: 'catalogs', table: 'catalogs' };
+
+const CatalogList = z
+  .strictObject({ catalogs: z.array(CatalogResource), total: z.int() })
+  .meta({ id: 'CatalogList' });
+
+/** Catalogs of decisions.md section 2. */
+export const catalogReadRoutes = (reads: ResourceReads): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/advertisers/{id}/catalogs',
+    operationId: 'listCatalogs',
+    summary: "An advertiser's catalogs, newest first",
+    tag: 'Catalogs',
+    access: 'exchange:read',
+    params: z.object({ id: pathIntegerId('advertiser') }),
+    query: z.object({ type: CatalogType.optional(), ...pagingParameters(200) }),
+    responses: { 200: { description: 'One page, and how many there are', data: CatalogList } },
+    handle: async ({ params: { id }, query, request }) => {
+      const owner = { customerId: request.principal.customerId, advertiserId: id };
+      const filter = query.type === undefined ? undefined : ofType(query.type);
+      const page = await listResources<Catalog>(reads, catalogsTable, owner, pageOf(query), filter).catch(
+        behind,
+      );
+      if (page === undefined) throw notFound('advertiser');
+      return { status: 200, data: { catalogs: page.items.map(catalogResource), total: page.total } };
+    },
+  }),
+];
+
+const ofType = (type: string) => ({
+  name: 'type',
+  sql: (parameter: string) => `r.body::jsonb -> 'definition' ->> 'type' = ${parameter}`,
+  value: type,
+});

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
+import {
+  creativeSessionDetail,
+  CreativeSessionDetail,
+  CreativeSessionResource,
+  sessionIdOf,
+  type CreativeSession,
+} from '../../domain/creative-sessions/creative-session-resource.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { cursorLimitOf, cursorParameters, pathTextId } from '../../shared/http/schemas.ts';
+import { behind } from '../resources/behind.ts';
+import { getRow, type RowSource } from '../resources/get-row.ts';
+import { CREATIVE_SESSIONS, listSessions, type SessionListReads } from './list-sessions.ts';
+import type { SessionCursors } from './session-cursor.ts';
+
+export interface SessionReads extends SessionListReads {
+  readonly cursors: SessionCursors;
+  readonly streamOf: RowSource<CreativeSession>['streamOf'];
+  readonly foldSession: RowSource<CreativeSession>['fold'];
+}
+
+const path = '/api/v2/buyer/campaigns/{id}/creative-sessions';
+const tag = 'Creative sessions';
+const LIMIT_MAX = 100;
+
+/** Endpoint 1 of the specification; the detail of decisions.md section 2. */
+export const creativeSessionReadRoutes = (reads: SessionReads): readonly Route[] => [
+  listRoute(reads),
+  detailRoute(reads),
+];
+
+const CreativeSessionPage = z.strictObject({
+  sessions: z.array(CreativeSessionResource),
+  nextCursor: z.string().optional().meta({ description: 'Absent on the last page.' }),
+});
+
+const listRoute = (reads: SessionReads): Route =>
+  route({
+    method: 'get',
+    path,
+    operationId: 'listCreativeSessions',
+    summary: "A campaign's creative sessions, those that changed last first",
+    tag,
+    access: 'exchange:read',
+    params: z.object({ id: pathTextId('campaign') }),
+    query: z.object(cursorParameters(LIMIT_MAX)),
+    responses: { 200: { description: 'One page', data: CreativeSessionPage } },
+    handle: async ({ params: { id }, query, request }) => {
+      const { customerId } = request.principal;
+      const campaignId = campaignIdOf(id);
+      if (campaignId === undefined) throw notFound('campaign');
+      const { cursors } = reads;
+      const after = query.cursor && (await cursors.read(customerId, campaignId, query.cursor));
+      const limit = cursorLimitOf(query);
+      const page = await listSessions(reads, customerId, campaignId, after || undefined, limit).catch(behind);
+      if (page === undefined) throw notFound('campaign');
+      const { sessions, next } = page;
+      const nextCursor = next && (await cursors.of(customerId, campaignId, next));
+      return { status: 200, data: { sessions, nextCursor } };
+    },
+  });
+
+const detailRoute = (reads: SessionReads): Route =>
+  route({
+    method: 'get',
+    path: `${path}/{sid}`,
+    operationId: 'getCreativeSession',
+    summary: 'One creative session with its variants and their evaluations',
+    tag,
+    access: 'exchange:read',
+    params: z.object({ id: pathTextId('campaign'), sid: pathTextId('creative session') }),
+    responses: { 200: { description: 'The session', data: CreativeSessionDetail } },
+    handle: async ({ params: { id, sid }, request }) => {
+      const [campaignId, sessionId] = [campaignIdOf(id), sessionIdOf(sid)];
+      if (campaignId === undefined || sessionId === undefined) throw notFound('creative session');
+      const { streamOf, foldSession: fold } = reads;
+      const source = { ...CREATIVE_SESSIONS, streamOf, fold };
+      const session = await getRow(reads, source, request.principal.customerId, sessionId);
+      if (session?.campaignId !== campaignId) throw notFound('creative session');
+      return { status: 200, data: creativeSessionDetail(session) };
+    },
+  });

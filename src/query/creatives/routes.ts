@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
+import { CreativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
+import {
+  creativeIdOf,
+  creativeResource,
+  CreativeResource,
+  CreativeRole,
+  CreativeSource,
+} from '../../domain/creatives/creative-resource.ts';
+import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { route, type Reply, type Route } from '../../shared/http/route.ts';
+import {
+  boundedText,
+  pageOf,
+  pagingParameters,
+  pathIntegerId,
+  pathTextId,
+  queryBoolean,
+} from '../../shared/http/schemas.ts';
+import { behind } from '../resources/behind.ts';
+import { getRow } from '../resources/get-row.ts';
+import { getDetail, type DetailReads } from './get-detail.ts';
+import {
+  CREATIVES,
+  listCampaignCreatives,
+  listLibraryCreatives,
+  type CreativePage,
+} from './list-creatives.ts';
+
+const tag = 'Creatives';
+const search = boundedText(1, 200).optional().meta({ description: 'Part of the name; case does not count.' });
+const page = { 200: { description: 'One page', data: z.array(CreativeResource), paginated: true } };
+
+/** Endpoints 9 and 11 of the specification; lists of decisions.md section 2. */
+export const creativeReadRoutes = (reads: DetailReads): readonly Route[] => [
+  listRoute(reads),
+  getRoute(reads),
+  libraryRoute(reads),
+  detailRoute(reads),
+];
+
+const pageReply = (
+  found: CreativePage | undefined,
+  owner: string,
+  { skip, take }: { readonly skip: number; readonly take: number },
+): Reply => {
+  if (found === undefined) throw notFound(owner);
+  const data = found.creatives.map(creativeResource);
+  const pagination = { skip, take, total: found.total, hasMore: skip + data.length < found.total };
+  return { status: 200, data, pagination };
+};
+
+const listRoute = (reads: DetailReads): Route =>
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/campaigns/{id}/creatives',
+    operationId: 'listCampaignCreatives',
+    summary: "A campaign's creatives, newest first, without the archived ones",
+    tag,
+    access: 'exchange:read',
+    params: z.object({ id: pathTextId('campaign') }),
+    query: z.object({ search, ...pagingParameters(200) }),
+    responses: page,
+    handle: async ({ params: { id }, query, request }) => {
+      const campaignId = campaignIdOf(id);
+      if (campaignId === undefined) throw notFound('campaign');
+      const { customerId } = request.principal;
+      const bounds = pageOf(query);
+      const found = await listCampaignCreatives(reads, customerId, campaignId, query.search, bounds).catch(
+        behind,
+      );
+      return pageReply(found, 'campaign', bounds);
+    },
+  });
+
+const getRoute = (reads: DetailReads): Route =>
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/campaigns/{id}/creatives/{cid}',
+    operationId: 'getCampaignCreative',
+    summary: 'One creative of a campaign',
+    tag,
+    access: 'exchange:read',
+    params: z.object({ id: pathTextId('campaign'), cid: pathTextId('creative') }),
+    responses: { 200: { description: 'The creative', data: CreativeResource } },
+    handle: async ({ params: { id, cid }, request }) => {
+      const [campaignId, creativeId] = [campaignIdOf(id), creativeIdOf(cid)];
+      if (campaignId === undefined || creativeId === undefined) throw notFound('creative');
+      const { streamOf, foldCreative: fold } = reads;
+      const source = { readModel: CREATIVES, table: CREATIVES, streamOf, fold };
+      const creative = await getRow(reads, source, request.principal.customerId, creativeId);
+      if (creative?.campaignIds.includes(campaignId) !== true) throw notFound('creative');
+      return { status: 200, data: creativeResource(creative) };
+    },
+  });
+
+const libraryRoute = (reads: DetailReads): Route =>
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/advertisers/{id}/creatives',
+    operationId: 'listAdvertiserCreatives',
+    summary: "An advertiser's creatives, newest first, without the archived ones",
+    tag,
+    access: 'exchange:read',
+    params: z.object({ id: pathIntegerId('advertiser') }),
+    query: z.object({
+      role: CreativeRole.optional(),
+      promoted: queryBoolean('Only what is on the shelf, or only what is not.').optional(),
+      source: CreativeSource.optional(),
+      formatKind: FormatKind.optional(),
+      search,
+      ...pagingParameters(200),
+    }),
+    responses: page,
+    handle: async ({ params: { id }, query, request }) => {
+      const bounds = pageOf(query);
+      const { customerId } = request.principal;
+      const found = await listLibraryCreatives(reads, customerId, id, query, bounds).catch(behind);
+      return pageReply(found, 'advertiser', bounds);
+    },
+  });
+
+const detailRoute = (reads: DetailReads): Route =>
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/creatives/{cid}/detail',
+    operationId: 'getCreativeDetail',
+    summary: "A creative with its assets, campaigns and sellers' reviews, archived ones too",
+    tag,
+    access: 'exchange:read',
+    params: z.object({ cid: pathTextId('creative') }),
+    responses: { 200: { description: 'The detail', data: CreativeDetail } },
+    handle: async ({ params: { cid }, request }) => {
+      const creativeId = creativeIdOf(cid);
+      if (creativeId === undefined) throw notFound('creative');
+      const detail = await getDetail(reads, request.principal.customerId, creativeId).catch(behind);
+      if (detail === undefined) throw notFound('creative');
+      return { status: 200, data: detail };
+    },
+  });

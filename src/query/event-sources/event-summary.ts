@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { EventType } from '../../domain/event-sources/event-source-resource.ts';
+import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import { ApiError, notFound } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { instant, pathIntegerId } from '../../shared/http/schemas.ts';
+import { isoTimestampSql } from '../../shared/postgres/iso-timestamp-sql.ts';
+import { boundTo } from '../../shared/postgres/tenant-database.ts';
+import {
+  freshnessColumns,
+  freshnessWithConversionsSql,
+  type Freshness,
+} from '../../shared/read-your-writes/account-mark.ts';
+import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+import { behind } from '../resources/behind.ts';
+import type { ResourceReads } from '../resources/resource-reads.ts';
+
+export interface EventSummaryReads extends ResourceReads {
+  readonly clock: Clock;
+}
+
+const HOUR_MS = 3_600_000;
+/** So that an answer has at most some 20,000 entries. */
+const HOURS_MAX = 31 * 24;
+const HOURS_DEFAULT = 24;
+
+const Timestamp = z.iso.datetime({ precision: 3 });
+
+const EventSummary = z
+  .strictObject({
+    periodStart: Timestamp,
+    periodEnd: Timestamp,
+    entries: z.array(z.strictObject({ eventHour: Timestamp, eventType: EventType, eventCount: z.int() })),
+    totalEventCount: z.int(),
+  })
+  .meta({ id: 'EventSummary' });
+
+type EventSummary = z.infer<typeof EventSummary>;
+
+const Hour = instant().transform((epochMs) => Math.floor(epochMs / HOUR_MS));
+
+/** Accepted events by hour and type (decisions.md section 2), over all of an advertiser's sources. */
+export const eventSummaryRoute = (reads: EventSummaryReads): Route =>
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/advertisers/{id}/events/summary',
+    operationId: 'getEventSummary',
+    summary: 'Events by the hour in which they happened and their type; both hours are included',
+    tag: 'Event Sources',
+    access: 'exchange:read',
+    params: z.object({ id: pathIntegerId('advertiser') }),
+    query: z.object({
+      startHour: Hour.optional().meta({ description: 'Default: 23 hours before the last one.' }),
+      endHour: Hour.optional().meta({ description: 'Default: the current hour.' }),
+      eventType: EventType.optional(),
+    }),
+    responses: { 200: { description: 'Hours without events are left out', data: EventSummary } },
+    handle: async ({ params: { id }, query, request }) => {
+      const now = Math.floor(reads.clock.now() / HOUR_MS);
+      const end = query.endHour ?? Math.max(now, query.startHour ?? now);
+      const start = query.startHour ?? Math.max(0, end - HOURS_DEFAULT + 1);
+      if (start > end) throw refused('startHour', 'startHour must not be after endHour.');
+      if (end - start >= HOURS_MAX) throw refused('startHour', `Ask for at most ${HOURS_MAX} hours at once.`);
+      const period = {
+        periodStart: isoTimestamp(start * HOUR_MS),
+        periodEnd: isoTimestamp(end * HOUR_MS),
+      };
+      const { customerId } = request.principal;
+      const summary = await summarise(reads, customerId, id, { ...period, eventType: query.eventType }).catch(
+        behind,
+      );
+      if (summary === undefined) throw notFound('advertiser');
+      return { status: 200, data: { ...period, ...summary } satisfies EventSummary };
+    },
+  });
+
+const refused = (field: string, message: string): ApiError =>
+  new ApiError({ code: 'VALIDATION_ERROR', message, field });
+
+interface SummaryRow extends Freshness {
+  readonly known: boolean;
+  readonly entries: string;
+}
+
+const summarise = async (
+  { database, progress }: EventSummaryReads,
+  customerId: number,
+  advertiserId: number,
+  {
+    periodStart,
+    periodEnd,
+    eventType,
+  }: Pick<EventSummary, 'periodStart' | 'periodEnd'> & { readonly eventType: EventType | undefined },
+): Promise<Pick<EventSummary, 'entries' | 'totalEventCount'> | undefined> => {
+  const { known, entries: text } = await consistentRead<SummaryRow>({
+    pool: boundTo(database, customerId),
+    projection: 'conversions',
+    progress,
+    query: {
+      name: 'event-summary',
+      text: `select ${freshnessColumns('f')},
+               exists (select from advertisers a where a.customer_id = $1 and a.id = $3) as known,
+               coalesce(summed.entries, '[]') as entries
+             from ${freshnessWithConversionsSql('$1', '$2')} f, lateral (
+               select json_agg(json_build_object(
+                 'eventHour', ${isoTimestampSql('s.hour')}, 'eventType', s.event_type, 'eventCount', s.events)
+                 order by s.hour, s.event_type)::text as entries
+               from (select h.hour, h.event_type, sum(h.event_count)::bigint as events from conversion_hours h
+                     where h.customer_id = $1 and h.advertiser_id = $3
+                       and h.hour between $4::timestamptz and $5::timestamptz
+                       and ($6::text is null or h.event_type = $6)
+                     group by h.hour, h.event_type) s
+             ) summed`,
+      values: [customerId, 'advertisers', advertiserId, periodStart, periodEnd, eventType ?? null],
+    },
+  });
+  if (!known) return undefined;
+  const entries = JSON.parse(text) as EventSummary['entries'];
+  return { entries, totalEventCount: entries.reduce((sum, { eventCount }) => sum + eventCount, 0) };
+};

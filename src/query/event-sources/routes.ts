@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import {
+  eventSourceResource,
+  EventSourceResource,
+  type EventSource,
+} from '../../domain/event-sources/event-source-resource.ts';
+import { ApiError, notFound } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import { behind } from '../resources/behind.ts';
+import { listResources } from '../resources/resource-reads.ts';
+import { healthOf } from './event-source-health.ts';
+import { eventSummaryRoute, type EventSummaryReads } from './event-summary.ts';
+import { eventSourcesTable, findEventSources } from './find-event-sources.ts';
+
+export interface EventSourceDetails extends EventSummaryReads {
+  /** The source as its stream says, for the moment when the read model is behind the account's last write. */
+  readonly foldEventSource: (customerId: number, sourceId: string) => Promise<EventSource | undefined>;
+  /** It follows from whose the source is and its key. */
+  readonly sourceIdOf: (customerId: number, advertiserId: number, key: string) => string;
+}
+
+const tag = 'Event Sources';
+
+/** Event sources of decisions.md section 2. */
+export const eventSourceReadRoutes = (reads: EventSourceDetails): readonly Route[] => [
+  listRoute(reads),
+  detailRoute(reads),
+  eventSummaryRoute(reads),
+];
+
+const EventSourceList = z
+  .strictObject({ eventSources: z.array(EventSourceResource), total: z.int() })
+  .meta({ id: 'EventSourceList' });
+
+const listRoute = (reads: EventSourceDetails): Route =>
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/advertisers/{id}/event-sources',
+    operationId: 'listEventSources',
+    summary: "An advertiser's event sources, newest first",
+    tag,
+    access: 'exchange:read',
+    params: z.object({ id: pathIntegerId('advertiser') }),
+    query: z.object(pagingParameters(200)),
+    responses: { 200: { description: 'One page, and how many there are', data: EventSourceList } },
+    handle: async ({ params: { id }, query, request }) => {
+      const { customerId } = request.principal;
+      const owner = { customerId, advertiserId: id };
+      const page = await listResources<EventSource>(reads, eventSourcesTable, owner, pageOf(query)).catch(
+        behind,
+      );
+      if (page === undefined) throw notFound('advertiser');
+      const health = await healthOf(reads, customerId, page.items).catch(behind);
+      const eventSources = page.items.map((source) => eventSourceResource(source, health(source)));
+      return { status: 200, data: { eventSources, total: page.total } };
+    },
+  });
+
+const detailRoute = (reads: EventSourceDetails): Route =>
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/event-sources/{key}',
+    operationId: 'getEventSource',
+    summary: 'One event source, by the id that the buyer gave it',
+    tag,
+    access: 'exchange:read',
+    params: z.object({ key: boundedText(1, 256).meta({ description: 'The event_source_id.' }) }),
+    query: z.object({
+      advertiserId: pathIntegerId('advertiser that has it, where several have one of this id').optional(),
+    }),
+    responses: { 200: { description: 'The event source', data: EventSourceResource } },
+    handle: async ({ params: { key }, query: { advertiserId }, request }) => {
+      const { customerId } = request.principal;
+      const source = await findOne(reads, customerId, key, advertiserId);
+      if (source?.status !== 'ACTIVE') throw notFound('event source');
+      const health = await healthOf(reads, customerId, [source]).catch(behind);
+      return { status: 200, data: eventSourceResource(source, health(source)) };
+    },
+  });
+
+const findOne = async (
+  reads: EventSourceDetails,
+  customerId: number,
+  key: string,
+  advertiserId: number | undefined,
+): Promise<EventSource | undefined> => {
+  const sourceId = advertiserId === undefined ? undefined : reads.sourceIdOf(customerId, advertiserId, key);
+  try {
+    return theOne(await findEventSources(reads, customerId, key, sourceId));
+  } catch (error) {
+    if (sourceId === undefined || !(error instanceof ReadModelBehindError)) return behind(error);
+    return reads.foldEventSource(customerId, sourceId);
+  }
+};
+
+const theOne = (sources: readonly EventSource[]): EventSource | undefined => {
+  const active = sources.filter(({ status }) => status === 'ACTIVE');
+  if (active.length <= 1) return active[0];
+  throw new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: 'Several advertisers have an event source of this id. Say which with advertiserId.',
+    field: 'advertiserId',
+  });
+};

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { agentIdOf } from '../../domain/agents/agent-resource.ts';
+import {
+  ResourceType,
+  syndicationResource,
+  SyndicationResource,
+  SyndicationStatus,
+} from '../../domain/syndication/syndication-resource.ts';
+import { notFound, unavailable } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import {
+  boundedText,
+  digitStringId,
+  pageOf,
+  pagingParameters,
+  queryBoolean,
+} from '../../shared/http/schemas.ts';
+import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import { listRecords, type SyndicationReads } from './list-records.ts';
+
+const StatusList = z
+  .strictObject({ items: z.array(SyndicationResource), total: z.int() })
+  .meta({ id: 'SyndicationStatusList' });
+
+/** Endpoint 7 of the specification. */
+export const syndicationReadRoutes = (reads: SyndicationReads): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/advertisers/{advertiserId}/syndication-status',
+    operationId: 'querySyndicationStatus',
+    summary: "An advertiser's syndication records, the last changed first",
+    tag: 'Syndication',
+    access: 'exchange:read',
+    params: z.object({ advertiserId: digitStringId('advertiser') }),
+    query: z.object({
+      resourceType: ResourceType.optional(),
+      resourceId: boundedText(1, 256).optional(),
+      adcpAgentId: boundedText(1, 256).optional(),
+      enabled: queryBoolean('Only what is switched on, or only what is switched off.').optional(),
+      status: SyndicationStatus.optional(),
+      ...pagingParameters(100),
+    }),
+    responses: { 200: { description: 'One page, and how many there are', data: StatusList } },
+    handle: async ({ params: { advertiserId }, query, request }) => {
+      const { adcpAgentId, resourceType, resourceId, enabled, status } = query;
+      const agentId = adcpAgentId === undefined ? undefined : (agentIdOf(adcpAgentId) ?? NO_AGENT);
+      const filters = { resourceType, resourceId, agentId, enabled, status };
+      const { customerId } = request.principal;
+      const page = await listRecords(reads, customerId, advertiserId, filters, pageOf(query)).catch(behind);
+      if (page === undefined) throw notFound('advertiser');
+      return { status: 200, data: { items: page.records.map(syndicationResource), total: page.total } };
+    },
+  }),
+];
+
+/** Of a text that is no agent's id: nothing matches it. */
+const NO_AGENT = '00000000-0000-0000-0000-000000000000';
+
+const behind = (error: unknown): never => {
+  if (!(error instanceof ReadModelBehindError)) throw error;
+  throw unavailable('The list does not show your last change yet. Repeat the request after Retry-After.');
+};

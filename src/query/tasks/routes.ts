@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { taskResource, TaskResource, type TaskAccepted } from '../../domain/tasks/task-resource.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { isoTimestampSql } from '../../shared/postgres/iso-timestamp-sql.ts';
+import { boundTo } from '../../shared/postgres/tenant-database.ts';
+import {
+  freshnessColumns,
+  freshnessOfBothSql,
+  type Freshness,
+} from '../../shared/read-your-writes/account-mark.ts';
+import { consistentRead, ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import type { ResourceReads } from '../resources/resource-reads.ts';
+
+type FoundTask = TaskAccepted & { readonly acceptedAt: string };
+
+export interface TaskReads extends ResourceReads {
+  /** The task as its stream says, whether it is done or not. */
+  readonly foldTask: (customerId: number, taskId: string) => Promise<FoundTask | undefined>;
+}
+
+/** Where tasks are kept, with all that syncs of audiences bring. */
+const readModel = 'audiences';
+/** What is submitted is in that one. */
+const creatives = 'creatives';
+
+/** Tasks of decisions.md section 2. */
+export const taskReadRoutes = (reads: TaskReads): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/tasks/{taskId}',
+    operationId: 'getTask',
+    summary: 'How far a task is',
+    tag: 'Tasks',
+    access: 'exchange:read',
+    params: z.object({ taskId: z.string().meta({ description: 'Id of the task.' }) }),
+    responses: { 200: { description: 'The task', data: z.strictObject({ task: TaskResource }) } },
+    handle: async ({ params: { taskId }, request }) => {
+      const { customerId } = request.principal;
+      if (!z.uuid().safeParse(taskId).success) throw notFound('task');
+      const { task, isDone } = await findTask(reads, customerId, taskId.toLowerCase());
+      if (task === undefined) throw notFound('task');
+      const { acceptedAt, ...accepted } = task;
+      return { status: 200, data: { task: taskResource(accepted, acceptedAt, isDone) } };
+    },
+  }),
+];
+
+/**
+ * A read model that is behind does not know the task yet, and its stream does. One that holds all that the account has
+ * written, and not the task, has forgotten it: its stream, which stays, must not make it `working` again.
+ */
+const findTask = async (
+  reads: TaskReads,
+  customerId: number,
+  taskId: string,
+): Promise<{ readonly task: FoundTask | undefined; readonly isDone: boolean }> => {
+  try {
+    return { task: await findDone(reads, customerId, taskId), isDone: true };
+  } catch (error) {
+    if (!(error instanceof ReadModelBehindError)) throw error;
+    return { task: await reads.foldTask(customerId, taskId), isDone: false };
+  }
+};
+
+/**
+ * The task if it is done and not forgotten.
+ * @throws ReadModelBehindError
+ */
+const findDone = async (
+  { database, progress }: ResourceReads,
+  customerId: number,
+  taskId: string,
+): Promise<FoundTask | undefined> => {
+  const { body } = await consistentRead<Freshness & { readonly body: string | null }>({
+    pool: boundTo(database, customerId),
+    projection: readModel,
+    progress,
+    query: {
+      name: 'get-task',
+      text: `select ${freshnessColumns('f')},
+               (select t.body::jsonb || jsonb_build_object('acceptedAt', ${isoTimestampSql('t.accepted_at')})
+                from tasks t where t.customer_id = $1 and t.task_id = $4)::text as body
+             from ${freshnessOfBothSql('$1', '$2', '$3')} f`,
+      values: [customerId, readModel, creatives, taskId],
+    },
+  });
+  return body === null ? undefined : (JSON.parse(body) as FoundTask);
+};
