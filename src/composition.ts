@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
+import { isConversionStream } from './domain/conversions/conversion-events.ts';
 import { migrations } from './migrations/index.ts';
 import type { Config } from './shared/config.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
@@ -95,7 +96,7 @@ type EventLog = Pick<Backbone, 'store' | 'storeKind' | 'registerMetrics'>;
 /** The client of EventStoreDB takes memory and time to load: only who uses it does. */
 const openLog = async (config: Config, postgres: PostgresEventStoreOptions): Promise<EventLog> => {
   if (config.EVENTSTORE_URL === undefined) {
-    const store = createPostgresEventStore(postgres);
+    const store = createPostgresEventStore({ ...postgres, isMarkedApart: isConversionStream });
     return { store, storeKind: 'postgres', registerMetrics: () => undefined };
   }
   const { createEventStoreDbEventStore } =
@@ -105,7 +106,7 @@ const openLog = async (config: Config, postgres: PostgresEventStoreOptions): Pro
   const store = createEventStoreDbEventStore({
     connectionString: config.EVENTSTORE_URL,
     log: postgres.log,
-    markAccount: createMarkAccount(postgres.pool),
+    markAccount: createMarkAccount(postgres.pool, isConversionStream),
   });
   return {
     store,

@@ -1,3 +1,4 @@
+import { isConversionStream } from './domain/conversions/conversion-events.ts';
 import { migrations } from './migrations/index.ts';
 import type { Config } from './shared/config.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
@@ -54,7 +55,7 @@ const openPostgres = async (
   stop: () => Promise<void>,
 ): Promise<OpenedEventStore> => {
   const pool = createPool({ connectionString, applicationName: 'exchange-operator', max: 4 }, log);
-  const store = createPostgresEventStore({ connectionString, pool, log });
+  const store = createPostgresEventStore({ connectionString, pool, log, isMarkedApart: isConversionStream });
   const close = async (): Promise<void> => {
     await store.close();
     await pool.end();

@@ -1,10 +1,19 @@
 import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { createAssetParts, type AssetParts } from './asset-parts.ts';
+import { campaignRoutes } from './campaign-routes.ts';
 import { createKeyUse, maintainKeys } from './command/accounts/record-key-use.ts';
+import { createRetiredKeys } from './command/accounts/retire-keys.ts';
 import { accountWriteRoutes } from './command/accounts/routes.ts';
 import { advertiserWriteRoutes, loadAdvertiser } from './command/advertisers/routes.ts';
+import { createAudienceRemovals } from './command/audiences/purge-removals.ts';
+import { createEndedFlights } from './command/campaigns/complete-campaigns.ts';
+import type { Segments } from './command/conversions/segments.ts';
+import { createOrphanSecrets } from './command/secrets/orphan-secrets.ts';
 import { openBackbone, type Backbone } from './composition.ts';
+import { createConversionParts, type ConversionParts } from './conversion-parts.ts';
 import { advertiserStream } from './domain/advertisers/advertiser.ts';
+import { engineRoutes } from './engine-routes.ts';
 import { allProjections } from './projections/all-projections.ts';
 import type { Projection } from './projections/engine/projection.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
@@ -13,9 +22,10 @@ import { accountReadRoutes } from './query/accounts/routes.ts';
 import { verifyApiKey } from './query/accounts/verify-api-key.ts';
 import { highestAdvertiserId } from './query/advertisers/get-advertisers.ts';
 import { advertiserReadRoutes } from './query/advertisers/routes.ts';
+import { resourceRoutes } from './resource-routes.ts';
 import { systemClock } from './shared/clock.ts';
 import { createSnapshotStore } from './shared/command/snapshots.ts';
-import { limitsOf, type Config } from './shared/config.ts';
+import { limitsOf, outboundPolicyOf, type Config } from './shared/config.ts';
 import { createApp } from './shared/http/app.ts';
 import { createAuthenticate } from './shared/http/authenticate.ts';
 import { createClientAddress } from './shared/http/client-address.ts';
@@ -32,9 +42,12 @@ import { createExecuteOnce } from './shared/idempotency/execute-once.ts';
 import { createIdempotencyStore, type IdempotencyStore } from './shared/idempotency/idempotency-store.ts';
 import { createRateLimits, type RateLimits } from './shared/limits/rate-limits.ts';
 import type { Logger } from './shared/log.ts';
+import { purgeRegularly } from './shared/purge-regularly.ts';
+import { createKeyedDigest } from './shared/secrets/keyed-digest.ts';
+import { keyRingOf, type KeyRing } from './shared/secrets/key-ring.ts';
+import { createSecretStore, type SecretStore } from './shared/secrets/secret-store.ts';
 import { createPool } from './shared/postgres/pool.ts';
 import { idSequence } from './shared/postgres/sequence.ts';
-import { purgeRegularly } from './shared/purge-regularly.ts';
 import {
   createTenantDatabase,
   type RewriteStatement,
@@ -47,6 +60,8 @@ import {
 } from './shared/read-your-writes/projection-progress.ts';
 import { version } from './shared/version.ts';
 import { prepareDatabase } from './shared/postgres/prepare-database.ts';
+import { syndicationRoutes } from './syndication-routes.ts';
+import { createWorker } from './worker.ts';
 
 export interface Service {
   readonly baseUrl: string;
@@ -67,6 +82,7 @@ export interface Service {
 export interface Replacements {
   readonly store?: (store: EventStore) => EventStore;
   readonly idempotency?: (store: IdempotencyStore) => IdempotencyStore;
+  readonly segments?: (segments: Segments) => Segments;
   readonly projection?: (projection: Projection) => Projection;
   readonly tenantStatement?: RewriteStatement;
 }
@@ -90,52 +106,48 @@ export const startService = async (
   const metrics = createMetrics(backbone);
   const progress = createProjectionProgress();
   const database = createTenantDatabase(backbone.requestPool, replace.tenantStatement);
+  const conversions = createConversionParts(backbone, config, metrics, log, replace.segments);
   const keyUse = createKeyUse(backbone.pool, systemClock);
-  // Events elsewhere say nothing of the order of commits here: then a claim must be on the disk before them.
-  const claims = createIdempotencyStore(backbone.storeKind === 'postgres' ? derivedPool : backbone.pool);
-  const idempotency = replace.idempotency?.(claims) ?? claims;
+  const idempotency = idempotencyOf(backbone, derivedPool, replace);
   const rateLimits = rateLimitsOf(config, backbone, log, metrics);
   const headers = securityHeaders(config.BASE_URL?.startsWith('https:') ?? false);
-  const ending = new AbortController();
-  let running: Projections | undefined;
+  const keys = keyRingOf(config);
+  const secrets = createSecretStore(backbone.pool, keys);
   let server: RunningServer | undefined;
   const baseUrl = (): string => config.BASE_URL ?? urlOf(config.HOST, server?.port ?? config.PORT);
+  let running: Projections | undefined;
+  const isPrepared = (): boolean => running !== undefined;
+  const assets = await createAssetParts(backbone, config, { keys, baseUrl, isPrepared });
+  const rows = { ...growingRows(backbone, idempotency, rateLimits, conversions, log), ...assets.purgeable };
+  const worker = createWorker({ ...backbone, config, secrets, progress, rows, log, registry: metrics });
+  const ending = new AbortController();
 
-  const prepared = prepareDatabase(backbone, config, log, ending.signal).then((isPrepared) => {
-    if (!isPrepared || ending.signal.aborted) return false;
-    if (config.ROLES.includes('worker')) purgeOldRows(idempotency, rateLimits, log, ending.signal);
+  const prepared = prepareDatabase(backbone, config, log, ending.signal).then((isDone) => {
+    if (!isDone || ending.signal.aborted) return false;
+    worker.start();
     maintainKeys(backbone.pool, keyUse, log, ending.signal);
-    running = startProjections({
-      projections: allProjections.map((projection) => replace.projection?.(projection) ?? projection),
-      lead: config.ROLES.includes('projector'),
-      store: backbone.store,
-      connectionString: backbone.databaseUrl,
-      pool: derivedPool,
-      log,
-      registry: metrics,
-      progress,
-    });
+    sweepDrafts(config, assets, log, ending.signal);
+    const followed = followedBy(config, backbone, replace);
+    running = startProjections({ ...followed, pool: derivedPool, log, registry: metrics, progress });
     return true;
   });
   // Whoever awaits `prepared` learns of a failure; nobody awaiting it yet is no reason to end the process.
   prepared.catch(() => undefined);
 
   const verify = verifyApiKey(backbone.pool, (keyId) => keyUse.used(keyId));
-  const routes = config.ROLES.includes('api') ? apiRoutes(backbone, database, progress, metrics, log) : [];
-  const parts = [...readinessParts(backbone, () => running), rateLimits.readiness];
+  const gate = gateOf(config, verifyWhenPrepared(isPrepared, verify), baseUrl, rateLimits);
+  const reads = { config, backbone, database, progress, metrics, log };
+  const apiParts = { ...reads, keys, secrets, baseUrl, conversions, assets };
+  const routes = config.ROLES.includes('api') ? apiRoutes(apiParts) : [];
+  const others = [rateLimits.readiness, ...assets.readiness, ...worker.parts];
+  const parts = [...readinessParts(backbone, () => running), ...others];
   const stopping = (): boolean => ending.signal.aborted;
   const app = createApp({
     routes: [...routes, ...serviceRoutes({ version, baseUrl, parts, metrics, stopping }, routes)],
     headers,
-    gate: createGate({
-      authenticate: createAuthenticate(
-        verifyWhenPrepared(() => running !== undefined, verify),
-        baseUrl,
-      ),
-      clientAddress: createClientAddress(config.TRUSTED_PROXIES),
-      ...rateLimits,
-    }),
+    gate,
     executeOnce: createExecuteOnce(idempotency, log),
+    keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),
     log,
     durations: requestDurations(metrics),
     ...(onAnswer === undefined ? {} : { onAnswer }),
@@ -143,7 +155,7 @@ export const startService = async (
   const stop = async (): Promise<void> => {
     ending.abort();
     await server?.drain();
-    await running?.stop();
+    await Promise.all([worker.stop(), running?.stop()]);
     await rateLimits.close();
     if (running !== undefined) await keyUse.flush().catch(notWritten(log));
     await derivedPool.end();
@@ -152,6 +164,51 @@ export const startService = async (
   server = await startServer(app, { ...listeningAt(config), headers }, log).catch(failAfter(stop));
 
   return { baseUrl: baseUrl(), backbone, prepared, stop };
+};
+
+/** The read models, and the log that they follow. */
+const followedBy = (
+  { ROLES }: Config,
+  { store, databaseUrl: connectionString }: Backbone,
+  replace: Replacements,
+) => ({
+  projections: allProjections.map((projection) => replace.projection?.(projection) ?? projection),
+  lead: ROLES.includes('projector'),
+  store,
+  connectionString,
+});
+
+/** Tables that grow, by what they hold. */
+const growingRows = (
+  { store, pool }: Backbone,
+  idempotency: IdempotencyStore,
+  rateLimits: RateLimits,
+  conversions: ConversionParts,
+  log: Logger,
+) => ({
+  'idempotency keys': idempotency,
+  'rate windows': rateLimits,
+  'API keys': createRetiredKeys({ store, pool, clock: systemClock }),
+  'orphan secrets': createOrphanSecrets({ store, pool, log, snapshots: createSnapshotStore(pool, log) }),
+  'removals of audiences': createAudienceRemovals(pool),
+  'ended flights': createEndedFlights({ store, pool, clock: systemClock }),
+  ...conversions.purgeable,
+});
+
+/** Events elsewhere say nothing of the order of commits here: then a claim must be on the disk before them. */
+const idempotencyOf = (
+  { storeKind, pool }: Backbone,
+  derivedPool: Pool,
+  replace: Replacements,
+): IdempotencyStore => {
+  const claims = createIdempotencyStore(storeKind === 'postgres' ? derivedPool : pool);
+  return replace.idempotency?.(claims) ?? claims;
+};
+
+/** Where uploads come in: what is on this machine's disk no other process can sweep. */
+const sweepDrafts = ({ ROLES }: Config, { drafts }: AssetParts, log: Logger, signal: AbortSignal): void => {
+  if (!ROLES.includes('api')) return;
+  for (const [what, files] of Object.entries(drafts)) purgeRegularly(what, files, log, signal);
 };
 
 const createMetrics = (backbone: Backbone): Registry => {
@@ -216,23 +273,46 @@ const rateLimitsOf = (
     registry,
   });
 
-const purgeOldRows = (
-  idempotency: IdempotencyStore,
-  rateLimits: RateLimits,
-  log: Logger,
-  signal: AbortSignal,
-): void => {
-  purgeRegularly('idempotency keys', idempotency, log, signal);
-  purgeRegularly('rate windows', rateLimits, log, signal);
-};
+const gateOf = (
+  { TRUSTED_PROXIES }: Config,
+  verify: VerifyCredential,
+  baseUrl: () => string,
+  { limiter, failedCredentials }: RateLimits,
+) =>
+  createGate({
+    authenticate: createAuthenticate(verify, baseUrl),
+    clientAddress: createClientAddress(TRUSTED_PROXIES),
+    limiter,
+    failedCredentials,
+  });
 
-const apiRoutes = (
-  { pool, requestPool, store }: Backbone,
-  database: TenantDatabase,
-  progress: ProjectionProgress,
-  metrics: Registry,
-  log: Logger,
-): readonly Route[] => {
+interface ApiParts {
+  readonly config: Config;
+  readonly backbone: Backbone;
+  readonly database: TenantDatabase;
+  readonly progress: ProjectionProgress;
+  readonly metrics: Registry;
+  readonly log: Logger;
+  readonly keys: () => Promise<KeyRing>;
+  readonly secrets: SecretStore;
+  readonly baseUrl: () => string;
+  readonly conversions: ConversionParts;
+  readonly assets: AssetParts;
+}
+
+const apiRoutes = ({
+  config,
+  backbone,
+  database,
+  progress,
+  metrics,
+  log,
+  conversions,
+  assets,
+  ...parts
+}: ApiParts): readonly Route[] => {
+  const { pool, requestPool, store } = backbone;
+  const outbound = outboundPolicyOf(config);
   const stores = { store, snapshots: createSnapshotStore(pool, log) };
   return [
     ...accountWriteRoutes({ store, database, clock: systemClock }),
@@ -250,15 +330,28 @@ const apiRoutes = (
       streamOf: advertiserStream,
       foldAdvertiser: (customerId, id) => loadAdvertiser(stores, customerId, id),
     }),
+    ...assets.routes({ ...stores, database, progress }),
+    ...resourceRoutes({ ...stores, ...conversions, outbound, clock: systemClock, database, progress }),
+    ...campaignRoutes({ ...stores, ...parts, clock: systemClock, database, progress }),
+    ...engineRoutes({ ...stores, ...parts, log, clock: systemClock, database, progress }),
+    ...syndicationRoutes({
+      ...stores,
+      ...parts,
+      outbound,
+      agentCheckMs: config.AGENT_CHECK_MS,
+      clock: systemClock,
+      database,
+      progress,
+    }),
   ];
 };
 
 /** Before the database is prepared there is nothing to verify against: 503, not 500. */
 const verifyWhenPrepared =
   (prepared: () => boolean, verify: VerifyCredential): VerifyCredential =>
-  async (credential) => {
+  async (credential, connection) => {
     if (!prepared()) throw unavailable('The service is starting. Repeat the request after Retry-After.');
-    return verify(credential);
+    return verify(credential, connection);
   };
 
 const readinessParts = (

@@ -4,6 +4,9 @@ import { Role, Scope } from '../domain/accounts/access.ts';
 import { firstUserId } from '../domain/accounts/account.ts';
 import { createKey, createUser, listAccounts, listKeys, revokeKey, setAccess } from './accounts.ts';
 import { createAccount } from './create-account.ts';
+import { isoTimestamp } from '../shared/clock.ts';
+import { instant } from '../shared/http/schemas.ts';
+import { idOf, line, read, type Given, type Work } from './words.ts';
 
 /** The operator's commands on accounts, users and keys: from words to words. */
 
@@ -26,35 +29,6 @@ export const accountOptions = {
   json: { type: 'boolean', default: false },
 } as const;
 
-export interface Given {
-  readonly name?: string | undefined;
-  readonly user?: string | undefined;
-  readonly role?: string | undefined;
-  readonly scopes?: string | undefined;
-  readonly 'expires-at'?: string | undefined;
-  readonly json: boolean;
-}
-
-/** What a command does once its words are understood; each line it yields is printed. */
-export type Work = (backbone: Backbone) => AsyncIterable<string>;
-
-/** The words do not make a command; the message says what is missing. */
-export class WordsError extends Error {
-  override readonly name = 'WordsError';
-}
-
-const read = <T>(schema: z.ZodType<T>, value: unknown, problem: string): T => {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new WordsError(problem);
-};
-
-const Id = z
-  .string()
-  .regex(/^[1-9]\d{0,9}$/)
-  .transform(Number);
-const accountOf = (word: string | undefined): number =>
-  read(Id, word, 'ACCOUNT must be the id of an account');
 const nameOf = ({ name }: Given, lengthMax: number): string =>
   read(
     z
@@ -64,8 +38,6 @@ const nameOf = ({ name }: Given, lengthMax: number): string =>
     name,
     `--name is needed, 1 to ${lengthMax} characters`,
   );
-
-const line = ({ json }: Given, value: unknown, text: string): string => (json ? JSON.stringify(value) : text);
 
 /** The work of `words`; undefined when they name none of these commands. */
 export const accountCommand = (
@@ -80,18 +52,21 @@ export const accountCommand = (
       return (backbone) => listAccountsWork(backbone, given);
     case 'accounts disable':
     case 'accounts enable':
-      return setAccessWork(accountOf(first), command === 'accounts disable' ? 'disabled' : 'enabled');
+      return setAccessWork(idOf('ACCOUNT', first), command === 'accounts disable' ? 'disabled' : 'enabled');
     case 'users create':
-      return createUserWork(accountOf(first), given);
+      return createUserWork(idOf('ACCOUNT', first), given);
     case 'keys create':
-      return createKeyWork(accountOf(first), given);
+      return createKeyWork(idOf('ACCOUNT', first), given);
     case 'keys list':
       return (
         (account) => (backbone: Backbone) =>
           listKeysWork(backbone, account, given)
-      )(accountOf(first));
+      )(idOf('ACCOUNT', first));
     case 'keys revoke':
-      return revokeKeyWork(accountOf(first), read(z.string(), second, 'keys revoke needs ACCOUNT and KEY'));
+      return revokeKeyWork(
+        idOf('ACCOUNT', first),
+        read(z.string(), second, 'keys revoke needs ACCOUNT and KEY'),
+      );
     default:
       return undefined;
   }
@@ -139,10 +114,7 @@ const Scopes = z
   .transform((list) => list.split(',').map((scope) => `exchange:${scope.trim()}`))
   .pipe(z.array(Scope))
   .optional();
-const Expiry = z.iso
-  .datetime({ offset: true })
-  .transform((time) => new Date(time).toISOString())
-  .optional();
+const Expiry = instant().transform(isoTimestamp).optional();
 
 const createKeyWork = (customerId: number, given: Given): Work => {
   const key = {

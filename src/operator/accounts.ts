@@ -29,7 +29,7 @@ export async function* listAccounts({ pool }: Backbone): AsyncGenerator<ListedAc
          case when a.disabled_at is null then 'ENABLED' else 'DISABLED' end as status,
          (select coalesce(json_agg(json_build_object('id', u.user_id, 'name', u.name, 'role', u.role)
             order by u.user_id), '[]') from users u where u.customer_id = a.customer_id) as users
-       from accounts a where a.customer_id > $1 order by a.customer_id limit $2`,
+       from accounts a where a.customer_id > $1 and a.access_revision >= 0 order by a.customer_id limit $2`,
       [after, PAGE],
     );
     yield* rows;

@@ -19,7 +19,9 @@ export const createFirstAccount = async (backbone: Backbone): Promise<OpenedAcco
   const client = await backbone.pool.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.firstAccount]);
-    const { rows } = await client.query<{ any: boolean }>('select exists (select from accounts) as any');
+    const { rows } = await client.query<{ any: boolean }>(
+      'select exists (select from accounts where access_revision >= 0) as any',
+    );
     return rows[0]?.any === true ? undefined : await createAccount(backbone, 'First account');
   } finally {
     // The lock goes with its connection, whatever happened in between.

@@ -1,16 +1,20 @@
 import { parseArgs } from 'node:util';
 import { openBackbone, type Backbone } from '../composition.ts';
 import { ConfigError, readConfig, variables } from '../shared/config.ts';
+import { armFailpoints } from '../shared/failpoints.ts';
 import { createLog } from '../shared/log.ts';
-import { accountCommand, accountOptions, accountUsage, WordsError, type Work } from './account-commands.ts';
+import { accountCommand, accountOptions, accountUsage } from './account-commands.ts';
 import { eventsCopy, eventsVerify, readModelsRebuild } from './events-commands.ts';
 import { parkedStreams, retryStream } from './parked.ts';
+import { reEncrypt } from './secrets.ts';
+import { sellerCommand, sellerOptions, sellerUsage } from './seller-commands.ts';
+import { WordsError, type Work } from './words.ts';
 
 /** The operator's command line. Works beside a running service and without one. */
 
 const usage = `Usage: npm run -s exchange -- COMMAND
 
-${accountUsage}  parked list [--json]                   Lists streams that a read model leaves out, with the reason.
+${accountUsage}${sellerUsage}  parked list [--json]                   Lists streams that a read model leaves out, with the reason.
   parked retry PROJECTION STREAM         Tries one again; exit status 1 when it is parked still.
   events copy --from STORE --to STORE    Copies the whole history into an empty store, verifies it, and makes
                                          the read models anew from it. The service is stopped meanwhile.
@@ -19,6 +23,9 @@ ${accountUsage}  parked list [--json]                   Lists streams that a rea
       [--no-rebuild]                     Leaves the read models alone.
   events verify --from STORE --to STORE  Compares two stores by count and checksum of every stream;
                                          exit status 1 when they differ.
+  secrets re-encrypt                     Encrypts every secret with the first of SECRET_KEYS, beside a running
+                                         service whose processes know that key already. Ended, it goes on with
+                                         what is left; exit status 1 when some could not be read.
   read-models rebuild                    Makes every read model anew. The service is stopped meanwhile.
   config                                 Lists every setting of the service with its default.
 
@@ -28,6 +35,7 @@ The settings of the service (DATABASE_URL, DATA_DIR, ...) apply here too.
 
 const options = {
   ...accountOptions,
+  ...sellerOptions,
   from: { type: 'string' },
   to: { type: 'string' },
   checkpoint: { type: 'string' },
@@ -49,7 +57,7 @@ const run = async (argv: readonly string[]): Promise<void> => {
   if (values.help) return print(usage);
   const [noun, verb, ...rest] = positionals;
   const command = `${noun ?? ''} ${verb ?? ''}`.trim();
-  const work = accountWork(command, rest, values);
+  const work = wordsWork(command, rest, values);
   if (work !== undefined) return withBackbone((backbone) => printLines(work(backbone)));
   switch (command) {
     case 'parked list':
@@ -66,6 +74,8 @@ const run = async (argv: readonly string[]): Promise<void> => {
       );
     case 'events verify':
       return runEvents(eventsVerify(storesOf(values.from, values.to)));
+    case 'secrets re-encrypt':
+      return withBackbone(secretsReEncrypt);
     case 'read-models rebuild':
       return runEvents(readModelsRebuild(readConfig(process.env)));
     case 'config':
@@ -87,7 +97,11 @@ const runEvents = async (result: Promise<boolean>): Promise<void> => {
 
 /** Runs a command on the installation that the settings name, and lets go of it. */
 const withBackbone = async (work: (backbone: Backbone) => Promise<void>): Promise<void> => {
-  const backbone = await openBackbone(readConfig(process.env), 'exchange-operator', createLog('silent'));
+  const config = readConfig(process.env);
+  if (config.EXCHANGE_FAILPOINTS !== undefined) {
+    armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
+  }
+  const backbone = await openBackbone(config, 'exchange-operator', createLog('silent'));
   try {
     await backbone.migrate();
     await work(backbone);
@@ -104,9 +118,9 @@ const parseArguments = (argv: readonly string[]) => {
   }
 };
 
-const accountWork = (...words: Parameters<typeof accountCommand>): Work | undefined => {
+const wordsWork = (...words: Parameters<typeof accountCommand>): Work | undefined => {
   try {
-    return accountCommand(...words);
+    return accountCommand(...words) ?? sellerCommand(...words);
   } catch (error) {
     if (error instanceof WordsError) throw new UsageError(`${words[0]}: ${error.message}`);
     throw error;
@@ -140,6 +154,13 @@ const parkedRetry = async ([projection, stream]: readonly string[]): Promise<voi
       process.exitCode = 1;
     }
   });
+};
+
+const secretsReEncrypt = async (backbone: Backbone): Promise<void> => {
+  const lines = reEncrypt(backbone, readConfig(process.env));
+  let next = await lines.next();
+  for (; next.done !== true; next = await lines.next()) print(next.value);
+  if (!next.value) process.exitCode = 1;
 };
 
 const describeConfig = (): string =>

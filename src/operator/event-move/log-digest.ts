@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 
+const { imul } = Math;
+
 /** Streams share these; memory does not grow with the log. */
 const BUCKETS = 65_536;
 
@@ -57,7 +59,7 @@ export const createLogDigest = (): LogDigest => {
 export const bucketOf = (stream: string): number => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < stream.length; index += 1) {
-    hash = Math.imul(hash ^ stream.charCodeAt(index), 0x01000193);
+    hash = imul(hash ^ stream.charCodeAt(index), 0x01000193);
   }
   return (hash ^ (hash >>> 16)) & (BUCKETS - 1);
 };

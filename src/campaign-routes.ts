@@ -1,0 +1,51 @@
+import { assetLibrary } from './asset-library.ts';
+import { campaignWriteRoutes } from './command/campaigns/routes.ts';
+import { loadCampaign, type CampaignStores } from './command/campaigns/run-on-campaign.ts';
+import { campaignCreativeWriteRoutes } from './command/creatives/campaign-routes.ts';
+import { creativeReviewRoutes } from './command/creatives/review-routes.ts';
+import { loadDirectory } from './command/sellers/directory.ts';
+import { libraryCreativeWriteRoutes } from './command/creatives/library-routes.ts';
+import { loadCreative } from './command/creatives/run-on-creative.ts';
+import { campaignStream } from './domain/campaigns/campaign.ts';
+import { creativeStream } from './domain/creatives/creative.ts';
+import type { CampaignReads } from './query/campaigns/list-campaigns.ts';
+import { campaignReadRoutes } from './query/campaigns/routes.ts';
+import { creativeReadRoutes } from './query/creatives/routes.ts';
+import { findSellers } from './query/sellers/find-sellers.ts';
+import { sellerReadRoutes } from './query/sellers/routes.ts';
+import type { Route } from './shared/http/route.ts';
+import type { KeyRing } from './shared/secrets/key-ring.ts';
+import { sessionRoutes } from './session-routes.ts';
+
+export interface CampaignParts extends CampaignStores, CampaignReads {
+  /** How clients reach the service. */
+  readonly baseUrl: () => string;
+  /** Of the installation: they sign cursors. */
+  readonly keys: () => Promise<KeyRing>;
+}
+
+/** Campaigns, the creatives in them and in libraries, and the sessions that creatives are made in. */
+export const campaignRoutes = (parts: CampaignParts): readonly Route[] => {
+  const library = assetLibrary(parts);
+  const writes = { ...parts, library };
+  const foldCampaign = (customerId: number, campaignId: string) =>
+    loadCampaign(parts, customerId, campaignId);
+  return [
+    ...campaignWriteRoutes(parts),
+    ...campaignReadRoutes({ ...parts, streamOf: campaignStream, foldCampaign }),
+    ...campaignCreativeWriteRoutes(writes),
+    ...libraryCreativeWriteRoutes(writes),
+    ...creativeReviewRoutes(parts),
+    ...sellerReadRoutes(parts),
+    ...creativeReadRoutes({
+      ...parts,
+      streamOf: creativeStream,
+      foldCreative: (customerId, creativeId) => loadCreative(parts, customerId, creativeId),
+      foldCampaign,
+      findAssets: library.findAssets,
+      findSellers: (customerId, sellerIds) => findSellers(parts, customerId, sellerIds),
+      foldSellers: () => loadDirectory(parts),
+    }),
+    ...sessionRoutes(writes),
+  ];
+};

@@ -1,0 +1,95 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createA2AAdapter } from '@adcp/sdk/server';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import express, { type RequestHandler } from 'express';
+import { z } from 'zod';
+import { adcpServers, type SeenCall } from './adcp-server.ts';
+import { Behaviour } from './behaviour.ts';
+import { createHoldings } from './holdings.ts';
+import { createTasks } from './tasks.ts';
+
+export interface SandboxAgentOptions {
+  /** 0 for any that is free. */
+  readonly port: number;
+  /** That callers must have. */
+  readonly token: string;
+}
+
+/** Of calls that are remembered: the last ones. */
+const CALLS_MAX = 10_000;
+const BODY_BYTES_MAX = 5_000_000;
+const WhoseMembers = z.object({ account: z.string(), audience_id: z.string() });
+const HOST = '127.0.0.1';
+
+/**
+ * An AdCP agent to try things with: it keeps audiences, event sources and catalogs in memory, over MCP (`/mcp`) and A2A
+ * (`/a2a`), does every idempotency key once, and misbehaves when it is told to. It is for this machine only. `GET /`
+ * shows what it has, `GET /members` who is in an audience, `PUT /behaviour` changes how it behaves; neither needs the token.
+ * @returns its address, without a path
+ */
+export const startSandboxAgent = async ({ port, token }: SandboxAgentOptions): Promise<string> => {
+  const behaviour: Behaviour = { mode: 'works', delayMs: 1_000 };
+  const holdings = createHoldings();
+  const calls: SeenCall[] = [];
+  const makeServer = adcpServers({
+    holdings,
+    tasks: createTasks(),
+    behaviour,
+    onCall: (call) => {
+      calls.push(call);
+      if (calls.length > CALLS_MAX) calls.shift();
+    },
+  });
+
+  const app = express();
+  app.use(express.json({ limit: BODY_BYTES_MAX }));
+  app.get('/', (_request, response) => void response.json({ behaviour, accounts: holdings.shown(), calls }));
+  app.get('/members', (request, response) => {
+    const { data } = WhoseMembers.safeParse(request.query);
+    const members = data && holdings.members(data.account, data.audience_id);
+    response.status(members === undefined ? 404 : 200).json(members ?? null);
+  });
+  app.put('/behaviour', (request, response) => {
+    const changed = Behaviour.partial().safeParse(request.body);
+    if (changed.success) Object.assign(behaviour, changed.data);
+    response.status(changed.success ? 200 : 400).json(changed.success ? behaviour : changed.error.issues);
+  });
+  const mayCall = bearerOf(token);
+  app.post('/mcp', mayCall, async (request, response) => {
+    const server = makeServer();
+    // A request has a server of its own, and ends with its answer: nothing is pushed.
+    const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+    response.on('close', () => void server.close().catch(() => undefined));
+    // The types of the two packages differ in what an absent member is.
+    await server.connect(transport as never);
+    await transport.handleRequest(request, response, request.body);
+  });
+
+  const listening = await new Promise<ReturnType<typeof app.listen>>((resolve, reject) => {
+    const server = app.listen(port, HOST, (error?: Error) =>
+      error === undefined ? resolve(server) : reject(error),
+    );
+  });
+  const url = `http://${HOST}:${(listening.address() as AddressInfo).port}`;
+  const card = {
+    name: 'Sandbox agent',
+    description: 'Keeps what it is given in memory',
+    version: '1.0.0',
+    url: `${url}/a2a`,
+    securitySchemes: { bearer: { type: 'http' as const, scheme: 'bearer' } },
+  };
+  const a2a = createA2AAdapter({ server: makeServer(), agentCard: card });
+  app.use('/a2a/.well-known/agent-card.json', a2a.agentCardHandler);
+  app.use('/a2a', mayCall, a2a.jsonRpcHandler);
+  return url;
+};
+
+const bearerOf = (token: string): RequestHandler => {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const wanted = digest(`Bearer ${token}`);
+  return (request, response, next) => {
+    if (timingSafeEqual(digest(request.get('authorization') ?? ''), wanted)) next();
+    else response.status(401).set('WWW-Authenticate', 'Bearer').json({ error: 'This needs the token.' });
+  };
+};

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+
+/** What the API always answers with (specification, "Response envelope"). */
+const Envelope = z.object({
+  data: z.unknown(),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+});
+
+export interface Asked {
+  readonly body?: unknown;
+  /** Sent as they are, as `application/octet-stream`, instead of `body`. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What may come: 200 unless told. */
+  readonly status?: number | readonly number[];
+  /** Of the specification's 14. */
+  readonly endpoint?: number;
+}
+
+export interface Seen {
+  readonly endpoint: number | undefined;
+  readonly request: string;
+  readonly status: number;
+  readonly ms: number;
+}
+
+export interface Guide {
+  /** Prints what comes now. */
+  readonly tell: (text: string) => void;
+  /**
+   * Sends a request, prints it and its answer.
+   * @param path below `/api/v2/buyer`, or a whole address
+   * @returns `data` of the answer, as `schema` reads it
+   * @throws StumbledError when the answer is another than was expected
+   */
+  readonly ask: <T>(method: string, path: string, schema: z.ZodType<T>, asked?: Asked) => Promise<T>;
+  /** Asks, without printing, until `isDone`. @throws StumbledError after 30 s */
+  readonly until: <T>(path: string, schema: z.ZodType<T>, isDone: (data: T) => boolean) => Promise<void>;
+  readonly seen: readonly Seen[];
+}
+
+/** The service did not answer as the tour expects. */
+export class StumbledError extends Error {
+  override readonly name = 'StumbledError';
+}
+
+const WAIT_MS_MAX = 30_000;
+const WAIT_MS = 200;
+const ANSWER_MS_MAX = 10_000;
+const LINES_MAX = 60;
+
+/** @param url where the service is, without a path; @param key an API key of it: never printed */
+export const createGuide = (url: string, key: string, print: (text: string) => void): Guide => {
+  const seen: Seen[] = [];
+  const addressOf = (path: string): string => (path.startsWith('http') ? path : `${url}/api/v2/buyer${path}`);
+
+  const send = async (method: string, path: string, asked: Asked) => {
+    const isJson = asked.bytes === undefined && asked.body !== undefined;
+    const answer = await fetch(addressOf(path), {
+      method,
+      headers: {
+        // The signed address of an upload is its credential, and other hosts are none of the key's business.
+        ...(path.startsWith('http') ? {} : { Authorization: `Bearer ${key}` }),
+        ...(isJson ? { 'Content-Type': 'application/json' } : {}),
+        ...(asked.bytes === undefined ? {} : { 'Content-Type': 'application/octet-stream' }),
+        ...asked.headers,
+      },
+      body: asked.bytes ?? (isJson ? JSON.stringify(asked.body) : null),
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    });
+    const text = await answer.text();
+    return { status: answer.status, text };
+  };
+
+  const read = <T>(text: string, schema: z.ZodType<T>, where: string): T => {
+    const whole: unknown = text === '' ? { data: null, error: null } : parse(text, where);
+    const envelope = Envelope.safeParse(whole);
+    const data = schema.safeParse(envelope.success ? envelope.data.data : whole);
+    if (!data.success) throw new StumbledError(`${where}: ${z.prettifyError(data.error)}`);
+    return data.data;
+  };
+
+  return {
+    seen,
+    tell: (text) => print(`\n${text}\n`),
+    ask: async (method, path, schema, asked = {}) => {
+      const shown = withoutToken(path);
+      print(`\n> ${method} ${path.startsWith('http') ? shown : `/api/v2/buyer${shown}`}\n`);
+      for (const [name, value] of Object.entries(asked.headers ?? {})) print(`> ${name}: ${value}\n`);
+      if (asked.bytes !== undefined) print(`> ${asked.bytes.length} bytes\n`);
+      else if (asked.body !== undefined) print(`${indented(JSON.stringify(asked.body, null, 2), '> ')}\n`);
+      const startedAt = performance.now();
+      const { status, text } = await send(method, path, asked);
+      const ms = performance.now() - startedAt;
+      seen.push({ endpoint: asked.endpoint, request: `${method} ${shown}`, status, ms });
+      print(`\n${status}, ${ms.toFixed(1)} ms\n${shortened(text)}\n`);
+      const expected = [asked.status ?? 200].flat();
+      if (!expected.includes(status)) {
+        throw new StumbledError(
+          `${method} ${shown} was answered with ${status}, not with ${expected.join(' or ')}`,
+        );
+      }
+      return read(text, schema, `${method} ${shown}`);
+    },
+    until: async (path, schema, isDone) => {
+      const give = performance.now() + WAIT_MS_MAX;
+      for (;;) {
+        const { status, text } = await send('GET', path, {});
+        if (status === 200 && isDone(read(text, schema, path))) return;
+        if (performance.now() > give) throw new StumbledError(`${path} did not come to its end:\n${text}`);
+        await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+      }
+    },
+  };
+};
+
+const parse = (text: string, where: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new StumbledError(`${where} was not answered with JSON: ${text.slice(0, 200)}`);
+  }
+};
+
+/** The signed token of an upload is a credential: for fifteen minutes, whoever has it may send the bytes. */
+const withoutToken = (path: string): string => path.replace(/([?&]token=)[^&"]+/, '$1...');
+
+const indented = (text: string, with_: string): string => text.replace(/^/gm, with_);
+
+const shortened = (text: string): string => {
+  if (text === '') return '(no body)';
+  const lines = withoutToken(pretty(text)).split('\n');
+  if (lines.length <= LINES_MAX) return lines.join('\n');
+  return [...lines.slice(0, LINES_MAX), `... ${lines.length - LINES_MAX} more lines`].join('\n');
+};
+
+const pretty = (text: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+};

@@ -1,0 +1,87 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface StartedPrograms {
+  /** Of the service. */
+  readonly url: string;
+  readonly key: string;
+  readonly agent: { readonly url: string; readonly token: string };
+  /** Ends both, and removes what the service has kept. */
+  stop(): Promise<void>;
+}
+
+const AGENT_TOKEN = 'sandbox-agent-token';
+const START_MS_MAX = 60_000;
+/** Of the caller's environment: other settings would make it another tour. */
+const given = Object.fromEntries(
+  ['PATH', 'DATABASE_URL'].flatMap((name) =>
+    process.env[name] === undefined ? [] : [[name, process.env[name]]],
+  ),
+);
+
+/**
+ * An empty service and a sandbox agent of the tour's own, on free ports, with their data in a temporary folder; or in
+ * `DATABASE_URL`, which must be empty then.
+ * @throws Error when one of them ends before it serves, with what it has printed
+ */
+export const startPrograms = async (): Promise<StartedPrograms> => {
+  const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-tour-'));
+  // Run by root, Postgres runs as somebody else, and keeps its data elsewhere where it cannot pass.
+  await chmod(directory, 0o711);
+  const children: ChildProcess[] = [];
+  const start = (file: string, environment: Readonly<Record<string, string>>): ChildProcess => {
+    const child = spawn(process.execPath, ['--no-warnings', join(import.meta.dirname, file)], {
+      env: { ...given, ...environment },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    return child;
+  };
+  const stop = async (): Promise<void> => {
+    await Promise.all(children.map(end));
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    const agent = start('sandbox-agent.js', { SANDBOX_AGENT_PORT: '0', SANDBOX_AGENT_TOKEN: AGENT_TOKEN });
+    const service = start('main.js', {
+      PORT: '0',
+      DATA_DIR: directory,
+      LOG_LEVEL: 'warn',
+      NODE_ENV: 'development',
+      OUTBOUND_ALLOW_LOOPBACK: 'true',
+    });
+    const [[agentUrl], [url, key]] = await Promise.all([
+      printed(agent, /at (http:\S+)/),
+      printed(service, /serving at (http:\S+)[^]*?\s(bx_\S+)/),
+    ]);
+    return { url, key, agent: { url: agentUrl, token: AGENT_TOKEN }, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+};
+
+const printed = (child: ChildProcess, pattern: RegExp): Promise<readonly string[] & [string, string]> =>
+  new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      const match = pattern.exec(text);
+      if (match !== null) resolve([match[1] ?? '', match[2] ?? '']);
+      else if (/Another account and key/.test(text)) {
+        reject(new Error('The database is not empty. Give the tour --url and --key of the service instead.'));
+      }
+    });
+    child.once('exit', () => reject(new Error(`A program ended before it served:\n${text}`)));
+    setTimeout(() => reject(new Error(`A program does not serve:\n${text}`)), START_MS_MAX).unref();
+  });
+
+const end = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+};

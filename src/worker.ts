@@ -1,0 +1,204 @@
+import { setMaxListeners } from 'node:events';
+import type { Pool } from 'pg';
+import type { Registry } from 'prom-client';
+import { createFeedList } from './command/workers/catalog-feeds/feed-list.ts';
+import { createFetchFeed } from './command/workers/catalog-feeds/fetch-feed.ts';
+import { readFeeds } from './command/workers/catalog-feeds/read-feeds.ts';
+import { createAudienceParts } from './command/workers/syndication/audience-parts.ts';
+import { createSubmissionList } from './command/workers/sellers/submission-list.ts';
+import { submitLaunched } from './command/workers/sellers/submit-launched.ts';
+import { offerWork } from './command/workers/syndication/offer-work.ts';
+import { syndicationJobs } from './command/workers/syndication/syndication-jobs.ts';
+import { createWorkList, type WorkList } from './command/workers/syndication/work-list.ts';
+import { sleep } from './shared/backoff.ts';
+import { systemClock } from './shared/clock.ts';
+import { createSnapshotStore } from './shared/command/snapshots.ts';
+import type { EventStore } from './shared/event-store/event-store.ts';
+import { createOutboundFetch } from './shared/outbound/outbound-fetch.ts';
+import type { HandleJob, JobQueue } from './shared/queue/job-queue.ts';
+import {
+  createProjectionProgress,
+  type ProjectionProgress,
+} from './shared/read-your-writes/projection-progress.ts';
+import type { SecretStore } from './shared/secrets/secret-store.ts';
+import { syndicatedKinds } from './syndicated-kinds.ts';
+import { outboundPolicyOf, type Config } from './shared/config.ts';
+import type { ReadinessPart } from './shared/http/readiness.ts';
+import type { Logger } from './shared/log.ts';
+import { purgeRegularly, type Purgeable } from './shared/purge-regularly.ts';
+import { startJobs, type RunningJobs } from './shared/queue/running-jobs.ts';
+
+export interface WorkerOptions {
+  readonly config: Config;
+  readonly databaseUrl: string;
+  /** Sees the rows of all accounts. */
+  readonly pool: Pool;
+  readonly store: EventStore;
+  readonly secrets: SecretStore;
+  readonly progress: ProjectionProgress;
+  /** Tables that grow, by what they hold. */
+  readonly rows: Readonly<Record<string, Purgeable>>;
+  readonly log: Logger;
+  readonly registry: Registry;
+}
+
+/** The role `worker`: what is done outside of requests. A process without the role has one that does nothing. */
+export interface Worker {
+  readonly parts: readonly ReadinessPart[];
+  /** To be called once the database is up to date. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** The worker of one process, as its configuration says. */
+export const createWorker = (options: WorkerOptions): Worker => {
+  const { config, databaseUrl, rows, log, registry } = options;
+  if (!config.ROLES.includes('worker')) {
+    return { parts: [], start: () => undefined, stop: async () => undefined };
+  }
+  const ending = new AbortController();
+  // One for each table, and a few more; the usual warning is for more than ten.
+  setMaxListeners(0, ending.signal);
+  let jobs: RunningJobs | undefined;
+  let feeds: Promise<void> | undefined;
+  const queue = (): JobQueue | undefined => jobs?.queue(SYNDICATION_QUEUE);
+  const freed = createProjectionProgress();
+  let submitting: Promise<void> | undefined;
+  const workList = createWorkList({ pool: options.pool, freed: () => freed.advanced(WORK) });
+  return {
+    // Optional: nothing that a client asks for waits on a queue.
+    parts: [
+      {
+        name: 'queue',
+        optional: true,
+        check: async () => (await jobs?.readiness()) ?? { ready: false, detail: 'not open yet' },
+      },
+    ],
+    start: () => {
+      const parts = { 'deliveries of audiences': createAudienceParts(options.pool) };
+      for (const [what, table] of Object.entries({ ...rows, ...parts })) {
+        purgeRegularly(what, table, log, ending.signal);
+      }
+      jobs = startJobs({
+        store: { databaseUrl, redisUrl: config.REDIS_URL, redisKeyPrefix: config.REDIS_KEY_PREFIX },
+        kinds: [
+          {
+            name: SYNDICATION_QUEUE,
+            concurrency: CONCURRENCY,
+            attemptsMax: ATTEMPTS_MAX,
+            handle: jobsOf(options, workList, queue),
+          },
+        ],
+        log,
+        registry,
+      });
+      void offerWork({
+        workList,
+        queue,
+        watch: watchOf(WORK, [options.progress, freed], ending.signal),
+        log,
+        signal: ending.signal,
+      });
+      submitting = submitLaunched({
+        stores: storesOf(options),
+        list: createSubmissionList(options.pool),
+        watch: watchOf(SUBMISSIONS, [options.progress], ending.signal),
+        log,
+        signal: ending.signal,
+      });
+      feeds = readFeedsOf(options, ending.signal);
+    },
+    stop: async () => {
+      ending.abort();
+      await Promise.all([jobs?.stop(), submitting, feeds]);
+    },
+  };
+};
+
+const SYNDICATION_QUEUE = 'syndication';
+/** The read model that the list of work is part of. */
+const WORK = 'syndication';
+/** The same of what is to be submitted to sellers. */
+const SUBMISSIONS = 'sellers';
+/** Most of a job is waiting for an agent. Five times what one account may have under way: its slow agents keep nobody waiting. */
+const CONCURRENCY = 50;
+/** What fails without a word is offered again by the list of work. */
+const ATTEMPTS_MAX = 1;
+/** Of one try, whatever it is spent on. */
+const AGENT_MS_MAX = 30_000;
+const AGENT_BYTES_MAX = 1_000_000;
+
+const storesOf = ({ pool, store, log }: WorkerOptions) => ({
+  store,
+  snapshots: createSnapshotStore(pool, log),
+  clock: systemClock,
+});
+
+const jobsOf = (options: WorkerOptions, workList: WorkList, queue: () => JobQueue | undefined): HandleJob => {
+  const { config, pool, secrets } = options;
+  const stores = storesOf(options);
+  const fetch = createOutboundFetch({
+    ...outboundPolicyOf(config),
+    timeoutMs: AGENT_MS_MAX,
+    bytesMax: AGENT_BYTES_MAX,
+  });
+  return syndicationJobs({
+    ...stores,
+    secrets,
+    kinds: syndicatedKinds(stores),
+    workList,
+    audienceParts: createAudienceParts(pool),
+    // The client of agents takes time and memory to load: the first call does it.
+    callAgent: async (call) => {
+      const { createAdcpAgent } = await import('./command/workers/syndication/adcp-agent.ts');
+      return createAdcpAgent({ fetch, callMs: AGENT_MS_MAX })(call);
+    },
+    queue,
+  });
+};
+
+/** Of one feed, from its first byte to its last. */
+const FEED_MS_MAX = 60_000;
+const FEED_BYTES_MAX = 64 * 1024 * 1024;
+/** The read model that is the list of feeds. */
+const FEEDS = 'catalog-feeds';
+
+const readFeedsOf = (
+  { config, pool, store, progress, log }: WorkerOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  const fetch = createOutboundFetch({
+    ...outboundPolicyOf(config),
+    timeoutMs: FEED_MS_MAX,
+    bytesMax: FEED_BYTES_MAX,
+  });
+  return readFeeds({
+    store,
+    snapshots: createSnapshotStore(pool, log),
+    clock: systemClock,
+    fetchFeed: createFetchFeed(fetch),
+    list: createFeedList(pool),
+    watch: watchOf(FEEDS, [progress], signal),
+    log,
+    signal,
+  });
+};
+
+/**
+ * Woken by a read model of this process, or by what its jobs have freed; by time alone where other processes have
+ * them.
+ */
+const watchOf =
+  (list: string, sources: readonly ProjectionProgress[], signal: AbortSignal) =>
+  (): ((ms: number) => Promise<void>) => {
+    const seen = sources.map((source) => source.version(list));
+    return async (ms) => {
+      const over = new AbortController();
+      const end = (): void => over.abort();
+      signal.addEventListener('abort', end, { once: true });
+      const woken = sources.map((source, n) => source.beyond(list, seen[n] ?? 0, ms));
+      await Promise.race([...woken, sleep(ms, over.signal)]);
+      signal.removeEventListener('abort', end);
+      end();
+    };
+  };
