@@ -15,6 +15,15 @@ module.exports = {
     only('query', ['domain', 'shared']),
     only('migrations', []),
     only('shared', []),
+    only('sandbox-agent', []),
+    only('tour', []),
+    {
+      name: 'only-the-worker-and-the-sandbox-agent-load-the-client-of-agents',
+      comment: 'It is large, and belongs to one protocol version: nobody else may depend on it.',
+      severity: 'error',
+      from: { pathNot: '^src/(command/workers/syndication|sandbox-agent)/' },
+      to: { path: 'node_modules/@(adcp|a2a-js)/' },
+    },
     {
       name: 'query-takes-only-types-and-schemas-of-the-domain',
       comment: 'Reads never decide: the query side may use resource schemas, not deciders.',

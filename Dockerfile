@@ -1,14 +1,14 @@
 # syntax=docker/dockerfile:1
 # One image for every role. It holds no Postgres of its own (`--omit=optional` leaves the embedded one out), so
-# DATABASE_URL must be set. Writes nothing to its file system: run it read-only.
+# DATABASE_URL must be set. Writes to nothing but DATA_DIR: run it read-only, with a volume at /data.
 
 FROM node:20-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci
-COPY tsconfig.json ./
+COPY bundle.js tsconfig.json ./
 COPY src ./src
-RUN npx tsc --build
+RUN node bundle.js
 
 FROM node:20-bookworm-slim AS dependencies
 WORKDIR /build
@@ -19,12 +19,14 @@ FROM node:20-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=dependencies /build/node_modules ./node_modules
-COPY --from=build /build/dist/src ./dist/src
+COPY --from=build /build/dist/bundle ./dist/bundle
 COPY package.json ./
+# For a volume that its user may write to.
+RUN mkdir /data && chown node:node /data
 USER node
 EXPOSE 3000
 # Alive, not ready: with a database away the process waits for it, and a restart would not help.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1))"]
 # Without npm in between: the program gets SIGTERM itself and ends within 25 s.
-CMD ["node", "dist/src/main.js"]
+CMD ["node", "dist/bundle/main.js"]
