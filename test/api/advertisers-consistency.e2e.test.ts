@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { amount } from '../support/amount.ts';
 
 /** Whoever wrote reads what was written (decisions.md 1.1, row 25). */
 
@@ -12,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const PAIRS = 200;
+const PAIRS = amount(15, 200);
 const read = async (id: number): Promise<AdvertiserResource> =>
   (await account.api.get<AdvertiserResource>(`/advertisers/${id}`)).body.data;
 

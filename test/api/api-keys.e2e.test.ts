@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
-import { createKeyUse } from '../../src/command/accounts/record-key-use.ts';
+import { createKeyUse, forgetSealed } from '../../src/command/accounts/record-key-use.ts';
+import { createRetiredKeys } from '../../src/command/accounts/retire-keys.ts';
 import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
 import { createKey, createUser, setAccess } from '../../src/operator/accounts.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -87,6 +90,8 @@ describe('issuing a key', () => {
     [{ name: 'x', scopes: ['exchange:all'] }, 'scopes.0'],
     [{ name: 'x', expiresAt: 'tomorrow' }, 'expiresAt'],
     [{ name: 'x', expiresAt: '2001-01-01T00:00:00Z' }, 'expiresAt'],
+    [{ name: 'x', expiresAt: '0000-01-01T00:00:00Z' }, 'expiresAt'],
+    [{ name: 'x', expiresAt: '9999-12-31T23:59:59-23:00' }, 'expiresAt'],
   ])('refuses %j', async (body, field) => {
     const before = await keysOf(account);
     expect(refusalOf(await account.api.post('/api-keys', body))).toEqual(invalid(field));
@@ -114,6 +119,7 @@ describe('issuing with an Idempotency-Key', () => {
     const first = await api.post<NewKey>('/api-keys', { name: 'Once' }, headers);
     const again = await api.post<NewKey>('/api-keys', { name: 'Once' }, headers);
     expect([again.status, again.text]).toEqual([201, first.text]);
+    expect([first, again].map((one) => one.headers.get('idempotent-replayed'))).toEqual([null, 'true']);
     expect(await keysOf({ api })).toHaveLength(2);
     const { rows } = await service.pool.query<{ all: string }>(
       `select coalesce(string_agg(k::text, ' '), '') as all from idempotency_keys k`,
@@ -141,6 +147,44 @@ describe('issuing with an Idempotency-Key', () => {
     expect(refusalOf(await api.post('/api-keys', refused, headers))).toEqual(invalid('expiresAt'));
     expect((await api.post('/api-keys', { name: 'Once' }, headers)).status).toBe(201);
     expect(await keysOf({ api })).toHaveLength(2);
+  });
+
+  it('is honored for 24 hours from its completion, however often it is repeated; then it is free', async () => {
+    const { api, customerId } = await service.openAccount();
+    const send = (name: string) => api.post<NewKey>('/api-keys', { name }, headers);
+    // The first try, which died before it had done anything, was on another day.
+    const fingerprint = fingerprintOf({
+      method: 'post',
+      path: '/api/v2/buyer/api-keys',
+      pathValues: {},
+      body: { name: 'Once' },
+    });
+    await service.pool.query(
+      `insert into idempotency_keys (scope, key, fingerprint, reserved, lease_until, claimed_at)
+       values ($1, $2, $3, '{}', now() - interval '25 hours', now() - interval '25 hours')`,
+      [customerId, headers['Idempotency-Key'], fingerprint],
+    );
+    const age = async (interval: string) => {
+      await service.pool.query(
+        'update idempotency_keys set completed_at = completed_at - $2::interval where scope = $1',
+        [String(customerId), interval],
+      );
+      await service.pool.query(
+        'update api_keys set sealed_until = sealed_until - $2::interval where customer_id = $1',
+        [customerId, interval],
+      );
+      await forgetSealed(service.pool);
+    };
+    const first = await send('Once');
+    await age('23 hours 59 minutes');
+    const within = await send('Once');
+    expect([within.text, within.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    expect(refusalOf(await send('Another'))[1]).toBe('IDEMPOTENCY_CONFLICT');
+    await age('2 minutes');
+    const behind = await send('Another');
+    expect([behind.status, behind.headers.get('idempotent-replayed')]).toEqual([201, null]);
+    expect(behind.body.data.id).not.toBe(first.body.data.id);
+    expect(await keysOf({ api })).toHaveLength(3);
   });
 
   it('belongs to one request', async () => {
@@ -189,6 +233,33 @@ describe('revoking', () => {
     expect(refusalOf(theirs)).toEqual([404, 'NOT_FOUND', undefined]);
     expect(theirs.text).toBe(nobodys.text);
     expect((await apiWith(key).get('/advertisers')).status).toBe(200);
+  });
+});
+
+describe('a key that is over', () => {
+  it('is listed for 90 days; its revocation is in the stream before its row goes', async () => {
+    const { api, customerId } = await service.openAccount();
+    const revoked = await issue(api, { name: 'Revoked' });
+    const unsettled = await issue(api, { name: 'Revoked, and cut off before the event' });
+    const expired = await issue(api, { name: 'Expired', expiresAt: '2999-01-01T00:00:00Z' });
+    await issue(api, { name: 'Of use' });
+    expect((await api.delete(`/api-keys/${revoked.id}`)).status).toBe(204);
+    const set = (id: string, column: string, ago: string) =>
+      service.pool.query(`update api_keys set ${column} = now() - $2::interval where key_id = $1`, [id, ago]);
+    const purge = () => createRetiredKeys({ ...service.backbone, clock: systemClock }).purge(1_000);
+    const names = async () => (await keysOf({ api })).map(({ name, status }) => `${name}: ${status}`);
+    for (const ago of ['89 days 23 hours', '90 days']) {
+      await set(revoked.id, 'revoked_at', ago);
+      await set(unsettled.id, 'revoked_at', ago);
+      await set(expired.id, 'expires_at', ago);
+      await purge();
+      expect(await names()).toHaveLength(ago === '90 days' ? 2 : 5);
+    }
+    expect(await names()).toEqual(['Of use: ACTIVE', 'First key: ACTIVE']);
+    expect(refusalOf(await apiWith(revoked.key).get('/advertisers'))[0]).toBe(401);
+    const events = await service.eventsOf(`account-${customerId}`);
+    const ended = events.filter(({ type }) => type === 'ApiKeyRevoked').map(({ data }) => data['keyId']);
+    expect(ended).toEqual([revoked.id, unsettled.id]);
   });
 });
 

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
@@ -7,6 +9,8 @@ import { createKey, createUser, setAccess } from '../../src/operator/accounts.ts
 import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { startRunningService } from '../support/running-service.ts';
+import { describeWithRedis } from '../support/describe-with-redis.ts';
+import { createTestRedis } from '../support/test-redis.ts';
 
 /**
  * Secrets driven through every flow that meets one, failures included; then looked for everywhere: they may be in
@@ -24,7 +28,27 @@ const formsOf = (secret: string): readonly string[] => [
   Buffer.from(secret, 'base64url').toString('hex'),
 ];
 
-it('no secret is in a log, an event, a table, a metric or an error', async () => {
+const testRedis = createTestRedis();
+const inRedis = { REDIS_URL: testRedis.url, REDIS_KEY_PREFIX: testRedis.keyPrefix };
+const stores = [
+  ['Postgres', describe, {}],
+  ['Redis', await describeWithRedis(), inRedis],
+] as const;
+afterAll(() => testRedis.clear());
+
+describe.each(stores)('with counters in %s', (store, describeStore, settings) => {
+  describeStore('secrets', () => {
+    it('are in no log, event, table, key of Redis, metric or error', async () => {
+      const places = await driveSecrets(settings);
+      if (store === 'Redis') expect(places['redis']).toContain('rate:');
+    });
+  });
+});
+
+/** @returns everything that was searched, by place */
+const driveSecrets = async (
+  settings: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> => {
   let log = '';
   const sink = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
@@ -33,7 +57,7 @@ it('no secret is in a log, an event, a table, a metric or an error', async () =>
     },
   });
   let isAway = false;
-  const service = await startRunningService({}, pino({ level: 'trace' }, sink), {
+  const service = await startRunningService(settings, pino({ level: 'trace' }, sink), {
     store: (store) => ({
       ...store,
       append: (...appended) =>
@@ -81,7 +105,9 @@ it('no secret is in a log, an event, a table, a metric or an error', async () =>
   for (const wrong of [`${first.slice(0, -2)}zz`, first.slice(3), `bx_${'x'.repeat(16)}_${'y'.repeat(43)}`]) {
     await use(apiWith(wrong));
   }
+  await driveEngineKeys(api, mark, answers);
   isAway = true;
+  await driveEngineKeys(api, mark, answers);
   answers.push(
     (await api.post('/api-keys', { name: 'Lost' }, { 'Idempotency-Key': 'lost-in-an-outage' })).text,
   );
@@ -90,6 +116,9 @@ it('no secret is in a log, an event, a table, a metric or an error', async () =>
   await service.pool.query('alter table api_keys rename to api_keys_away');
   await use(api);
   await service.pool.query('alter table api_keys_away rename to api_keys');
+  await service.pool.query('alter table secrets rename to secrets_away');
+  await driveEngineKeys(api, mark, answers);
+  await service.pool.query('alter table secrets_away rename to secrets');
   await service.pool.query('alter table api_keys rename column masked_key to masked_away');
   answers.push((await api.get('/api-keys')).text, (await api.post('/api-keys', { name: 'Broken' })).text);
   await service.pool.query('alter table api_keys rename column masked_away to masked_key');
@@ -101,11 +130,15 @@ it('no secret is in a log, an event, a table, a metric or an error', async () =>
   await use(api);
   answers.push(await (await fetch(`${service.baseUrl}/metrics`)).text());
   await service.end();
+  const redis = settings['REDIS_URL'] === undefined ? {} : { redis: await redisOf(testRedis.url) };
 
   const places: Record<string, string> = {
     log,
     answers: answers.join('\n'),
+    redis: (await service.redis?.entries())?.join('\n') ?? '',
+    recorded: JSON.stringify(await service.readLog()),
     ...(await tablesOf(service.databaseUrl)),
+    ...redis,
   };
   const found = Object.entries(places).flatMap(([place, text]) =>
     [...secrets].flatMap((secret) =>
@@ -117,9 +150,53 @@ it('no secret is in a log, an event, a table, a metric or an error', async () =>
   );
   expect(found).toEqual([]);
   expect(log).toContain('not available');
-  expect(places['events']).toContain('ApiKeyIssued');
+  expect(places['recorded']).toContain('ApiKeyIssued');
   await service.stop();
-});
+  return places;
+};
+
+/** Keys for engines: taken, refused, badly made, repeated, replaced, and in places where none belongs. */
+const driveEngineKeys = async (api: Api, mark: (key: string) => string, answers: string[]): Promise<void> => {
+  const path = '/creative-engines/1/connections';
+  const newKey = (start: string): string => mark(start + randomBytes(32).toString('base64url'));
+  const key = newKey('sbx_');
+  const repeated = { 'Idempotency-Key': 'engine-connected-once' };
+  const bodies = [
+    { apiKey: key },
+    { apiKey: newKey('sbx_') },
+    { apiKey: newKey('refused_') },
+    { apiKey: `${newKey('sbx_')} x` },
+    { apiKey: [newKey('sbx_')] },
+    { apiKey: key, connectionId: newKey('con_') },
+    { apiKey: key, connectionId: { [newKey('')]: key } },
+  ];
+  for (const body of bodies) {
+    for (const headers of [{}, repeated]) answers.push((await api.post(path, body, headers)).text);
+  }
+  answers.push((await api.post(path, `{"apiKey":"${newKey('sbx_')}`)).text);
+  answers.push((await api.post('/creative-engines/9/connections', { apiKey: key })).text);
+  const live = (await api.get<{ id: string }[]>(path)).body.data?.[0];
+  answers.push((await api.get(path)).text, (await api.delete(`${path}/${live?.id}`)).text);
+};
+
+/** Every key below the prefix with its value, as Redis keeps it and as text. */
+const redisOf = async (url: string): Promise<string> => {
+  const redis = new Redis(url);
+  const lines: string[] = [];
+  try {
+    for await (const keys of redis.scanStream({ match: `${testRedis.keyPrefix}*`, count: 1_000 })) {
+      for (const key of keys as string[]) {
+        const type = await redis.type(key);
+        const value =
+          type === 'string' ? await redis.get(key) : (await redis.dumpBuffer(key))?.toString('latin1');
+        lines.push(`${key} ${type} ${value ?? ''}`);
+      }
+    }
+  } finally {
+    redis.disconnect();
+  }
+  return lines.join('\n');
+};
 
 /** All rows of all tables, as text. */
 const tablesOf = async (connectionString: string): Promise<Record<string, string>> => {

@@ -227,7 +227,7 @@ describe('bodies', () => {
         const startedAt = performance.now();
         const answer = await create(`{"name":"Acme","${member}":${value}}`);
         expect([answer.status, answer.body.error?.code === undefined]).toEqual([400, false]);
-        expect(performance.now() - startedAt).toBeLessThan(1_000);
+        expect(performance.now() - startedAt).toBeLessThan(10_000);
       }
     }
   });

@@ -176,7 +176,7 @@ describe('ids that are handed out a second time, by a database restored to befor
     const before = await account.api.get<AdvertiserResource[]>('/advertisers?status=ALL&take=200');
     await forgetIds();
     // Ids that were fetched ahead are gone with the process that fetched them.
-    const other = await startRunningService({ DATABASE_URL: service.databaseUrl });
+    const other = await startRunningService(service.stores);
     const api = apiOf(other.baseUrl, { Authorization: `Bearer ${account.apiKey}` });
     const send = () => api.post<AdvertiserResource>('/advertisers', body, { 'Idempotency-Key': key });
     const first = await send();

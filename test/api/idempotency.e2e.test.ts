@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import { randomId } from '../../src/shared/ids.ts';
-import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
+import { invalid, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -13,6 +13,12 @@ let account: TestAccount;
 let key: string;
 beforeAll(async () => {
   service = await startRunningService();
+  // What a process does for the first time takes longest: no test is about that.
+  const { api } = await service.openAccount();
+  expect(
+    (await untilTold(() => api.post('/advertisers', { name: 'First' }, withKey(randomId())))).status,
+  ).toBe(201);
+  expect((await untilTold(() => api.get('/advertisers'))).status).toBe(200);
 });
 beforeEach(async () => {
   account = await service.openAccount();

@@ -89,21 +89,33 @@ describe('operators and tools', () => {
   );
 });
 
-describe('the database', () => {
-  it('keeps a window only for credentials that verified, and for addresses', async () => {
+describe('the store of the windows', () => {
+  /** Subjects that have a window, without what they name. */
+  const kinds = async (): Promise<readonly string[]> => {
+    if (service.redis !== undefined) {
+      // Jobs are there, too.
+      const windows = (await service.redis.entries()).map((entry) => entry.split(':'));
+      return windows.filter(([of = '']) => of.endsWith('rate')).map(([, kind = '']) => kind);
+    }
+    const { rows } = await service.pool.query<{ kind: string }>(
+      `select split_part(subject, ':', 1) as kind from rate_windows`,
+    );
+    return rows.map(({ kind }) => kind);
+  };
+
+  it('keeps one only for credentials that verified, and for addresses', async () => {
     for (let n = 0; n < 10; n++) {
       await fetch(`${service.baseUrl}/api/v2/buyer/advertisers`, {
         headers: { Authorization: `Bearer bx_${String(n).padStart(16, '0')}_${'b'.repeat(43)}` },
       });
     }
-    const { rows } = await service.pool.query<{ kind: string; windows: number }>(
-      `select split_part(subject, ':', 1) as kind, count(*)::int as windows from rate_windows group by 1 order by 1`,
-    );
-    expect(rows).toEqual([
-      { kind: 'address', windows: 1 },
-      { kind: 'credential', windows: 2 },
-      { kind: 'unverified', windows: 1 },
-      { kind: 'verified', windows: 2 },
+    expect((await kinds()).toSorted()).toEqual([
+      'address',
+      'credential',
+      'credential',
+      'unverified',
+      'verified',
+      'verified',
     ]);
   });
 });

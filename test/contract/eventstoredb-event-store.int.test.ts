@@ -1,25 +1,28 @@
+import { afterAll } from '@jest/globals';
+import { findRealServer, type RealServer } from '../support/eventstoredb/real-server.ts';
 import { eventStoreContract } from './event-store.contract.ts';
-import {
-  makeEventStoreDbOnService,
-  openEventStoreDbStore,
-  realServerUrl,
-} from './make-eventstoredb-store.ts';
+import { makeEventStoreDbOnService, openEventStoreDbStore } from './make-eventstoredb-store.ts';
 import type { StoreUnderTest } from './make-store.ts';
 
 /** Nothing else may write to the server meanwhile: the tests' part of its log begins where the log ends now. */
-const makeOnRealServer = async (): Promise<StoreUnderTest> => {
-  const { store } = openEventStoreDbStore(realServerUrl);
-  return { store, start: await store.head(), dispose: () => store.close() };
+const makeOn =
+  ({ url }: RealServer) =>
+  async (): Promise<StoreUnderTest> => {
+    const { store } = openEventStoreDbStore(url);
+    return { store, start: await store.head(), dispose: () => store.close() };
+  };
+
+const say = (text: string): void => {
+  process.stderr.write(`${text}\n`);
 };
 
-const isReal = realServerUrl !== '';
-console.info(
-  isReal
-    ? 'EventStoreDB of this contract: the server that EVENTSTORE_URL names'
-    : 'EventStoreDB of this contract: in memory, over real gRPC; set EVENTSTORE_URL for a real server',
-);
+eventStoreContract('EventStoreDB (in memory)', () => makeEventStoreDbOnService());
 
-eventStoreContract(
-  isReal ? 'EventStoreDB' : 'EventStoreDB (in memory)',
-  isReal ? makeOnRealServer : () => makeEventStoreDbOnService(),
+const real = await findRealServer(say);
+if (real !== undefined) {
+  eventStoreContract('EventStoreDB', makeOn(real));
+  afterAll(() => real.stop());
+}
+say(
+  `EventStoreDB contract ran against: the in-memory service over real gRPC${real ? `, ${real.origin}` : ''}`,
 );

@@ -15,6 +15,7 @@ import {
   type EventStoreDbOnService,
 } from './make-eventstoredb-store.ts';
 import { newStream, readIds, sampleEvent, sampleEvents, toArray } from './sample-events.ts';
+import { amount } from '../support/amount.ts';
 
 /** What the server and the way to it may do to an append or a read, over real gRPC to the in-memory service. */
 
@@ -330,7 +331,7 @@ describe('a read', () => {
     await store.append(stream, sampleEvents(1_000), 'no-stream');
     const resetting = setInterval(() => service.faults.resetConnections(), 25);
     const sizes: number[] = [];
-    for (let round = 0; round < 40; round += 1) {
+    for (let round = 0; round < amount(12, 40); round += 1) {
       const reads = await Promise.allSettled([
         readIds(store, stream).then((ids) => ids.length),
         store.readAll({ after: START, limit: 2_000 }).then((events) => events.length),

@@ -14,6 +14,7 @@ import { disconnect } from '../support/eventstoredb/client-kit.ts';
 import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
 import { makeEventStoreDbOnService, type EventStoreDbOnService } from './make-eventstoredb-store.ts';
 import { newStream, sampleEvents, takeUntil, toArray } from './sample-events.ts';
+import { amount } from '../support/amount.ts';
 
 /** Every way in which a subscription may end or fall silent, over real gRPC to the in-memory service. */
 
@@ -216,17 +217,19 @@ describe("the server's own events", () => {
 
 describe('a slow subscriber', () => {
   it('holds only so much: the rest waits on the server', async () => {
+    const EVENTS = amount(1_500, 10_000);
     const { store } = made;
-    for (let n = 0; n < 10; n += 1) await store.append(newStream(), sampleEvents(1_000), 'no-stream');
+    for (let n = 0; n < EVENTS / 1_000; n += 1)
+      await store.append(newStream(), sampleEvents(1_000), 'no-stream');
     const batches = subscribe(START, 100)[Symbol.asyncIterator]();
     const sizes: number[] = [];
-    for (let total = 0; total < 10_000;) {
+    for (let total = 0; total < EVENTS;) {
       const batch = (await batches.next()).value as EventBatch;
       if (sizes.length < 3) await pause(100);
       sizes.push(batch.events.length);
       total += batch.events.length;
     }
     expect(Math.max(...sizes)).toBe(100);
-    expect(sizes.reduce((total, n) => total + n, 0)).toBe(10_000);
+    expect(sizes.reduce((total, n) => total + n, 0)).toBe(EVENTS);
   }, 60_000);
 });

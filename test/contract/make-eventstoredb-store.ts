@@ -10,9 +10,6 @@ import {
   type EventStoreServiceOptions,
 } from '../support/eventstoredb/event-store-service.ts';
 
-/** A real server to run the contract against, instead of the in-memory service. */
-export const realServerUrl = process.env['EVENTSTORE_URL'] ?? '';
-
 /** Marks that a store has written, newest last. */
 export type Mark = readonly [customerId: number, position: Position];
 

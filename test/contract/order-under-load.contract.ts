@@ -8,9 +8,10 @@ import {
 import type { MakeStore } from './make-store.ts';
 import { newStream, sampleEvents, takeUntil } from './sample-events.ts';
 import { useStore } from './use-store.ts';
+import { amount } from '../support/amount.ts';
 
 const WRITERS = 12;
-const EVENTS = 18_000;
+const EVENTS = amount(600, 6_000);
 
 /** Appends of 1 to 3 events in turn to ten streams of each writer. @returns the ids in the order of appending */
 const write = async (store: EventStore, events: number): Promise<Map<string, string[]>> => {
@@ -76,6 +77,6 @@ export const orderUnderLoadContract = (name: string, makeStore: MakeStore): void
           `(${Math.round(EVENTS / (writtenMs / 1_000))} events/s), tailed in ${batches} batches, ` +
           `last seen ${Math.round(tailedMs - writtenMs)} ms after the last append; 0 skipped, 0 doubled`,
       );
-    }, 60_000);
+    }, 120_000);
   });
 };

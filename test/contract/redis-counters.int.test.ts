@@ -2,7 +2,8 @@ import { expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { createRedisCounters, type RedisCounters } from '../../src/shared/limits/redis-counters.ts';
-import { createTestRedis, describeWithRedis } from '../support/test-redis.ts';
+import { describeWithRedis } from '../support/describe-with-redis.ts';
+import { createTestRedis } from '../support/test-redis.ts';
 import { until } from '../support/toy-projection.ts';
 import { windowCountersContract } from './window-counters.contract.ts';
 

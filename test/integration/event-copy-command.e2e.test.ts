@@ -5,16 +5,20 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { openEventStoreDbStore } from '../contract/make-eventstoredb-store.ts';
 import { openPostgresStore } from '../contract/make-postgres-store.ts';
+import { sampleEvent } from '../contract/sample-events.ts';
+import { amount } from '../support/amount.ts';
 import { exchange, startProgram } from '../support/program.ts';
 import { fillWithHistory } from '../support/sample-history.ts';
-import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
+import { startEventStoreProcess } from '../support/eventstoredb/event-store-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { shippedProgram } from '../support/bundles.ts';
 
 /** `EVENT_COPY_EVENTS=100000` for the long form. */
-const EVENTS = Number(process.env['EVENT_COPY_EVENTS'] ?? 10_000);
-const KILLS = 3;
-const program = join(import.meta.dirname, '..', '..', 'src', 'operator', 'exchange.js');
+const eventsOr = (few: number): number => Number(process.env['EVENT_COPY_EVENTS'] ?? few);
+const KILLS = amount(1, 3);
+const program = shippedProgram('exchange.js');
 
 const query = async <T extends object>(url: string, sql: string): Promise<readonly T[]> => {
   const client = new Client({ connectionString: url });
@@ -31,25 +35,130 @@ const countEvents = async (url: string): Promise<number> => {
   return row?.n ?? 0;
 };
 
-describe('exchange events copy', () => {
+/** A database with a history in it. */
+const createSource = async (events: number): Promise<TestDatabase> => {
+  const source = await createTestDatabase();
+  const opened = openPostgresStore(source.url);
+  await fillWithHistory(opened.store, events);
+  await opened.close();
+  return source;
+};
+
+interface Target {
+  readonly url: string;
+  count(): Promise<number>;
+  /** Makes one difference. @returns how `events verify` must name it */
+  spoil(): Promise<string>;
+  drop(): Promise<unknown>;
+}
+
+const postgresTarget = async (): Promise<Target> => {
+  const { url, drop } = await createTestDatabase();
+  const count = () => countEvents(url);
+  return {
+    url,
+    count,
+    spoil: async () => {
+      const [changed] = await query<{ stream: string; revision: string }>(
+        url,
+        `update events set data = replace(data, 'ten', 'eleven')
+         where position = ${Math.floor((await count()) / 2)} returning stream, revision`,
+      );
+      return `${changed?.stream}@${changed?.revision}: not the same`;
+    },
+    drop,
+  };
+};
+
+const eventStoreDbTarget = async (): Promise<Target> => {
+  const service = await startEventStoreProcess();
+  return {
+    url: service.url,
+    count: async () => (await service.command({ command: 'state' })).records,
+    spoil: async () => {
+      const { store } = openEventStoreDbStore(service.url);
+      await store.append('sample-too-much', [sampleEvent()], 'no-stream');
+      await store.close();
+      return 'sample-too-much@0: only in the target';
+    },
+    drop: () => service.stop(),
+  };
+};
+
+const targets: readonly (readonly [string, () => Promise<Target>, number])[] = [
+  ['Postgres', postgresTarget, eventsOr(2_500)],
+  ['EventStoreDB', eventStoreDbTarget, eventsOr(1_000)],
+];
+
+describe.each(targets)('exchange events copy from Postgres to %s', (name, createTarget, minimum) => {
   let source: TestDatabase;
-  let target: TestDatabase;
+  let target: Target;
   let directory: string;
   beforeAll(async () => {
-    [source, target] = [await createTestDatabase(), await createTestDatabase()];
+    source = await createSource(minimum);
+    target = await createTarget();
     directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-copy-'));
-    const opened = openPostgresStore(source.url);
-    await fillWithHistory(opened.store, EVENTS);
-    await opened.close();
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await rm(directory, { recursive: true, force: true });
-    await source.drop();
     await target.drop();
+    await source.drop();
   });
 
   const stores = (): string[] => ['--from', source.url, '--to', target.url];
-  const run = (args: readonly string[]) => exchange(args, { DATA_DIR: directory });
+  const settings = () => ({ DATA_DIR: directory, DATABASE_URL: source.url });
+
+  it('killed again and again, it goes on where it was: no difference, read models made anew', async () => {
+    const startedMs = performance.now();
+    const events = await countEvents(source.url);
+    for (let kill = 1; kill <= KILLS; kill += 1) {
+      const child = spawn(process.execPath, [program, 'events', 'copy', ...stores()], {
+        env: { PATH: process.env['PATH'], ...settings() },
+        stdio: 'ignore',
+      });
+      const ended = once(child, 'exit');
+      try {
+        await until(async () => (await target.count()) >= (events * kill) / (KILLS + 1));
+      } finally {
+        child.kill('SIGKILL');
+      }
+      await ended;
+    }
+    const before = await target.count();
+    expect(before).toBeLessThan(events);
+    const { status, stdout } = await exchange(['events', 'copy', ...stores()], settings());
+    const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+    console.log(`${events} events to ${name}, ${KILLS} times killed, in ${seconds} s:\n${stdout}`);
+    expect(status).toBe(0);
+    expect(stdout).toContain('0 differences');
+    expect(stdout).toContain(`target: ${events} events`);
+    expect(stdout).toContain('read models made anew: advertisers');
+    expect(await target.count()).toBe(events);
+    const offered = Number(/: (\d+) offered by this run/.exec(stdout)?.[1]);
+    // A page is offered again at most.
+    expect(offered).toBeLessThanOrEqual(events - before + 1_000);
+    expect(await readdir(directory)).toEqual([]);
+  }, 600_000);
+
+  it('events verify says that nothing differs; then it finds one difference, and says where', async () => {
+    const same = await exchange(['events', 'verify', ...stores()], settings());
+    expect([same.status, same.stdout]).toEqual([0, expect.stringContaining('0 differences')]);
+    const difference = await target.spoil();
+    const { status, stdout } = await exchange(['events', 'verify', ...stores()], settings());
+    expect([status, stdout]).toEqual([1, expect.stringContaining(difference)]);
+  }, 300_000);
+});
+
+describe('exchange events copy', () => {
+  let source: TestDatabase;
+  let target: TestDatabase;
+  beforeAll(async () => {
+    [source, target] = [await createSource(100), await createTestDatabase()];
+  });
+  afterAll(async () => {
+    await source.drop();
+    await target.drop();
+  });
 
   it('refuses while the service runs on the source', async () => {
     const service = startProgram({ DATABASE_URL: source.url, NODE_ENV: 'test', PORT: '0', ROLES: 'api' });
@@ -59,7 +168,10 @@ describe('exchange events copy', () => {
         const sql = `select from pg_stat_activity where datname = current_database() and application_name = 'exchange-projector'`;
         return (await query(source.url, sql)).length > 0;
       });
-      const { status, stderr } = await run(['events', 'copy', ...stores()]);
+      const { status, stderr } = await exchange(
+        ['events', 'copy', '--from', source.url, '--to', target.url],
+        {},
+      );
       expect([status, stderr]).toEqual([1, expect.stringContaining('stop them, then copy')]);
       expect(await countEvents(target.url)).toBe(0);
     } finally {
@@ -67,52 +179,10 @@ describe('exchange events copy', () => {
     }
   });
 
-  it('killed again and again, it goes on where it was: no difference, read models made anew', async () => {
-    for (let kill = 1; kill <= KILLS; kill += 1) {
-      const child = spawn(process.execPath, [program, 'events', 'copy', ...stores()], {
-        env: { PATH: process.env['PATH'], DATA_DIR: directory },
-        stdio: 'ignore',
-      });
-      const ended = once(child, 'exit');
-      try {
-        await until(async () => (await countEvents(target.url)) >= (EVENTS * kill) / (KILLS + 1));
-      } finally {
-        child.kill('SIGKILL');
-      }
-      await ended;
-    }
-    const before = await countEvents(target.url);
-    expect(before).toBeLessThan(await countEvents(source.url));
-    const startedMs = performance.now();
-    const { status, stdout } = await run(['events', 'copy', ...stores()]);
-    const events = await countEvents(source.url);
-    console.log(
-      `${events} events, ${KILLS} times killed, then in ${Math.round(performance.now() - startedMs)} ms:\n${stdout}`,
-    );
-    expect(status).toBe(0);
-    expect(stdout).toContain('0 differences');
-    expect(stdout).toContain(`target: ${events} events`);
-    expect(stdout).toContain('read models made anew: advertisers');
-    expect(await countEvents(target.url)).toBe(events);
-    const offered = Number(/: (\d+) offered by this run/.exec(stdout)?.[1]);
-    // A page is offered again at most.
-    expect(offered).toBeLessThanOrEqual(events - before + 1_000);
-    expect(await readdir(directory)).toEqual([]);
-  }, 240_000);
-
-  it('events verify finds one changed character, and says where', async () => {
-    const [changed] = await query<{ stream: string; revision: string }>(
-      target.url,
-      `update events set data = replace(data, 'ten', 'eleven') where position = ${Math.floor(EVENTS / 2)} returning stream, revision`,
-    );
-    const { status, stdout } = await run(['events', 'verify', ...stores()]);
-    expect(status).toBe(1);
-    expect(stdout).toContain(`${changed?.stream}@${changed?.revision}: not the same`);
-  }, 60_000);
-
   it('until the read models are made anew, the service refuses to run on another kind of event store', async () => {
-    const service = await startEventStoreService();
-    const settings = { DATABASE_URL: target.url, EVENTSTORE_URL: service.url, NODE_ENV: 'test', PORT: '0' };
+    expect((await exchange(['read-models', 'rebuild'], { DATABASE_URL: source.url })).status).toBe(0);
+    const service = await startEventStoreProcess();
+    const settings = { DATABASE_URL: source.url, EVENTSTORE_URL: service.url, NODE_ENV: 'test', PORT: '0' };
     try {
       const refused = startProgram(settings);
       expect(await refused.ended).toBe(2);
@@ -123,13 +193,13 @@ describe('exchange events copy', () => {
       await until(async () => (await fetch(`${url}/ready`)).status === 200);
       await started.end('SIGTERM');
     } finally {
-      await service.close();
+      await service.stop();
     }
   }, 60_000);
 
   it('shows no password of a store that it cannot open', async () => {
     const url = 'http://someone:top-secret@127.0.0.1/x';
-    const { status, stderr } = await run(['events', 'copy', '--from', url, '--to', target.url]);
+    const { status, stderr } = await exchange(['events', 'copy', '--from', url, '--to', target.url], {});
     expect(status).toBe(1);
     expect(stderr).toContain('esdb:');
     expect(stderr).not.toContain('top-secret');
@@ -137,7 +207,7 @@ describe('exchange events copy', () => {
 });
 
 const until = async (holds: () => Promise<boolean>): Promise<void> => {
-  for (let tries = 0; tries < 4_000; tries += 1) {
+  for (let tries = 0; tries < 20_000; tries += 1) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

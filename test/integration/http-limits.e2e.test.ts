@@ -122,6 +122,7 @@ describe('the table of limits', () => {
         [String(requests), String(requests - 2), String(windowSeconds), null],
       ]);
       expect(toys?.check.problems).toEqual([]);
+      console.log(`${name}: ${requests} requests in ${windowSeconds} s passed, the next did not`);
     },
   );
 

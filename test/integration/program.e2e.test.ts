@@ -98,7 +98,11 @@ describe('the program on an existing Postgres', () => {
       'select rolsuper as superuser from pg_roles where rolname = current_user',
     );
     await client.end();
-    const program = startProgram({ ...environment, NODE_ENV: 'production' });
+    const program = startProgram({
+      ...environment,
+      NODE_ENV: 'production',
+      SECRET_KEYS: `test:${'A'.repeat(43)}`,
+    });
     if (rows[0]?.superuser === true) {
       expect(await program.ended).toBe(2);
       expect(program.output()).toContain('superuser');

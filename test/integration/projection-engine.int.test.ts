@@ -1,8 +1,11 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
+import { CheckpointMovedError, openCheckpoint } from '../../src/projections/engine/checkpoint.ts';
+import { createMoveTogether } from '../../src/projections/engine/move-together.ts';
 import { createProjectionRunner } from '../../src/projections/engine/projection-runner.ts';
 import type { EventBatch, EventStore } from '../../src/shared/event-store/event-store.ts';
+import { printPosition } from '../../src/shared/event-store/dense-position.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
 import {
   appendToys,
@@ -13,6 +16,7 @@ import {
   toyStream,
   until,
 } from '../support/toy-projection.ts';
+import { testProgram } from '../support/bundles.ts';
 
 let fixture: ProjectionFixture;
 beforeAll(async () => {
@@ -321,7 +325,7 @@ describe('leadership', () => {
   });
 
   const startChild = async (): Promise<ChildProcess> => {
-    const started = fork(new URL('../support/projector-process.js', import.meta.url).pathname, [fixture.url]);
+    const started = fork(testProgram('support/projector-process.js'), [fixture.url]);
     child = started;
     let leading = false;
     started.on('message', (message: { leading: boolean }) => {
@@ -412,4 +416,42 @@ describe('poison', () => {
       });
     },
   );
+});
+
+describe('passing over what is nothing to a read model', () => {
+  it('moves each checkpoint where it stands, refuses those that do not, and waits alone for one that is held', async () => {
+    const { pool } = fixture;
+    const positions = async () =>
+      (
+        await pool.query<{ name: string; position: string }>(
+          "select name, position from projection_checkpoints where name like 'together-%' order by name",
+        )
+      ).rows.map(({ name, position }) => [name, position]);
+    const passOver = createMoveTogether(pool);
+    const to = printPosition(7);
+    const names = ['together-a', 'together-b', 'together-c', 'together-d'] as const;
+    const [a, b, c, d] = await Promise.all(names.map((name) => openCheckpoint(pool, name)));
+    if (!a || !b || !c || !d) throw new Error('no checkpoints');
+    const holder = await pool.connect();
+    await holder.query("begin; select from projection_checkpoints where name = 'together-b' for update");
+    const held = passOver(names[1], b, to);
+    const others = await Promise.allSettled([
+      passOver(names[0], a, to),
+      passOver(names[2], { ...c, position: printPosition(3) }, to),
+      passOver(names[3], { ...d, epoch: 9 }, to),
+    ]);
+    expect(others.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    const reasons = others.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    expect(reasons.every((reason) => reason instanceof CheckpointMovedError)).toBe(true);
+    await holder.query('commit');
+    holder.release();
+    await held;
+    expect(await positions()).toEqual([
+      [names[0], to],
+      [names[1], to],
+      [names[2], c.position],
+      [names[3], d.position],
+    ]);
+    await pool.query("delete from projection_checkpoints where name like 'together-%'");
+  });
 });

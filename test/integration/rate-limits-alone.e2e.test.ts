@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { addressOf, startTcpProxy, throughProxy, type TcpProxy } from '../faults/kit/tcp-proxy.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
-import { createTestRedis, describeWithRedis } from '../support/test-redis.ts';
+import { describeWithRedis } from '../support/describe-with-redis.ts';
+import { createTestRedis } from '../support/test-redis.ts';
 import { until } from '../support/toy-projection.ts';
 
 /** Redis goes away, or stalls, under a service that counts in it. */

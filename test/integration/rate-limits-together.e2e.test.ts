@@ -4,13 +4,14 @@ import { createAccount, startService, type ServiceProcess } from '../bench/servi
 import { sleep } from '../../src/shared/backoff.ts';
 import { parseAnswers, type RawAnswer } from '../support/raw-http.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { createTestRedis, describeWithRedis } from '../support/test-redis.ts';
+import { describeWithRedis } from '../support/describe-with-redis.ts';
+import { createTestRedis } from '../support/test-redis.ts';
 
 /** Two processes count as one, whether their counters are in Postgres or in Redis. */
 
 const CONNECTIONS = 50;
 const REQUESTS = 300;
-const WINDOW_SECONDS = 15;
+const WINDOW_SECONDS = 5;
 const path = '/api/v2/buyer/advertisers';
 
 const testRedis = createTestRedis();
@@ -83,6 +84,26 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
       return answer;
     };
 
+    /** Times that a process counted by itself, the shared counters not having answered in time. */
+    const fallbacks = async (): Promise<number> => {
+      const counts = services.map(async ({ port }) => {
+        const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+        return Number(/^rate_limit_fallbacks_total (\d+)$/m.exec(metrics)?.[1]);
+      });
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+    };
+
+    /** As often as it takes until the shared counters answered in time: a process that has just started may be slow. */
+    const statusCountedTogether = async (service: ServiceProcess): Promise<number> => {
+      for (let tries = 1; ; tries += 1) {
+        const before = await fallbacks();
+        const { status } = await get(service, 'bad-key');
+        if ((await fallbacks()) === before) return status;
+        expect(tries).toBeLessThan(20);
+        await sleep(500);
+      }
+    };
+
     it('and say so', async () => {
       for (const { port } of services) {
         const answer = await fetch(`http://127.0.0.1:${port}/ready`);
@@ -92,9 +113,19 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
     });
 
     it(`let exactly 100 of ${REQUESTS} requests on ${CONNECTIONS} connections pass in each window`, async () => {
-      const key = await newKey();
-      for (let window = 1; window <= 2; window++) {
+      let key = await newKey();
+      let stalls = 0;
+      for (let windows = 0; windows < 2;) {
+        const before = await fallbacks();
         const answers = await burst(services, key);
+        // A machine so busy that the counters took longer than a request waits: then each process counted alone.
+        if ((await fallbacks()) !== before) {
+          expect((stalls += 1)).toBeLessThan(5);
+          key = await newKey();
+          windows = 0;
+          continue;
+        }
+        windows += 1;
         const passed = answers.filter(({ status }) => status === 200);
         const refused = answers.filter(({ status }) => status === 429);
         expect([passed.length, refused.length]).toEqual([100, REQUESTS - 100]);
@@ -107,6 +138,9 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
         const resets = answers.map(({ headers }) => Number(headers['ratelimit-reset']));
         expect(Math.min(...resets)).toBeGreaterThan(0);
         expect(Math.max(...resets)).toBeLessThanOrEqual(WINDOW_SECONDS);
+        console.log(
+          `${CONNECTIONS} connections on two processes, window ${windows}: ${passed.length} of ${REQUESTS} passed`,
+        );
         await sleep(Math.min(...resets) * 1_000 + 200);
       }
     }, 120_000);
@@ -132,7 +166,7 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
       expect(before.status).toBe(429);
       await services[0]?.kill();
       services[0] = await startService(environment);
-      expect((await get(services[0], 'bad-key')).status).toBe(429);
+      expect(await statusCountedTogether(services[0])).toBe(429);
     }, 60_000);
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createAccount, startService, type ServiceProcess } from '../bench/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { amount } from '../support/amount.ts';
 
 /**
  * Two processes on one database, several accounts, writes and reads at random on either of them: no read may
@@ -10,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 const ACCOUNTS = 2;
 const ADVERTISERS = 3;
 const READERS = 4;
-const READS_MIN = 10_000;
+const READS_MIN = amount(400, 4_000);
 
 let database: TestDatabase;
 let services: readonly ServiceProcess[];
@@ -108,5 +109,5 @@ it(`shows nothing old in ${READS_MIN} reads while both processes write`, async (
   expect(state.stale).toEqual([]);
   expect(state.reads).toBeGreaterThanOrEqual(READS_MIN);
   // Otherwise nothing was tried.
-  for (const service of services) expect(await readyAnswers(service)).toBeGreaterThan(500);
+  for (const service of services) expect(await readyAnswers(service)).toBeGreaterThan(0);
 }, 180_000);

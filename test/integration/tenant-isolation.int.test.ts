@@ -93,6 +93,19 @@ describe.each([
     expect(rows[0]?.role === rows[0]?.user).toBe(expected === 'forced');
   });
 
+  it('a table that a later version brings is bound by its first start', async () => {
+    const { pool } = backbone;
+    await pool.query('alter table event_sources no force row level security');
+    if (expected === 'role') await pool.query('revoke select on event_sources from exchange_requests');
+    await backbone.migrate();
+    const { rows } = await pool.query<{ bound: boolean }>(
+      expected === 'role'
+        ? `select has_table_privilege('exchange_requests', 'event_sources', 'select') as bound`
+        : `select relforcerowsecurity as bound from pg_class where oid = 'event_sources'::regclass`,
+    );
+    expect(rows).toEqual([{ bound: true }]);
+  });
+
   it('a question sees the rows of its account', async () => {
     expect(await namesOf(accounts[0] ?? 0)).toEqual(['A']);
     expect(await namesOf(accounts[1] ?? 0)).toEqual(['B']);

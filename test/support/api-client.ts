@@ -1,3 +1,4 @@
+import { sleep } from '../../src/shared/backoff.ts';
 import type { ErrorBody } from '../../src/shared/http/errors.ts';
 import type { Pagination } from '../../src/shared/http/route.ts';
 
@@ -52,6 +53,22 @@ export const apiOf = (baseUrl: string, credential: Headed = {}): Api => {
     put: (path, body, headers) => send('PUT', path, body, headers),
     delete: (path, headers) => send('DELETE', path, undefined, headers),
   };
+};
+
+const REPEATS_MAX = 300;
+const REPEAT_EVERY_MS = 100;
+
+/**
+ * What a client does about an unknown outcome: the same request again, with the same idempotency key, until it is
+ * told. On a machine that is busy elsewhere any request may need that.
+ */
+export const untilTold = async <Data>(send: () => Promise<ApiAnswer<Data>>): Promise<ApiAnswer<Data>> => {
+  for (let repeats = 0; ; repeats += 1) {
+    const answer = await send();
+    const isUnknown = answer.status === 503 || answer.body.error?.code === 'IDEMPOTENCY_IN_FLIGHT';
+    if (!isUnknown || repeats === REPEATS_MAX) return answer;
+    await sleep(REPEAT_EVERY_MS);
+  }
 };
 
 /** Status, code and field of a refusal, for one comparison. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { testProgram } from './bundles.ts';
 
 export interface PostgresUser {
   readonly pid: number;
@@ -14,7 +14,7 @@ export interface PostgresUser {
 
 /** Another process that uses the embedded Postgres of `dataDir`. */
 export const startPostgresUser = (dataDir: string): PostgresUser => {
-  const script = join(import.meta.dirname, 'embedded-postgres-process.js');
+  const script = testProgram('support/embedded-postgres-process.js');
   const child = spawn(process.execPath, [script, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   const firstLine = once(child.stdout, 'data').then(

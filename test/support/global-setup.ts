@@ -1,4 +1,5 @@
 import { running } from './test-run.ts';
+import { createTemplate } from './test-database.ts';
 import { startTestPostgres } from './test-postgres.ts';
 
 /** Before all tests: the Postgres of `DATABASE_URL`, or else one of this run's own, from the package. */
@@ -8,6 +9,7 @@ export default async (): Promise<void> => {
     process.env['TEST_POSTGRES_URL'] = given;
     const { hostname, port } = new URL(given);
     process.stdout.write(`Postgres of this run: DATABASE_URL, ${hostname}:${port || '5432'}\n`);
+    await createTemplate();
     return;
   }
   const startMs = performance.now();
@@ -18,4 +20,5 @@ export default async (): Promise<void> => {
   const tookMs = Math.round(performance.now() - startMs);
   const { port } = new URL(postgres.url);
   process.stdout.write(`Postgres of this run: embedded, 127.0.0.1:${port}, started in ${tookMs} ms\n`);
+  await createTemplate();
 };

@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-
-/** The compiled program, beside these compiled tests. */
-const compiled = join(import.meta.dirname, '..', '..', 'src');
+import { shippedProgram } from './bundles.ts';
 
 export interface Finished {
   readonly status: number | null;
@@ -13,7 +10,7 @@ export interface Finished {
 type Environment = Readonly<Record<string, string>>;
 
 const start = (file: string, args: readonly string[], environment: Environment) =>
-  spawn(process.execPath, [join(compiled, file), ...args], {
+  spawn(process.execPath, [shippedProgram(file), ...args], {
     env: { PATH: process.env['PATH'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -21,7 +18,7 @@ const start = (file: string, args: readonly string[], environment: Environment) 
 /** Runs the operator's command to its end. */
 export const exchange = (args: readonly string[], environment: Environment): Promise<Finished> =>
   new Promise((resolve, reject) => {
-    const child = start('operator/exchange.js', args, environment);
+    const child = start('exchange.js', args, environment);
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { openBackbone, type Backbone } from '../../src/composition.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
@@ -11,11 +14,11 @@ import {
 } from '../../src/shared/event-store/event-store.ts';
 import { createLog, type Logger } from '../../src/shared/log.ts';
 import { apiOf, type Api } from './api-client.ts';
-import { startEventStoreProcess } from './eventstoredb/event-store-process.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
 import { generousLimits } from './generous-limits.ts';
 import { createResponseCheck } from './response-check.ts';
-import { createTestDatabase } from './test-database.ts';
+import type { TestRedis } from './test-redis.ts';
+import { createTestStores } from './test-stores.ts';
 
 export interface TestAccount {
   readonly customerId: number;
@@ -28,10 +31,16 @@ export interface RunningService {
   readonly baseUrl: string;
   readonly port: number;
   readonly databaseUrl: string;
+  /** The settings that name its stores: for another process of the same installation. */
+  readonly stores: Readonly<Record<string, string>>;
+  /** Its part of the Redis, if it uses one. */
+  readonly redis: TestRedis | undefined;
   /** To look behind the answers, and to bring about what no route can. */
   readonly store: EventStore;
   readonly pool: Pool;
   openAccount(name?: string): Promise<TestAccount>;
+  /** Its `DATA_DIR`. */
+  readonly dataDir: string;
   /** The same installation as the operator's commands see it. */
   readonly backbone: Backbone;
   /** The events of a stream, oldest first. */
@@ -49,25 +58,25 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-/** `TEST_EVENTSTORE=in-memory`: every service gets an EventStoreDB of its own, in memory and over real gRPC. */
-const isOnEventStoreDb = (): boolean => process.env['TEST_EVENTSTORE'] === 'in-memory';
-
-/** The service as it ships, in this process, on a free port and a fresh database of its own. */
+/** The service as it ships, in this process, on a free port and with fresh stores of its own. */
 export const startRunningService = async (
   settings: Readonly<Record<string, string>> = {},
   log: Logger = createLog('silent'),
   replace: Replacements = {},
 ): Promise<RunningService> => {
-  const database = await createTestDatabase();
-  const eventStore = isOnEventStoreDb() ? await startEventStoreProcess() : undefined;
+  const stores = await createTestStores();
+  const dataDir = await mkdtemp(join(tmpdir(), 'exchange-test-'));
   const declared = createResponseCheck();
   const invariant = createInvariantCheck();
   const config = readConfig({
     NODE_ENV: 'test',
     PORT: '0',
     LOG_LEVEL: 'silent',
-    DATABASE_URL: database.url,
-    ...(eventStore === undefined ? {} : { EVENTSTORE_URL: eventStore.url }),
+    DATA_DIR: dataDir,
+    ...stores.settings,
+    SECRET_KEYS: `test:${'A'.repeat(43)}`,
+    // Most agents of tests are names that lead nowhere.
+    AGENT_CHECK_MS: '0',
     ...generousLimits,
     ...settings,
   });
@@ -87,7 +96,10 @@ export const startRunningService = async (
   return {
     baseUrl: service.baseUrl,
     port: Number(new URL(service.baseUrl).port),
-    databaseUrl: database.url,
+    databaseUrl: stores.settings.DATABASE_URL,
+    stores: stores.settings,
+    redis: stores.redis,
+    dataDir: config.DATA_DIR,
     backbone: service.backbone,
     store,
     pool,
@@ -114,8 +126,8 @@ export const startRunningService = async (
     end,
     stop: async () => {
       await end();
-      await eventStore?.stop();
-      await database.drop();
+      await stores.drop();
+      await rm(dataDir, { recursive: true, force: true });
       const problems = [...declared.problems, ...invariant.problems];
       if (problems.length > 0) throw new Error(`answers that are not as declared:\n${problems.join('\n')}`);
     },

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import { migrations } from '../../src/migrations/index.ts';
+import { sleep } from '../../src/shared/backoff.ts';
 import { migrate } from '../../src/shared/postgres/migrate.ts';
 
 export interface TestDatabase {
@@ -25,12 +26,50 @@ const administer = async (sql: string): Promise<void> => {
   }
 };
 
-/** A fresh, migrated database of a test file's own. */
+/** A fresh, migrated database of a test file's own: a copy of the run's template, where there is one. */
 export const createTestDatabase = async (): Promise<TestDatabase> => {
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(`create database ${name}`);
+  const template = process.env['TEST_POSTGRES_TEMPLATE'];
+  if (template === undefined) return createMigrated();
+  const name = newName();
+  await administer(`create database ${name} template ${template}`);
+  return { url: urlOf(name), drop: () => drop(name) };
+};
+
+/** Migrates one database for all tests of a run: copying it takes a tenth of the time. */
+export const createTemplate = async (): Promise<void> => {
+  const { url } = await createMigrated();
+  process.env['TEST_POSTGRES_TEMPLATE'] = new URL(url).pathname.slice(1);
+};
+
+export const dropTemplate = async (): Promise<void> => {
+  const template = process.env['TEST_POSTGRES_TEMPLATE'];
+  if (template !== undefined) await drop(template);
+};
+
+const newName = (): string => `test_${randomBytes(6).toString('hex')}`;
+
+const urlOf = (name: string): string => {
   const url = new URL(adminUrl());
   url.pathname = `/${name}`;
-  await migrate(url.href, migrations);
-  return { url: url.href, drop: () => administer(`drop database if exists ${name} with (force)`) };
+  return url.href;
+};
+
+const createMigrated = async (): Promise<TestDatabase> => {
+  const name = newName();
+  await administer(`create database ${name}`);
+  await migrate(urlOf(name), migrations);
+  return { url: urlOf(name), drop: () => drop(name) };
+};
+
+/** `insufficient_privilege`: autovacuum is in the database just now, and only a superuser may end its work there. */
+const AUTOVACUUM_AT_WORK = '42501';
+
+const drop = async (name: string, tries = 50): Promise<void> => {
+  try {
+    await administer(`drop database if exists ${name} with (force)`);
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.code !== AUTOVACUUM_AT_WORK || tries === 1) throw error;
+    await sleep(200);
+    await drop(name, tries - 1);
+  }
 };

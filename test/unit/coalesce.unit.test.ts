@@ -25,9 +25,56 @@ describe('coalescing questions', () => {
     await tick();
     expect(batches).toEqual([[1], [2, 3, 4]]);
     open.shift()?.();
-    await tick();
+    while (batches.length < 3) await tick();
     open.shift()?.();
     expect(await Promise.all(rest)).toEqual([20, 30, 40, 50]);
+  });
+
+  it('takes along what arrives in the same turn as an answer, behind it', async () => {
+    const batches: (readonly number[])[] = [];
+    const open: (() => void)[] = [];
+    const ask = coalesce<number, number>(
+      async (keys) => {
+        batches.push(keys);
+        await new Promise<void>((resolve) => open.push(resolve));
+        return keys;
+      },
+      { batchMax: 10, inFlightMax: 1 },
+    );
+    const first = ask(1);
+    while (batches.length < 1) await tick();
+    const before = ask(2);
+    open.shift()?.();
+    await first;
+    const behind = ask(3);
+    while (batches.length < 2) await tick();
+    open.shift()?.();
+    expect(await Promise.all([before, behind])).toEqual([2, 3]);
+    expect(batches).toEqual([[1], [2, 3]]);
+  });
+
+  it('with patience: questions wait for the one round trip, but not for one that hangs', async () => {
+    const batches: (readonly number[])[] = [];
+    const open: (() => void)[] = [];
+    const ask = coalesce<number, number>(
+      async (keys) => {
+        batches.push(keys);
+        await new Promise<void>((resolve) => open.push(resolve));
+        return keys;
+      },
+      { batchMax: 3, inFlightMax: 2, patienceMs: 100 },
+    );
+    const hanging = ask(1);
+    await tick();
+    const rest = [ask(2), ask(3)];
+    await tick();
+    expect(batches).toEqual([[1]]);
+    while (batches.length < 2) await tick();
+    expect(batches).toEqual([[1], [2, 3]]);
+    open[1]?.();
+    expect(await Promise.all(rest)).toEqual([2, 3]);
+    open[0]?.();
+    expect(await hanging).toBe(1);
   });
 
   it('fails every question of a failed round trip, and goes on', async () => {

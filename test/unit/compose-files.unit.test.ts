@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { variables } from '../../src/shared/config.ts';
+import { packageDirectory } from '../../src/shared/package-directory.ts';
 
-const root = join(import.meta.dirname, '..', '..', '..');
-const read = (name: string): Promise<string> => readFile(join(root, name), 'utf8');
+const read = (name: string): Promise<string> => readFile(join(packageDirectory, name), 'utf8');
 
 /** `KEY: value` lines below a key, up to the next line that is not indented more. */
 const membersOf = (yaml: string, key: string): ReadonlyMap<string, string> => {
@@ -23,6 +23,7 @@ const membersOf = (yaml: string, key: string): ReadonlyMap<string, string> => {
 const substituted = (value: string): string =>
   value
     .replaceAll(/\$\{BASE_URL:\?[^}]*\}/g, 'https://api.example.com')
+    .replaceAll(/\$\{SECRET_KEYS:\?[^}]*\}/g, `2026:${'A'.repeat(43)}`)
     .replaceAll(/\$\{[A-Z_]+:\?[^}]*\}/g, '0123456789abcdef')
     .replaceAll(/\$\{[A-Z_]+:-([^}]*)\}/g, '$1');
 
@@ -58,8 +59,13 @@ describe('docker-compose.yml', () => {
       'projector',
       'worker',
     ]);
-    expect(dockerfile).toContain('dist/src/main.js');
+    expect(dockerfile).toContain('dist/bundle/main.js');
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) =>
+      files.split(' '),
+    );
+    const sent = (await read('.dockerignore')).split('\n');
+    expect(copied.filter((file) => !sent.includes(`!${file.replace('./', '')}`))).toEqual([]);
     expect(dockerfile).toMatch(/^USER node$/m);
-    expect(compose).toContain('dist/src/operator/exchange.js');
+    expect(compose).toContain('dist/bundle/exchange.js');
   });
 });

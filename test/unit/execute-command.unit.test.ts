@@ -7,7 +7,7 @@ import {
   type EventStore,
 } from '../../src/shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { eventIdOf } from '../../src/shared/ids.ts';
+import { eventIdOf, randomId } from '../../src/shared/ids.ts';
 
 interface Added {
   readonly type: 'Added';
@@ -114,6 +114,28 @@ describe('executing a command', () => {
     });
     expect(outcome).toEqual({ outcome: 'refused', refusal: 'too-much' });
     expect(await history()).toEqual([eventIdOf(two, 0)]);
+  });
+
+  it('100 at once on one stream: each appends once, and none loses a race', async () => {
+    let appends = 0;
+    const counting: EventStore = {
+      ...store,
+      append: (...appended) => {
+        appends += 1;
+        return store.append(...appended);
+      },
+    };
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        executeCommand(counting, counter, {
+          stream,
+          command: { amount: 0.01, by: '' },
+          context: context(randomId()),
+        }),
+      ),
+    );
+    expect(outcomes.every(({ outcome }) => outcome === 'done')).toBe(true);
+    expect([appends, (await history()).length]).toEqual([100, 100]);
   });
 
   it('gives up after a bounded number of lost races', async () => {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { Command, ServiceState } from './commands.ts';
+import { testProgram } from '../bundles.ts';
 
 /** The in-memory EventStoreDB in a process of its own. */
 export interface EventStoreProcess {
@@ -16,7 +16,7 @@ export interface EventStoreProcess {
 
 /** Starts main.ts. It ends with this process, too. @param args of the program, such as `--port`, `2113` */
 export const startEventStoreProcess = async (...args: readonly string[]): Promise<EventStoreProcess> => {
-  const main = fileURLToPath(new URL('./main.js', import.meta.url));
+  const main = testProgram('support/eventstoredb/main.js');
   const program = spawn(process.execPath, [main, '--attached', ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { createOrphanSecrets } from '../../src/command/secrets/orphan-secrets.ts';
+import { agentIdOf, type AgentResource } from '../../src/domain/agents/agent-resource.ts';
+import { agentStream } from '../../src/domain/agents/agent.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
+import { invalid, refusalOf } from '../support/api-client.ts';
+import { noSnapshots } from '../support/two-processes.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** AdCP agents of decisions.md section 2. */
+
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  service = await startRunningService();
+});
+beforeAll(async () => {
+  account = await service.openAccount();
+});
+afterAll(() => service.stop());
+
+const TOKEN = 'agent-token-that-must-never-be-seen';
+const agent = {
+  name: 'Social',
+  url: 'https://agent.example.com/mcp',
+  protocol: 'MCP',
+  auth: { type: 'bearer', token: TOKEN },
+  accountId: 'acct-9',
+};
+const register = (more: object = {}, headers: Record<string, string> = {}) =>
+  account.api.post<AgentResource>('/adcp-agents', { ...agent, ...more }, headers);
+
+describe('an agent', () => {
+  it('is registered, read, listed and forgotten', async () => {
+    const created = await register();
+    expect([created.status, created.body.data]).toEqual([
+      201,
+      {
+        id: expect.stringMatching(/^agt_[0-9a-f]{32}$/),
+        name: 'Social',
+        url: 'https://agent.example.com/mcp',
+        protocol: 'MCP',
+        status: 'ACTIVE',
+        accountId: 'acct-9',
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+      },
+    ]);
+    const { id } = created.body.data;
+    expect((await account.api.get(`/adcp-agents/${id}`)).body.data).toEqual(created.body.data);
+    for (const path of ['/adcp-agents', '/sales-agents']) {
+      const list = await account.api.get<AgentResource[]>(path);
+      expect(list.body.data).toEqual([created.body.data]);
+      expect(list.body.meta.pagination).toEqual({ skip: 0, take: 50, total: 1, hasMore: false });
+    }
+    expect((await account.api.delete(`/adcp-agents/${id}`)).status).toBe(204);
+    expect((await account.api.get(`/adcp-agents/${id}`)).status).toBe(404);
+    expect((await account.api.delete(`/adcp-agents/${id}`)).status).toBe(404);
+    expect((await account.api.get('/adcp-agents')).body.meta.pagination.total).toBe(0);
+  });
+
+  it('is one, however often its registration is repeated', async () => {
+    const headers = { 'Idempotency-Key': 'register-once-and-no-more' };
+    const first = await register({ name: 'Once' }, headers);
+    const again = await register({ name: 'Once' }, headers);
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+  });
+
+  it('keeps its token encrypted, and shows it nowhere; forgets it with the agent', async () => {
+    const headers = { 'Idempotency-Key': 'a-key-whose-row-holds-no-token' };
+    const { id } = (await register({}, headers)).body.data;
+    const tables = await service.pool.query<{ table_name: string }>(
+      `select table_name from information_schema.tables where table_schema = 'public'`,
+    );
+    for (const { table_name } of tables.rows) {
+      const { rows } = await service.pool.query<{ n: number }>(
+        `select count(*)::int as n from ${table_name} t where t::text like '%' || $1 || '%'`,
+        [TOKEN],
+      );
+      expect([table_name, rows[0]?.n]).toEqual([table_name, 0]);
+    }
+    const plain = fingerprintOf({
+      method: 'post',
+      path: '/api/v2/buyer/adcp-agents',
+      pathValues: {},
+      body: agent,
+    });
+    const rows = await service.pool.query('select from idempotency_keys where fingerprint = $1', [plain]);
+    expect(rows.rowCount).toBe(0);
+    const events = JSON.stringify(await service.eventsOfAccount(account));
+    expect(events).not.toContain(TOKEN);
+    const kept = async () => (await service.pool.query('select from secrets')).rows.length;
+    const before = await kept();
+    await account.api.delete(`/adcp-agents/${id}`);
+    expect(await kept()).toBe(before - 1);
+  });
+
+  it('leaves no token behind: what no agent has is swept away, unless a registration may be under way', async () => {
+    const sweep = createOrphanSecrets({
+      pool: service.pool,
+      log: createLog('silent'),
+      store: service.store,
+      snapshots: noSnapshots,
+    });
+    const { pool } = service;
+    const secretOf = async (id: string) => {
+      const [registered] = await service.eventsOf(agentStream(account.customerId, agentIdOf(id) ?? ''));
+      return z.object({ secretId: z.string() }).parse(registered?.data).secretId;
+    };
+    const plant = (id: string, agentId: string, age: string) =>
+      pool.query(
+        `insert into secrets (customer_id, id, key_id, sealed, owner_kind, owner_id, created_at)
+         values ($1, $2, 'k', '', 'agent', $3, now() - $4::interval)`,
+        [account.customerId, id, agentId, age],
+      );
+    const live = (await register()).body.data.id;
+    const gone = (await register()).body.data.id;
+    const [ofLive, ofGone] = [await secretOf(live), await secretOf(gone)];
+    await account.api.delete(`/adcp-agents/${gone}`);
+    await pool.query(`update secrets set created_at = now() - interval '3 years'`);
+    await plant(ofGone, agentIdOf(gone) ?? '', '2 hours');
+    const [young, old, replaced] = [randomUUID(), randomUUID(), randomUUID()];
+    await plant(young, randomUUID(), '10 minutes');
+    await plant(old, randomUUID(), '2 hours');
+    // As an earlier version keeps it.
+    await pool.query(
+      'update secrets set agent_id = owner_id, owner_kind = null, owner_id = null where id = $1',
+      [old],
+    );
+    await plant(replaced, agentIdOf(live) ?? '', '2 hours');
+    // The read model is behind, or being rebuilt: the stream knows the agent, and which token is its own.
+    await pool.query('delete from adcp_agents where customer_id = $1 and id = $2', [
+      account.customerId,
+      agentIdOf(live),
+    ]);
+    const left = async () =>
+      (await pool.query<{ id: string }>('select id from secrets')).rows.map(({ id }) => id);
+    const before = await left();
+    let purged = 0;
+    for (let step = 0; step <= before.length; step++) purged += await sweep.purge(1);
+    const after = await left();
+    expect(purged).toBe(before.length - after.length);
+    expect(before.filter((id) => !after.includes(id)).sort()).toEqual([ofGone, old, replaced].sort());
+    expect(after).toEqual(expect.arrayContaining([ofLive, young]));
+  });
+
+  it('may want no token', async () => {
+    const { auth: _, ...open } = agent;
+    expect((await account.api.post('/adcp-agents', open)).status).toBe(201);
+  });
+
+  it.each([
+    ['name', { name: '' }],
+    ['name', { name: 'x'.repeat(201) }],
+    ['url', { url: 'http://agent.example.com/mcp' }],
+    ['url', { url: 'https://127.0.0.1/mcp' }],
+    ['url', { url: 'https://[::ffff:10.0.0.1]/mcp' }],
+    ['url', { url: 'https://agent.internal/mcp' }],
+    ['url', { url: 'https://user:secret@agent.example.com/mcp' }],
+    ['url', { url: 'https://agent.example.com:8443/mcp' }],
+    ['url', { url: `https://agent.example.com/${'x'.repeat(2_048)}` }],
+    ['protocol', { protocol: 'REST' }],
+    ['auth.type', { auth: { type: 'basic', token: 'x' } }],
+    ['auth.token', { auth: { type: 'bearer', token: 'two words' } }],
+    ['accountId', { accountId: '' }],
+  ])('is refused for its %s: %j', async (field, more) => {
+    const answer = await register(more);
+    expect(refusalOf(answer)).toEqual(invalid(field));
+    expect(answer.text).not.toContain('secret');
+  });
+
+  it.each(['agt_0', `agt_${'0'.repeat(32)}`, 'x', '%00', '1'])('%s is none', async (id) => {
+    expect([400, 404]).toContain((await account.api.get(`/adcp-agents/${id}`)).status);
+    expect([400, 404]).toContain((await account.api.delete(`/adcp-agents/${id}`)).status);
+  });
+});

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { createFailingAppends, everyAppendOf } from '../support/failing-appends.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/**
+ * A sync of audiences is many appends: its plan, its members, its audiences, its task. Whichever is the last before
+ * everything ends, the repeat with the same key completes it, once.
+ */
+
+const { wrap, failFrom, heal } = createFailingAppends();
+
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  service = await startRunningService({}, createLog('silent'), { store: wrap });
+  account = await service.openAccount();
+});
+afterAll(() => service.stop());
+
+const members = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, n) => ({
+    externalId: `crm-${from + n}`,
+    hashedEmail: (from + n).toString(16).padStart(64, '0'),
+  }));
+
+const given = async (): Promise<number> => {
+  const { id } = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
+  const audiences = ['kept', 'gone'].map((audienceId) => ({ audienceId, add: members(0, 10) }));
+  expect((await account.api.post(`/advertisers/${id}/audiences/sync`, { audiences })).status).toBe(202);
+  return id;
+};
+
+/** Members of the new one: several events, which a store takes in one append or in several. */
+const LARGE = 4_500;
+const run = (id: number, key: string) =>
+  account.api.post<{ taskId: string }>(
+    `/advertisers/${id}/audiences/sync`,
+    {
+      audiences: [
+        { audienceId: 'kept', add: members(8, 12), remove: members(0, 2) },
+        { audienceId: 'new', add: members(0, LARGE) },
+      ],
+      deleteMissing: true,
+    },
+    { 'Idempotency-Key': key },
+  );
+
+/** The plan, two batches, two audiences, one archived, the task; on some stores a batch is several. */
+const APPENDS = 7;
+
+const effectOf = async (id: number, taskId: string) => {
+  const task = await account.api.get<{
+    task: { status: string; response: { audiences: readonly object[] } };
+  }>(`/tasks/${taskId}`);
+  const list = await account.api.get<{
+    audiences: readonly { audienceId: string; uploadedCount: number }[];
+  }>(`/advertisers/${id}/audiences`);
+  return {
+    status: task.body.data.task.status,
+    response: task.body.data.task.response.audiences,
+    sizes: Object.fromEntries(
+      list.body.data.audiences.map(({ audienceId, uploadedCount }) => [audienceId, uploadedCount]),
+    ),
+  };
+};
+
+const expected = {
+  status: 'completed',
+  response: [
+    { audienceId: 'kept', action: 'updated' },
+    { audienceId: 'new', action: 'created' },
+    { audienceId: 'gone', action: 'deleted' },
+  ],
+  sizes: { kept: 10, new: LARGE },
+};
+
+it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', async (n, how) => {
+  const id = await given();
+  const key = randomId();
+  const before = (await service.eventsOfAccount(account)).length;
+  failFrom(n, how);
+  expect((await run(id, key)).status).toBe(503);
+  heal();
+  const answer = await run(id, key);
+  expect(answer.status).toBe(202);
+  expect(await effectOf(id, answer.body.data.taskId)).toEqual(expected);
+  // The plan, parts of 1,500 members, three audiences, the task.
+  const parts = 1 + LARGE / 1_500;
+  expect((await service.eventsOfAccount(account)).length - before).toBe(1 + parts + 3 + 1);
+  expect((await service.pool.query('select from audience_batches')).rowCount).toBe(0);
+});

@@ -1,0 +1,453 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { BatchResult } from '../../src/domain/conversions/decide-batch.ts';
+import { freshnessColumns, freshnessSql } from '../../src/shared/read-your-writes/account-mark.ts';
+import { consistentRead } from '../../src/shared/read-your-writes/consistent-read.ts';
+import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** POST /api/v2/buyer/event-sources/{key}/events (specification, endpoint 14; decisions.md E14). */
+
+let service: RunningService;
+let account: TestAccount;
+let advertiser: number;
+beforeAll(async () => {
+  service = await startRunningService();
+  account = await service.openAccount();
+  advertiser = await newAdvertiser();
+});
+afterAll(() => service.stop());
+
+const newAdvertiser = async (of = account): Promise<number> =>
+  (await of.api.post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data.id;
+
+let named = 0;
+/** A fresh source's key. */
+const newSource = async (
+  members: object = {},
+  { of = account, owner = advertiser, key = `shop-${(named += 1)}` } = {},
+): Promise<string> => {
+  const answer = await of.api.post(`/advertisers/${owner}/event-sources/sync`, {
+    account: { account_id: String(owner) },
+    event_sources: [{ event_source_id: key, ...members }],
+  });
+  expect(answer.status).toBe(200);
+  return key;
+};
+
+const agoIso = (ms = 0): string => new Date(Date.now() - ms).toISOString();
+const item = (eventId: string, members: object = {}): object => ({
+  eventId,
+  eventTime: agoIso(),
+  ...members,
+});
+const items = (count: number, prefix = ''): object[] =>
+  Array.from({ length: count }, (_, n) => item(`${prefix}${n}`));
+
+const log = (
+  key: string,
+  events: readonly unknown[],
+  {
+    members = {},
+    headers = {},
+    of = account,
+  }: { members?: object; headers?: Record<string, string>; of?: TestAccount } = {},
+): Promise<ApiAnswer<BatchResult>> =>
+  of.api.post<BatchResult>(`/event-sources/${key}/events`, { events, ...members }, headers);
+/** As a client does it: not answered in time (a slow store, a busy machine) is asked again with the same key. */
+const logInTheEnd = async (key: string, events: readonly unknown[]): Promise<ApiAnswer<BatchResult>> => {
+  const headers = { 'Idempotency-Key': randomUUID() };
+  for (let tries = 0; ; tries += 1) {
+    const answer = await log(key, events, { headers });
+    if (answer.status === 200 || tries === 20) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+};
+const result = (accepted: number, duplicates: number, health = 'receiving', rejected: unknown[] = []) => ({
+  accepted,
+  rejected,
+  duplicates,
+  health,
+});
+/** Ids of the events in the log of a source. */
+const loggedIds = async (of = account): Promise<readonly string[]> =>
+  (await service.eventsOfAccount(of)).flatMap(({ type, data }) =>
+    type === 'ConversionsLogged' ? (data['eventIds'] as string[]) : [],
+  );
+
+describe('a batch', () => {
+  it('with a new, a repeated and a broken event counts each', async () => {
+    const key = await newSource();
+    expect((await log(key, [item('order-1', { value: 10, currency: 'EUR' })])).body.data).toEqual(
+      result(1, 0),
+    );
+    const answer = await log(key, [
+      item('order-2'),
+      item('order-1'),
+      { eventId: 'order-3', eventTime: 'today' },
+    ]);
+    expect([answer.status, answer.body.data]).toEqual([
+      200,
+      result(1, 1, 'receiving', [
+        { index: 2, reason: expect.stringMatching(/^eventTime must be an RFC 3339/) },
+      ]),
+    ]);
+  });
+
+  it('counts an event sent twice in it once: the first', async () => {
+    const key = await newSource();
+    const events = [item('a', { value: 1 }), item('a', { value: 2 }), item('a', { eventType: 'lead' })];
+    expect((await log(key, events)).body.data).toEqual(result(2, 1));
+  });
+
+  it('of 10,000 events is logged, and again is 10,000 duplicates', async () => {
+    const key = await newSource();
+    const events = items(10_000, `large-${key}-`);
+    expect((await log(key, events)).body.data).toEqual(result(10_000, 0));
+    expect((await log(key, events)).body.data).toEqual(result(0, 10_000));
+    const own = (await loggedIds()).filter((id) => id.startsWith(`large-${key}-`));
+    expect([own.length, new Set(own).size]).toEqual([10_000, 10_000]);
+  });
+
+  it('larger than 1 MiB is taken, up to 16 MiB; beyond that refused', async () => {
+    const key = await newSource();
+    const userMatch = { hashedEmail: 'a'.repeat(64), clickId: 'c'.repeat(400) };
+    const events = items(10_000).map((one) => ({ ...one, userMatch, orderId: 'o'.repeat(250) }));
+    expect((await logInTheEnd(key, events)).body.data).toEqual(result(10_000, 0));
+    const tooLarge = await log(
+      key,
+      events.map((one) => ({ ...one, ignored: 'x'.repeat(1_000) })),
+    );
+    expect(refusalOf(tooLarge).slice(0, 2)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  it('has each thing that is wrong with one event in its place, the rest is logged', async () => {
+    const key = await newSource();
+    const broken = [
+      item(''),
+      item('x'.repeat(257)),
+      item('a\0'),
+      item('b\ud800'),
+      { eventId: 'c' },
+      7,
+      item('d', { value: 'x' }),
+    ];
+    const events = broken.flatMap((one, n) => [item(`ok-${n}`), one, item(`fine-${n}`)]);
+    const { accepted, duplicates, rejected } = (await log(key, events)).body.data;
+    expect([accepted, duplicates]).toEqual([14, 0]);
+    expect(rejected.map(({ index }) => index)).toEqual(broken.map((_, n) => 3 * n + 1));
+    for (const { reason } of rejected) expect(reason).toMatch(/^[a-z]\w+ /i);
+  });
+
+  it.each([
+    ['no events', {}, 'events'],
+    ['an empty array', { events: [] }, 'events'],
+    ['events that are no array', { events: { eventId: 'a' } }, 'events'],
+    ['null as events', { events: null }, 'events'],
+    ['an advertiser that is no number', { events: [{}], advertiserId: 'x' }, 'advertiserId'],
+    ['a test code that is no text', { events: [{}], testEventCode: 5 }, 'testEventCode'],
+    ['a test code with U+0000', { events: [{}], testEventCode: 'a\0' }, 'testEventCode'],
+    ['confirm as text', { events: [{}], confirm: 'yes' }, 'confirm'],
+  ])('with %s is refused as a whole', async (_, body, field) => {
+    const key = await newSource();
+    expect(refusalOf(await account.api.post(`/event-sources/${key}/events`, body))).toEqual(invalid(field));
+  });
+
+  it('of 10,001 events is refused as a whole', async () => {
+    const key = await newSource();
+    expect(refusalOf(await log(key, items(10_001, 'never-')))).toEqual(invalid('events'));
+    expect((await loggedIds()).some((id) => id.startsWith('never-'))).toBe(false);
+  });
+});
+
+describe('the same event id', () => {
+  it('in two sources, and in two accounts, is two events', async () => {
+    const [one, two] = [await newSource(), await newSource()];
+    const stranger = await service.openAccount();
+    const owner = await newAdvertiser(stranger);
+    await newSource({}, { of: stranger, owner, key: one });
+    for (const answer of [
+      await log(one, [item('same')]),
+      await log(two, [item('same')]),
+      await log(one, [item('same')], { of: stranger }),
+    ]) {
+      expect(answer.body.data).toEqual(result(1, 0));
+    }
+  });
+
+  it('sent by 20 calls at once is logged once', async () => {
+    const key = await newSource();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => log(key, items(50, `race-${key}-`))));
+    expect(answers.reduce((sum, { body }) => sum + body.data.accepted, 0)).toBe(50);
+    expect((await loggedIds()).filter((id) => id.startsWith(`race-${key}-`))).toHaveLength(50);
+  });
+});
+
+describe('the source', () => {
+  it('is not found by a key that the account does not have', async () => {
+    const stranger = await service.openAccount();
+    const key = await newSource();
+    for (const answer of [await log('never', items(1)), await log(key, items(1), { of: stranger })]) {
+      expect(refusalOf(answer)).toEqual([404, 'NOT_FOUND', undefined]);
+    }
+  });
+
+  it('must be of the advertiser that is named', async () => {
+    const key = await newSource();
+    const other = await newAdvertiser();
+    expect(refusalOf(await log(key, items(1), { members: { advertiserId: other } }))).toEqual([
+      404,
+      'NOT_FOUND',
+      undefined,
+    ]);
+    expect((await log(key, items(1), { members: { advertiserId: advertiser } })).body.data).toEqual(
+      result(1, 0),
+    );
+  });
+
+  it('must be told by its advertiser when two have one of its key', async () => {
+    const key = await newSource();
+    const owner = await newAdvertiser();
+    await newSource({}, { owner, key });
+    expect(refusalOf(await log(key, items(1)))).toEqual(invalid('advertiserId'));
+    expect((await log(key, items(1), { members: { advertiserId: owner } })).body.data).toEqual(result(1, 0));
+    expect((await log(key, items(1), { members: { advertiserId: advertiser } })).body.data).toEqual(
+      result(1, 0),
+    );
+  });
+
+  it('takes only the types that it was restricted to, from the next call on', async () => {
+    const key = await newSource({ event_types: ['purchase'] });
+    const events = [item('a', { eventType: 'purchase' }), item('b', { eventType: 'lead' })];
+    expect((await log(key, events)).body.data).toMatchObject({ accepted: 1, rejected: [{ index: 1 }] });
+    await newSource({ event_types: ['lead'] }, { key });
+    expect((await log(key, events)).body.data).toMatchObject({
+      accepted: 1,
+      duplicates: 0,
+      rejected: [{ index: 0 }],
+    });
+  });
+
+  it('takes nothing once it is deleted, and goes on when it is back', async () => {
+    const key = await newSource();
+    await log(key, [item('a')]);
+    const owner = advertiser;
+    const left = await account.api.get<{ eventSources: { eventSourceId: string }[] }>(
+      `/advertisers/${owner}/event-sources?take=200`,
+    );
+    const others = left.body.data.eventSources
+      .map(({ eventSourceId }) => eventSourceId)
+      .filter((id) => id !== key);
+    await account.api.post(`/advertisers/${owner}/event-sources/sync`, {
+      account: { account_id: String(owner) },
+      event_sources: others.slice(0, 50).map((event_source_id) => ({ event_source_id })),
+      delete_missing: true,
+    });
+    expect(refusalOf(await log(key, [item('b')], { members: { advertiserId: owner } }))).toEqual([
+      409,
+      'CONFLICT',
+      undefined,
+    ]);
+    await newSource({}, { key });
+    expect((await log(key, [item('a'), item('b')])).body.data).toEqual(result(1, 1));
+  });
+
+  it('takes nothing while its advertiser is archived', async () => {
+    const owner = await newAdvertiser();
+    const key = await newSource({}, { owner });
+    expect((await log(key, [item('a')])).body.data).toEqual(result(1, 0));
+    await account.api.delete(`/advertisers/${owner}`);
+    expect(refusalOf(await log(key, [item('b')]))).toEqual([409, 'CONFLICT', undefined]);
+    await account.api.post(`/advertisers/${owner}/restore`);
+    expect((await log(key, [item('b')])).body.data).toEqual(result(1, 0));
+  });
+});
+
+describe('health', () => {
+  it('is what the last call was evidence of', async () => {
+    const key = await newSource();
+    const healthOf = async (...events: readonly unknown[]) => (await log(key, events)).body.data.health;
+    expect(await healthOf(item('a'), 1)).toBe('receiving');
+    expect(await healthOf(1, 2, item('b'))).toBe('needs_attention');
+    expect(await healthOf(item('a'))).toBe('needs_attention');
+    expect(await healthOf(item('c'))).toBe('receiving');
+  });
+
+  it('is not_seen as long as nothing was accepted', async () => {
+    const key = await newSource();
+    expect((await log(key, [item('a')], { members: { testEventCode: 'T' } })).body.data).toEqual(
+      result(1, 0, 'not_seen'),
+    );
+  });
+
+  it('and the counts are there for whoever reads right after the call', async () => {
+    const key = await newSource();
+    const events = [
+      item('a', { value: 0.1, currency: 'EUR' }),
+      item('b', { value: 0.2, currency: 'EUR' }),
+      item('c'),
+      5,
+    ];
+    await log(key, events);
+    await log(key, [item('d', { eventType: 'purchase', value: -3, currency: 'USD' }), item('a')]);
+    expect(await countsOf(key)).toEqual([
+      { type: 'custom', currency: '', count: 1, sum: 0 },
+      { type: 'custom', currency: 'EUR', count: 2, sum: 0.3 },
+      { type: 'purchase', currency: 'USD', count: 1, sum: -3 },
+    ]);
+  });
+});
+
+/** What the read model has counted, in all that the account has logged. */
+const countsOf = async (key: string): Promise<unknown> => {
+  const { rows } = await consistentRead<{ fresh: boolean; rows: unknown }>({
+    pool: { query: async (query) => service.pool.query({ ...query, values: [...query.values] }) },
+    projection: 'conversions',
+    query: {
+      name: 'counts-of',
+      text: `select ${freshnessColumns('f')}, (
+               select json_agg(json_build_object('type', event_type, 'currency', currency, 'count', count, 'sum', sum)
+                 order by event_type, currency)
+               from (select event_type, currency, sum(event_count) as count, sum(value_sum)::float8 as sum
+                     from conversion_hours h join event_sources s on s.customer_id = h.customer_id and s.id = h.source_id
+                     where s.customer_id = $1 and s.key = $3 group by 1, 2) c) as rows
+             from ${freshnessSql('$1', '$2', 'conversions')} f`,
+      values: [account.customerId, 'conversions', key],
+    },
+  });
+  return rows;
+};
+
+describe('a test event code', () => {
+  it('validates and counts, logs nothing and compares with nothing', async () => {
+    const key = await newSource();
+    await log(key, [item('a')]);
+    const answer = await log(key, [item('a'), item('b'), item('b'), 5], { members: { testEventCode: 'T1' } });
+    expect(answer.body.data).toMatchObject({
+      accepted: 3,
+      duplicates: 0,
+      health: 'receiving',
+      rejected: [{ index: 3 }],
+    });
+    expect((await log(key, [item('b')])).body.data).toEqual(result(1, 0));
+  });
+
+  it("must be the source's own, if that has one", async () => {
+    const key = await newSource({ test_event_code: 'TEST-1' });
+    expect(refusalOf(await log(key, [item('a')], { members: { testEventCode: 'TEST-2' } }))).toEqual(
+      invalid('testEventCode'),
+    );
+    expect((await log(key, [item('a')], { members: { testEventCode: 'TEST-1' } })).status).toBe(200);
+    expect((await log(key, [item('a')])).body.data).toEqual(result(1, 0));
+  });
+});
+
+describe('an idempotency key', () => {
+  it('gives the first answer again, byte for byte, whatever came since', async () => {
+    const key = await newSource();
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const events = [item('a'), item('a'), 5];
+    const first = await log(key, events, { headers });
+    await log(key, [1, 2, 3]);
+    const again = await log(key, events, { headers });
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+  });
+
+  it('of an answer too long to be kept has it derived from the log', async () => {
+    const key = await newSource();
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const events = Array.from({ length: 9_000 }, (_, n) =>
+      n % 3 === 0 ? item(`${n % 100}`) : { eventId: 'x' },
+    );
+    const first = await log(key, events, { headers });
+    expect(first.text.length).toBeGreaterThan(256 * 1024);
+    await log(key, items(100));
+    const again = await log(key, events, { headers });
+    expect([again.status, again.text]).toEqual([200, first.text]);
+  });
+
+  it('sent with another batch is refused', async () => {
+    const key = await newSource();
+    const headers = { 'Idempotency-Key': randomUUID() };
+    await log(key, [item('a')], { headers });
+    expect(refusalOf(await log(key, [item('b')], { headers }))).toEqual([
+      409,
+      'IDEMPOTENCY_CONFLICT',
+      'Idempotency-Key',
+    ]);
+  });
+});
+
+describe('confirm', () => {
+  const shown = async (key: string, events: readonly unknown[], members: object = {}) => {
+    const answer = await log(key, events, { members: { ...members, confirm: false } });
+    expect(answer.status).toBe(200);
+    const uid = answer.headers.get('confirmation-uid') ?? '';
+    return { answer, uid, expires: Date.parse(answer.headers.get('confirmation-expires') ?? '') };
+  };
+  const confirmed = (key: string, events: readonly unknown[], confirmationUid: string, more = {}) =>
+    log(key, events, { members: { confirm: true, confirmationUid }, ...more });
+
+  it('false shows what would be done, logs nothing, and may be confirmed for 15 minutes', async () => {
+    const key = await newSource();
+    await log(key, [item('a')]);
+    const events = [item('a'), item('b'), item('b'), 5];
+    const { answer, uid, expires } = await shown(key, events);
+    expect(answer.body.data).toMatchObject({ accepted: 1, duplicates: 2, rejected: [{ index: 3 }] });
+    expect(Math.abs(expires - Date.now() - 15 * 60_000)).toBeLessThan(30_000);
+    expect((await log(key, [item('z')])).body.data.accepted).toBe(1);
+    expect((await confirmed(key, events, uid)).body.data).toMatchObject({ accepted: 1, duplicates: 2 });
+  });
+
+  it('repeats the same answer for the same confirmation, and logs once', async () => {
+    const key = await newSource();
+    const events = [item('a'), item('b')];
+    const { uid } = await shown(key, events);
+    expect((await confirmed(key, events, uid)).body.data).toEqual(result(2, 0));
+    expect((await confirmed(key, events, uid)).body.data).toEqual(result(2, 0));
+    expect((await confirmed(key, events, uid, { headers: { 'Idempotency-Key': randomUUID() } })).status).toBe(
+      409,
+    );
+  });
+
+  it('is of one account and one payload', async () => {
+    const key = await newSource();
+    const events = [item('a')];
+    const { uid } = await shown(key, events);
+    expect(refusalOf(await confirmed(key, [item('b')], uid))).toEqual([409, 'CONFLICT', 'confirmationUid']);
+    const stranger = await service.openAccount();
+    const owner = await newAdvertiser(stranger);
+    await newSource({}, { of: stranger, owner, key });
+    expect(refusalOf(await confirmed(key, events, uid, { of: stranger }))).toEqual([
+      409,
+      'CONFIRMATION_EXPIRED',
+      'confirmationUid',
+    ]);
+    expect((await confirmed(key, events, uid)).body.data).toEqual(result(1, 0));
+  });
+
+  it('is refused when it is unknown, no longer live, or alone', async () => {
+    const key = await newSource();
+    const events = [item('a')];
+    for (const uid of [randomUUID(), 'something']) {
+      expect(refusalOf(await confirmed(key, events, uid))).toEqual([
+        409,
+        'CONFIRMATION_EXPIRED',
+        'confirmationUid',
+      ]);
+    }
+    const { uid } = await shown(key, events);
+    for (const members of [{ confirmationUid: uid }, { confirmationUid: uid, confirm: false }]) {
+      expect(refusalOf(await log(key, events, { members }))).toEqual(invalid('confirm'));
+    }
+    await service.pool.query(
+      `update conversion_confirmations set created_at = created_at - interval '15 minutes' where uid = $1`,
+      [uid],
+    );
+    expect(refusalOf(await confirmed(key, events, uid))).toEqual([
+      409,
+      'CONFIRMATION_EXPIRED',
+      'confirmationUid',
+    ]);
+  });
+});

@@ -1,0 +1,480 @@
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { findLiveConnection } from '../../src/command/engines/find-connection.ts';
+import { slotIdOf } from '../../src/command/engines/run-on-connection.ts';
+import { connectEngine, type ConnectionWrites } from '../../src/command/engines/connect-engine.ts';
+import { askSandboxEngine } from '../../src/command/engines/sandbox-engine.ts';
+import { createVerifyKey } from '../../src/command/engines/verify-key.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { createOrphanSecrets } from '../../src/command/secrets/orphan-secrets.ts';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import {
+  shownConnectionId,
+  type EngineConnectionResource,
+} from '../../src/domain/engines/engine-connection-resource.ts';
+import { ENGINE_CONNECTION, engineConnectionStream } from '../../src/domain/engines/engine-connection.ts';
+import type { EventStore } from '../../src/shared/event-store/event-store.ts';
+import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
+import { createLog, type Logger } from '../../src/shared/log.ts';
+import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
+import { reEncryptSecrets } from '../../src/shared/secrets/re-encrypt-secrets.ts';
+import { createSecretStore } from '../../src/shared/secrets/secret-store.ts';
+import type { RequestContext } from '../../src/shared/http/route.ts';
+import { commandRequest } from '../support/command-request.ts';
+import { invalid, refusalOf } from '../support/api-client.ts';
+import { noSnapshots, processOf } from '../support/two-processes.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** Creative engines: endpoint 5 of the specification, and decisions.md E5 and section 2. */
+
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  service = await startRunningService();
+  account = await service.openAccount();
+});
+afterAll(() => service.stop());
+
+const KEY = 'sbx_the-key-of-a-buyer-1234';
+const NEVER = `con_${'0'.repeat(32)}`;
+const connections = (engine = 1) => `/creative-engines/${engine}/connections`;
+const connect = (
+  { api }: TestAccount,
+  body: object = {},
+  {
+    engine = 1,
+    query = '',
+    headers = {},
+  }: { engine?: number; query?: string; headers?: Record<string, string> } = {},
+) => api.post<EngineConnectionResource>(connections(engine) + query, { apiKey: KEY, ...body }, headers);
+const listed = async ({ api }: TestAccount, query = '', engine = 1) => {
+  const answer = await api.get<EngineConnectionResource[]>(connections(engine) + query);
+  expect(answer.status).toBe(200);
+  return answer.body.data;
+};
+const select = ({ api }: TestAccount, id: string, accountId: string) =>
+  api.post<EngineConnectionResource>(`${connections()}/${id}/accounts/${accountId}/select`);
+const map = ({ api }: TestAccount, id: string, accountId: string, advertiserId: unknown, headers = {}) =>
+  api.post<EngineConnectionResource>(
+    `${connections()}/${id}/accounts/${accountId}/advertiser`,
+    { advertiserId },
+    headers,
+  );
+const advertiserOf = async ({ api }: TestAccount, name: string): Promise<number> =>
+  (await api.post<AdvertiserResource>('/advertisers', { name })).body.data.id;
+const eventsAt = ({ customerId }: TestAccount, engine = 1) =>
+  service.eventsOf(engineConnectionStream(customerId, slotIdOf(customerId, engine)));
+const secretsOf = async ({ customerId }: TestAccount): Promise<readonly string[]> => {
+  const { rows } = await service.pool.query<{ id: string }>('select id from secrets where customer_id = $1', [
+    customerId,
+  ]);
+  return rows.map(({ id }) => id);
+};
+/** Of `startRunningService`. */
+const RING = `test:${'A'.repeat(43)}`;
+const keptKey = async ({ customerId }: TestAccount) => {
+  const [id = ''] = await secretsOf({ customerId } as TestAccount);
+  return createSecretStore(service.pool, async () => parseKeyRing(RING)).get(customerId, id);
+};
+
+const otherNode = (): ConnectionWrites => ({
+  store: processOf(service.store, () => randomInt(8)),
+  snapshots: noSnapshots,
+  clock: systemClock,
+  log: createLog('silent'),
+  secrets: createSecretStore(service.pool, async () => parseKeyRing(RING)),
+  verifyKey: createVerifyKey({ engines: new Map([[1, askSandboxEngine]]), timeoutMs: 1_000 }),
+});
+
+describe('the directory', () => {
+  it('has engines, by number', async () => {
+    const { body } = await account.api.get<{ id: number; name: string }[]>('/creative-engines?take=2&skip=1');
+    expect([body.data.map(({ id }) => id), body.meta.pagination]).toEqual([
+      [2, 3],
+      { skip: 1, take: 2, total: 3, hasMore: false },
+    ]);
+    const sandbox = await account.api.get('/creative-engines/1');
+    expect(sandbox.body.data).toMatchObject({
+      id: 1,
+      name: 'Sandbox Engine',
+      requiresAdvertiserMapping: true,
+    });
+    for (const path of ['/creative-engines/4', connections(4)]) {
+      expect(refusalOf(await account.api.get(path))).toEqual([404, 'NOT_FOUND', undefined]);
+    }
+    expect(refusalOf(await connect(account, {}, { engine: 4 }))).toEqual([404, 'NOT_FOUND', undefined]);
+    expect(refusalOf(await account.api.get('/creative-engines/2147483648'))).toEqual(invalid('id'));
+  });
+});
+
+describe('a connection', () => {
+  it('is made, shown, given another key, and ended; its key is kept encrypted as long as it lives', async () => {
+    const mine = await service.openAccount();
+    expect(await listed(mine)).toEqual([]);
+    const made = await connect(mine, { apiKey: `  ${KEY}\n` });
+    expect([made.status, made.body.data]).toEqual([
+      201,
+      {
+        id: expect.stringMatching(/^con_[0-9a-f]{32}$/),
+        target: { kind: 'creative_engine', id: '1' },
+        engineName: 'Sandbox Engine',
+        status: 'connected',
+        credential: { kind: 'BEARER', status: 'ACTIVE', maskedKey: '****1234' },
+        accounts: [1, 2, 3].map((n) => ({ id: `sandbox-${n}`, name: expect.any(String) })),
+        accountsPage: { offset: 0 },
+        accountMappings: [],
+        accountMappingsPage: { offset: 0 },
+        requiresAdvertiserMapping: true,
+        featurePolicy: { feedsEnabled: false, updatedAt: made.body.data.createdAt },
+        connectedBy: expect.stringMatching(/^api-key:/),
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+      },
+    ]);
+    const { id } = made.body.data;
+    expect(await listed(mine)).toEqual([made.body.data]);
+    expect(await listed(mine, '?skip=1')).toEqual([]);
+    expect(await keptKey(mine)).toBe(KEY);
+
+    const [before] = await secretsOf(mine);
+    for (const body of [{}, { connectionId: id }]) {
+      const again = await connect(mine, { ...body, apiKey: 'sbx_another' });
+      expect([again.status, again.body.data]).toEqual([
+        200,
+        {
+          ...made.body.data,
+          credential: { kind: 'BEARER', status: 'ACTIVE', maskedKey: '********' },
+          updatedAt: expect.any(String),
+        },
+      ]);
+    }
+    expect([(await secretsOf(mine)).includes(before ?? ''), await keptKey(mine)]).toEqual([
+      false,
+      'sbx_another',
+    ]);
+
+    const stores = { store: service.store, snapshots: noSnapshots };
+    expect((await findLiveConnection(stores, mine.customerId, id))?.engineId).toBe(1);
+    expect(await findLiveConnection(stores, account.customerId, id)).toBeUndefined();
+    expect((await mine.api.delete(`${connections()}/${id}`)).status).toBe(204);
+    expect([await listed(mine), await secretsOf(mine)]).toEqual([[], []]);
+    expect(await findLiveConnection(stores, mine.customerId, id)).toBeUndefined();
+    expect(refusalOf(await connect(mine, { connectionId: id }))).toEqual([404, 'NOT_FOUND', 'connectionId']);
+    expect(refusalOf(await mine.api.delete(`${connections()}/${id}`))).toEqual([404, 'NOT_FOUND', undefined]);
+    const next = await connect(mine);
+    expect([next.status, next.body.data.id === id]).toEqual([201, false]);
+  });
+
+  it('to an engine that can ask nobody takes the key as it is', async () => {
+    const made = await connect(account, { apiKey: 'any' }, { engine: 3 });
+    expect([made.status, made.body.data]).toMatchObject([
+      201,
+      {
+        target: { id: '3' },
+        credential: { status: 'ACTIVE' },
+        accounts: [],
+        requiresAdvertiserMapping: false,
+      },
+    ]);
+    expect((await listed(account, '', 3))[0]?.id).toBe(made.body.data.id);
+    expect(refusalOf(await connect(account, { connectionId: made.body.data.id }))[0]).toBe(404);
+  });
+
+  it.each([
+    ['a key that the engine does not take', 'apiKey', { apiKey: 'not-of-the-sandbox' }, 400],
+    ['no key', 'apiKey', { apiKey: undefined }, 400],
+    ['a key of blanks', 'apiKey', { apiKey: '   ' }, 400],
+    ['a key of two words', 'apiKey', { apiKey: 'sbx_two words' }, 400],
+    ['a key that is too long', 'apiKey', { apiKey: `sbx_${'x'.repeat(4_093)}` }, 400],
+    ['a key that is no text', 'apiKey', { apiKey: ['sbx_1'] }, 400],
+    ['an empty connection', 'connectionId', { connectionId: '' }, 400],
+    ['a connection that never was', 'connectionId', { connectionId: NEVER }, 404],
+    ['what is no id of a connection', 'connectionId', { connectionId: 'anything' }, 404],
+  ])('is refused with %s, and nothing is kept', async (_, field, body, status) => {
+    const mine = await service.openAccount();
+    const answer = await connect(mine, body);
+    expect([answer.status, answer.body.error?.field]).toEqual([status, field]);
+    expect(answer.text).not.toContain('sbx_');
+    expect(answer.text).not.toContain('not-of-the-sandbox');
+    expect([await eventsAt(mine), await secretsOf(mine)]).toEqual([[], []]);
+  });
+
+  it('is one, however many connect at once, on however many nodes', async () => {
+    const mine = await service.openAccount();
+    const elsewhere = otherNode();
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, async (_, n) => {
+        const apiKey = `sbx_key-${n}-of-16`;
+        if (n % 2 === 0) {
+          const { status, body } = await connect(mine, { apiKey });
+          return { isNew: status === 201, id: body.data.id };
+        }
+        const asked = { engineId: 1, apiKey };
+        const { isNew, connection } = await connectEngine(elsewhere, asked, commandRequest(mine.customerId));
+        return { isNew, id: shownConnectionId(connection.connectionId) };
+      }),
+    );
+    expect(answers.filter(({ isNew }) => isNew)).toHaveLength(1);
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+    const [live] = await listed(mine);
+    const events = await eventsAt(mine);
+    expect([live?.id, events.length]).toEqual([answers[0]?.id, 16]);
+    // Of the key that was last, and of no other.
+    expect(await secretsOf(mine)).toEqual([
+      z.object({ secretId: z.string() }).parse(events.at(-1)?.data).secretId,
+    ]);
+    expect((await keptKey(mine))?.slice(-4)).toBe(live?.credential.maskedKey.slice(-4));
+  });
+});
+
+describe('a repeat with the same Idempotency-Key', () => {
+  const headers = { 'Idempotency-Key': 'connect-once-and-no-more' };
+
+  it('has the first answer, whatever became of the connection; another key is another request', async () => {
+    const mine = await service.openAccount();
+    const first = await connect(mine, {}, { headers });
+    expect(refusalOf(await connect(mine, { apiKey: 'sbx_another' }, { headers }))[1]).toBe(
+      'IDEMPOTENCY_CONFLICT',
+    );
+    await connect(mine, { apiKey: 'sbx_another' });
+    await service.pool.query(
+      'update idempotency_keys set completed_at = null, status = null, body = null, lease_until = now() where scope = $1',
+      [String(mine.customerId)],
+    );
+    const again = await connect(mine, {}, { headers });
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect([await keptKey(mine), (await eventsAt(mine)).length]).toEqual(['sbx_another', 2]);
+  });
+
+  it('has its own key, also when an earlier run with another one wakes up behind it', async () => {
+    const mine = await service.openAccount();
+    const node = otherNode();
+    const [first, second] = [false, true].map((hasRunBefore) =>
+      commandRequest(mine.customerId, '00000000-0000-4000-8000-00000000c0de', hasRunBefore),
+    ) as [RequestContext, RequestContext];
+    const stalled: ConnectionWrites = {
+      ...node,
+      verifyKey: async (...asked) => {
+        await connectEngine(node, { engineId: 1, apiKey: 'sbx_second' }, second);
+        return node.verifyKey(...asked);
+      },
+    };
+    await connectEngine(stalled, { engineId: 1, apiKey: 'sbx_first' }, first);
+    const [connected, ...others] = await eventsAt(mine);
+    const { secretId } = z.object({ secretId: z.string() }).parse(connected?.data);
+    expect([others, await node.secrets.get(mine.customerId, secretId)]).toEqual([[], 'sbx_second']);
+  });
+
+  it('is known by what only the installation can make of the request', async () => {
+    const mine = await service.openAccount();
+    const apiKey = 'sbx_1';
+    await connect(mine, { apiKey }, { headers });
+    const { rows } = await service.pool.query<{ fingerprint: Buffer }>(
+      'select fingerprint from idempotency_keys where scope = $1',
+      [String(mine.customerId)],
+    );
+    const request = { method: 'post', path: '/api/v2/buyer/creative-engines/{id}/connections' };
+    const plain = fingerprintOf({ ...request, pathValues: { id: '1' }, body: { apiKey } });
+    expect(rows.map(({ fingerprint }) => [fingerprint.length, fingerprint.equals(plain)])).toEqual([
+      [32, false],
+    ]);
+  });
+});
+
+describe('accounts at the engine', () => {
+  it('are selected, and mapped to advertisers, whose names are shown as they are now', async () => {
+    const mine = await service.openAccount();
+    const { id } = (await connect(mine)).body.data;
+    const [one, two] = [await advertiserOf(mine, 'One'), await advertiserOf(mine, 'Two')];
+    const chosen = await select(mine, id, 'sandbox-2');
+    expect([chosen.status, chosen.body.data.selectedAccountId]).toEqual([200, 'sandbox-2']);
+    expect((await select(mine, id, 'sandbox-2')).text).toBe(chosen.text);
+
+    const mapped = await map(mine, id, 'sandbox-1', one);
+    const link = {
+      linkId: expect.stringMatching(/^lnk_/),
+      advertiserId: String(one),
+      advertiserName: 'One',
+      accountId: 'sandbox-1',
+    };
+    expect([mapped.status, mapped.body.data.accountMappings]).toEqual([201, [link]]);
+    expect((await map(mine, id, 'sandbox-1', one)).text).toBe(mapped.text);
+    expect((await map(mine, id, 'sandbox-2', two)).body.data.requiresAdvertiserMapping).toBe(true);
+    const all = (await map(mine, id, 'sandbox-3', two)).body.data;
+    expect(all.requiresAdvertiserMapping).toBe(false);
+    await mine.api.put(`/advertisers/${two}`, { name: 'Two and a half' });
+    const [shown] = await listed(mine);
+    expect(shown?.accountMappings.map(({ advertiserName }) => advertiserName)).toEqual([
+      'One',
+      'Two and a half',
+      'Two and a half',
+    ]);
+    // Another key that leads to one account only.
+    const fewer = await connect(mine, { apiKey: 'sbx_accounts-1_x' });
+    expect(fewer.body.data).toMatchObject({ id, accountMappings: [link], requiresAdvertiserMapping: false });
+    expect(fewer.body.data.selectedAccountId).toBeUndefined();
+  });
+
+  it('are not there under a wrong name, and no mapping leads to an advertiser that is archived or none', async () => {
+    const mine = await service.openAccount();
+    const { id } = (await connect(mine)).body.data;
+    const own = await advertiserOf(mine, 'Own');
+    const gone = await advertiserOf(mine, 'Gone');
+    const foreign = await advertiserOf(account, 'Foreign');
+    const headers = { 'Idempotency-Key': 'mapped-before-it-was-archived' };
+    const before = await map(mine, id, 'sandbox-1', gone, headers);
+    await mine.api.delete(`/advertisers/${gone}`);
+    const events = await eventsAt(mine);
+    expect((await map(mine, id, 'sandbox-1', gone, headers)).text).toBe(before.text);
+    expect(refusalOf(await map(mine, id, 'sandbox-2', gone))).toEqual([409, 'CONFLICT', undefined]);
+    const never = await map(mine, id, 'sandbox-2', 2_147_483_647);
+    expect(refusalOf(never)).toEqual([404, 'NOT_FOUND', 'advertiserId']);
+    expect((await map(mine, id, 'sandbox-2', foreign)).text).toBe(never.text);
+    for (const none of ['1', 0, null, 2_147_483_648]) {
+      expect(refusalOf(await map(mine, id, 'sandbox-2', none))).toEqual(invalid('advertiserId'));
+    }
+    for (const [connection, accountId] of [
+      [id, 'sandbox-4'],
+      [NEVER, 'sandbox-1'],
+      ['x', 'sandbox-1'],
+    ] as const) {
+      expect((await select(mine, connection, accountId)).status).toBe(404);
+      expect((await map(mine, connection, accountId, own)).status).toBe(404);
+    }
+    expect(await eventsAt(mine)).toEqual(events);
+  });
+
+  it('come in pages', async () => {
+    const mine = await service.openAccount();
+    const apiKey = 'sbx_accounts-60_x';
+    const made = (await connect(mine, { apiKey })).body.data;
+    expect([made.accounts.length, made.accountsPage]).toEqual([50, { offset: 0, nextOffset: 50 }]);
+    const second = (await connect(mine, { apiKey }, { query: '?accountsOffset=50' })).body.data;
+    expect([second.accounts.length, second.accountsPage]).toEqual([10, { offset: 50 }]);
+    const [behind] = await listed(mine, '?accountsOffset=9007199254740991&mappingsOffset=1');
+    expect([behind?.accounts, behind?.accountsPage, behind?.accountMappingsPage]).toEqual([
+      [],
+      { offset: Number.MAX_SAFE_INTEGER },
+      { offset: 1 },
+    ]);
+    for (const name of ['accountsOffset', 'mappingsOffset']) {
+      const refused = await mine.api.get(`${connections()}?${name}=-1`);
+      expect(refusalOf(refused)).toEqual(invalid(name));
+    }
+  });
+});
+
+describe('a key', () => {
+  it('is in no table and no event, also after failures', async () => {
+    const mine = await service.openAccount();
+    const apiKey = `sbx_${randomBytes(24).toString('base64url')}`;
+    const wrong = `wrong_${apiKey}`;
+    for (const key of [apiKey, wrong]) await connect(mine, { apiKey: key });
+    await connect(mine, { apiKey }, { headers: { 'Idempotency-Key': 'a-key-whose-row-holds-no-key' } });
+    const tables = await service.pool.query<{ table_name: string }>(
+      `select table_name from information_schema.tables where table_schema = 'public'`,
+    );
+    for (const { table_name } of tables.rows) {
+      const { rows } = await service.pool.query<{ n: number }>(
+        `select count(*)::int as n from ${table_name} t where t::text like '%' || $1 || '%'`,
+        [apiKey],
+      );
+      expect([table_name, rows[0]?.n]).toEqual([table_name, 0]);
+    }
+    expect(JSON.stringify(await service.eventsOfAccount(mine))).not.toContain(apiKey);
+  });
+
+  it('that nothing leads to is swept away; one that a connection has is not', async () => {
+    const mine = await service.openAccount();
+    await connect(mine);
+    const [live] = await secretsOf(mine);
+    const secrets = createSecretStore(service.pool, async () => parseKeyRing(RING));
+    const owner = { kind: ENGINE_CONNECTION, id: slotIdOf(mine.customerId, 1) };
+    const [replaced, later] = [
+      '00000000-0000-4000-8000-000000000001',
+      '00000000-0000-4000-8000-000000000002',
+    ];
+    await secrets.put(mine.customerId, replaced, 'sbx_x', owner);
+    await secrets.put(mine.customerId, later, 'x', { kind: 'of a later version', id: owner.id });
+    // A later version, running beside this one, has another way to say which key a connection has.
+    const unknown = '00000000-0000-4000-8000-000000000003';
+    const slotId = slotIdOf(mine.customerId, 2);
+    await connect(mine, {}, { engine: 2 });
+    const [connected] = await eventsAt(mine, 2);
+    if (connected === undefined) throw new Error('not connected');
+    const { data, metadata } = connected;
+    await service.store.append(
+      engineConnectionStream(mine.customerId, slotId),
+      [{ id: randomUUID(), type: 'OfALaterVersion', data: { ...data, secretId: unknown }, metadata }],
+      connected.revision,
+    );
+    await secrets.put(mine.customerId, unknown, 'x', { kind: ENGINE_CONNECTION, id: slotId });
+    // Its stream cannot be read: those behind it are swept all the same.
+    const unreadable = '00000000-0000-4000-8000-000000000000';
+    const broken = slotIdOf(mine.customerId, 3);
+    await secrets.put(mine.customerId, unreadable, 'x', { kind: ENGINE_CONNECTION, id: broken });
+    const store: EventStore = {
+      ...service.store,
+      readStream: (stream, ...options) => {
+        if (stream.endsWith(broken)) throw new Error('broken');
+        return service.store.readStream(stream, ...options);
+      },
+    };
+    const warnings: unknown[] = [];
+    const log = { warn: (of: unknown) => void warnings.push(of) } as Pick<Logger, 'warn'>;
+    await service.pool.query(`update secrets set created_at = now() - interval '2 hours'`);
+    // The read model is behind, or being rebuilt.
+    await service.pool.query('delete from engine_connections where customer_id = $1', [mine.customerId]);
+    const sweep = createOrphanSecrets({ pool: service.pool, log, store, snapshots: noSnapshots });
+    await sweep.purge(1_000);
+    const left = new Set(await secretsOf(mine));
+    expect(left).toEqual(new Set([live, later, data['secretId'], unknown, unreadable]));
+    expect(warnings).toMatchObject([{ secretId: unreadable, ownerId: broken }]);
+  });
+
+  it('is encrypted with a new key of the installation while it is used, and needs the old one no more', async () => {
+    const ring = (...ids: string[]) => parseKeyRing(ids.map((id) => `${id}:${'A'.repeat(42)}${id}`).join());
+    const storeOf = (...ids: string[]) => createSecretStore(service.pool, async () => ring(...ids));
+    const { customerId } = await service.openAccount();
+    const owner = { kind: 'of this test', id: randomUUID() };
+    const ids = Array.from({ length: 450 }, () => randomUUID());
+    const old = storeOf('A');
+    await Promise.all(ids.map((id, n) => old.put(customerId, id, `secret ${n}`, owner)));
+    const [replaced = '', removed = '', unread = ''] = ids;
+    await service.pool.query(`update secrets set key_id = 'lost' where id = $1`, [unread]);
+
+    // Between what it reads and what it writes, a secret is replaced and another one removed.
+    let meanwhile: (() => Promise<void>) | undefined = async () => {
+      await old.put(customerId, replaced, 'another', owner);
+      await old.remove(customerId, removed);
+    };
+    const pool = {
+      query: async (...asked: [string, unknown[]]) => {
+        if (asked[0].startsWith('update')) await meanwhile?.();
+        if (asked[0].startsWith('update')) meanwhile = undefined;
+        return service.pool.query(...asked);
+      },
+    } as unknown as Pick<typeof service.pool, 'query'>;
+    const first = reEncryptSecrets(pool, ring('E', 'A'), 100);
+    await first.next();
+    await first.return(undefined);
+    const needed: Record<string, number> = {};
+    for await (const page of reEncryptSecrets(pool, ring('E', 'A'), 100)) {
+      for (const [id, count] of Object.entries(page.needed)) needed[id] = (needed[id] ?? 0) + count;
+    }
+    expect([needed['A'], needed['E'], needed['lost']]).toEqual([undefined, 448, 1]);
+    const left = await service.pool.query<{ key: string; count: number }>(
+      'select key_id as key, count(*)::int as count from secrets where customer_id = $1 group by 1 order by 1',
+      [customerId],
+    );
+    expect(left.rows).toEqual([
+      { key: 'E', count: 448 },
+      { key: 'lost', count: 1 },
+    ]);
+    const texts = await Promise.all(ids.slice(3).map((id) => storeOf('E').get(customerId, id)));
+    expect(texts).toEqual(ids.slice(3).map((_, n) => `secret ${n + 3}`));
+    expect(await storeOf('E').get(customerId, replaced)).toBe('another');
+    expect(await storeOf('E').get(customerId, removed)).toBeUndefined();
+  });
+});

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { createFailingAppends, everyAppendOf } from '../support/failing-appends.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/**
+ * A sync of event sources is many appends. Whichever of them is the last before everything ends, and whether that one
+ * was done or not: the repeat with the same key completes the sync, with the answer that it would have had.
+ */
+
+const { wrap, failFrom, heal } = createFailingAppends();
+
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  service = await startRunningService({}, createLog('silent'), { store: wrap });
+  account = await service.openAccount();
+});
+afterAll(() => service.stop());
+
+const path = (id: number): string => `/advertisers/${id}/event-sources`;
+const body = (id: number, event_sources: readonly object[], delete_missing: boolean) => ({
+  account: { account_id: String(id) },
+  event_sources,
+  delete_missing,
+});
+
+const given = async (): Promise<number> => {
+  const { id } = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
+  const sources = ['same', 'changed', 'gone-1', 'gone-2'].map((event_source_id) => ({ event_source_id }));
+  expect((await account.api.post(`${path(id)}/sync`, body(id, sources, false))).status).toBe(200);
+  return id;
+};
+
+const wanted = [
+  { event_source_id: 'new-1' },
+  { event_source_id: 'same' },
+  { event_source_id: 'changed', name: 'Changed' },
+  { event_source_id: 'new-2' },
+];
+const answered = [
+  ['new-1', 'created'],
+  ['same', 'unchanged'],
+  ['changed', 'updated'],
+  ['new-2', 'created'],
+  ['gone-1', 'deleted'],
+  ['gone-2', 'deleted'],
+];
+/** The plan, two created, one updated, two archived. */
+const APPENDS = 6;
+
+const run = async (id: number, key: string) => {
+  const answer = await account.api.post<{
+    event_sources: readonly { event_source_id: string; action: string }[];
+  }>(`${path(id)}/sync`, body(id, wanted, true), { 'Idempotency-Key': key });
+  return {
+    status: answer.status,
+    actions:
+      answer.status === 200
+        ? answer.body.data.event_sources.map(({ event_source_id, action }) => [event_source_id, action])
+        : [],
+  };
+};
+
+const historyOf = async (id: number): Promise<readonly string[]> =>
+  (await service.eventsOfAccount(account))
+    .filter(({ type, data }) => type === 'ResourceSyncPlanned' && data['advertiserId'] === id)
+    .map(({ type }) => type);
+
+it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', async (n, how) => {
+  const id = await given();
+  const key = randomId();
+  const eventsBefore = (await service.eventsOfAccount(account)).length;
+  failFrom(n, how);
+  expect((await run(id, key)).status).toBe(503);
+  heal();
+  expect(await run(id, key)).toEqual({ status: 200, actions: answered });
+  expect((await service.eventsOfAccount(account)).length - eventsBefore).toBe(APPENDS);
+  expect(await historyOf(id)).toEqual(['ResourceSyncPlanned']);
+  const listed = await account.api.get<{ eventSources: readonly { eventSourceId: string }[] }>(path(id));
+  expect(listed.body.data.eventSources.map(({ eventSourceId }) => eventSourceId).sort()).toEqual([
+    'changed',
+    'new-1',
+    'new-2',
+    'same',
+  ]);
+});
+
+it('once begun, it is completed whatever has happened to the advertiser since', async () => {
+  const id = await given();
+  const key = randomId();
+  failFrom(3, 'after');
+  expect((await run(id, key)).status).toBe(503);
+  heal();
+  expect((await account.api.delete(`/advertisers/${id}`)).status).toBe(204);
+  expect(await run(id, key)).toEqual({ status: 200, actions: answered });
+});
+
+it('refused before it began, it stays without effect', async () => {
+  const id = await given();
+  const key = randomId();
+  failFrom(1, 'before');
+  expect((await run(id, key)).status).toBe(503);
+  heal();
+  expect((await account.api.delete(`/advertisers/${id}`)).status).toBe(204);
+  const before = await service.store.head();
+  expect((await run(id, key)).status).toBe(409);
+  expect(await service.store.head()).toBe(before);
+});
+
+it('twenty requests of one key at once: one effect, one answer', async () => {
+  const id = await given();
+  const key = randomId();
+  const before = (await service.eventsOfAccount(account)).length;
+  const answers = await Promise.all(Array.from({ length: 20 }, () => run(id, key)));
+  const done = answers.filter(({ status }) => status === 200);
+  expect(done.length).toBeGreaterThan(0);
+  for (const answer of done) expect(answer.actions).toEqual(answered);
+  for (const { status } of answers) expect([200, 409]).toContain(status);
+  expect((await service.eventsOfAccount(account)).length - before).toBe(APPENDS);
+});

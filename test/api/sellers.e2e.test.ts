@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import type { CampaignResource } from '../../src/domain/campaigns/campaign-resource.ts';
+import type { CreativeDetail } from '../../src/domain/creatives/creative-detail-resource.ts';
+import type { CreativeResource } from '../../src/domain/creatives/creative-resource.ts';
+import type { SellerStatus } from '../../src/domain/creatives/seller-review-resource.ts';
+import type { SellerResource } from '../../src/domain/sellers/seller-resource.ts';
+import { sellerCommand } from '../../src/operator/seller-commands.ts';
+import type { Given } from '../../src/operator/words.ts';
+import { createSubmissionList } from '../../src/command/workers/sellers/submission-list.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { invalid, refusalOf } from '../support/api-client.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { until } from '../support/toy-projection.ts';
+
+/** Sellers, and what they say of creatives. */
+
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  service = await startRunningService();
+  account = await service.openAccount();
+});
+afterAll(() => service.stop());
+
+const api = (): TestAccount['api'] => account.api;
+const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
+const gone = (field?: string) => [404, 'NOT_FOUND', field] as const;
+
+const operator = async (
+  command: string,
+  words: readonly string[],
+  given: Partial<Given>,
+): Promise<unknown> => {
+  const work = sellerCommand(command, words, { json: true, ...given });
+  for await (const line of work?.(service.backbone) ?? []) return JSON.parse(line);
+  throw new Error('nothing was said');
+};
+const newAdvertiser = async (more: object = { sandbox: true }): Promise<number> =>
+  (await api().post<AdvertiserResource>('/advertisers', { name: 'Acme', ...more })).body.data.id;
+const newCampaign = async (advertiserId: number): Promise<string> =>
+  (await api().post<CampaignResource>('/campaigns', { advertiserId, name: 'Spring' })).body.data.id;
+const ready = { formatKind: 'display_tag', copy: { tag: '<script></script>' } };
+const newCreative = async (campaignId: string, body: object = ready): Promise<CreativeResource> =>
+  (await api().post<CreativeResource>(`/campaigns/${campaignId}/creatives/create`, body)).body.data;
+const newSandboxCreative = async (body?: object): Promise<{ campaignId: string; id: string }> => {
+  const campaignId = await newCampaign(await newAdvertiser());
+  return { campaignId, id: (await newCreative(campaignId, body)).id };
+};
+const submit = (id: string, sellerIds: readonly unknown[], headers = {}) =>
+  api().post<{ sellerStatuses: SellerStatus[]; taskId: string }>(
+    `/creatives/${id}/submit`,
+    { sellerIds },
+    headers,
+  );
+const review = (id: string, sellerId: number, body: object) =>
+  api().put<SellerStatus>(`/creatives/${id}/sellers/${sellerId}/review`, body);
+const detail = async (id: string): Promise<CreativeDetail> =>
+  (await api().get<CreativeDetail>(`/creatives/${id}/detail`)).body.data;
+const statuses = async (id: string): Promise<unknown> =>
+  (await detail(id)).sellerStatuses.map(({ seller, status }) => [seller.sellerId, status]);
+const list = (query = '') => api().get<SellerResource[]>(`/sellers${query}`);
+
+describe('the directory', () => {
+  it('lists the sellers that come with the program, page by page', async () => {
+    const all = await list();
+    expect(all.body.data).toEqual([
+      { sellerId: 1, name: 'Sandbox Web', channels: ['display', 'olv', 'social', 'search'] },
+      { sellerId: 2, name: 'Sandbox TV', channels: ['ctv', 'linear_tv', 'olv'] },
+      { sellerId: 3, name: 'Sandbox Audio', channels: ['radio', 'streaming_audio', 'podcast'] },
+    ]);
+    expect(all.body.meta.pagination).toEqual({ skip: 0, take: 50, total: 3, hasMore: false });
+    const page = await list('?skip=1&take=1');
+    expect(page.body.data).toEqual([all.body.data[1]]);
+    expect(page.body.meta.pagination).toEqual({ skip: 1, take: 1, total: 3, hasMore: true });
+    expect(refusalOf(await list('?take=201'))).toEqual(invalid('take'));
+  });
+
+  it('an operator adds, changes, retires and reopens sellers', async () => {
+    const logo = 'https://news.example.com/logo.png';
+    const added = await operator('sellers add', [], {
+      name: 'News',
+      channels: 'print,display',
+      'logo-url': logo,
+    });
+    const seller = { sellerId: 1_001, name: 'News', logoUrl: logo, channels: ['print', 'display'] };
+    expect(added).toEqual({ ...seller, retired: false });
+    // What the account writes from here on its reads see, and the seller, which was there before.
+    const { id } = await newSandboxCreative();
+    expect((await list()).body.data.at(-1)).toEqual(seller);
+    const submitted = await submit(id, [1_001]);
+    expect(submitted.body.data.sellerStatuses[0]?.seller).toEqual({
+      sellerId: 1_001,
+      name: 'News',
+      logoUrl: logo,
+    });
+
+    await operator('sellers change', ['1001'], { name: 'Newspapers', channels: 'print' });
+    await operator('sellers retire', ['1001'], {});
+    await newAdvertiser();
+    expect((await list()).body.meta.pagination.total).toBe(3);
+    expect((await detail(id)).sellerStatuses[0]?.seller.name).toBe('Newspapers');
+    expect(refusalOf(await submit(id, [1, 1_001]))).toEqual(gone('sellerIds.1'));
+    await operator('sellers reopen', ['1001'], {});
+    expect((await submit(id, [1_001])).status).toBe(202);
+    await operator('sellers retire', ['1001'], {});
+  });
+
+  it('an operator is told what is wrong', async () => {
+    const add = (given: Partial<Given>) => operator('sellers add', [], given);
+    await expect(add({ channels: 'print' })).rejects.toThrow('name');
+    await expect(add({ name: 'X', channels: 'paper' })).rejects.toThrow('channels.0');
+    await expect(add({ name: 'X', 'logo-url': 'http://x.example.com/' })).rejects.toThrow('logoUrl');
+    await expect(add({ name: 'sandbox web' })).rejects.toThrow('Seller 1 has this name');
+    await expect(operator('sellers change', ['x'], {})).rejects.toThrow('SELLER must be the id of a seller');
+    await expect(operator('sellers change', ['999'], { name: 'X' })).rejects.toThrow('No such seller');
+    expect(sellerCommand('sellers sell', [], { json: false })).toBeUndefined();
+  });
+});
+
+describe('submit', () => {
+  it('brings a creative to sellers; the task says where', async () => {
+    const { id } = await newSandboxCreative();
+    const key = { 'Idempotency-Key': 'submitted-once-and-repeated' };
+    const answer = await submit(id, [2, 1], key);
+    expect(answer.status).toBe(202);
+    const { revision, updatedAt, sellerStatuses } = await detail(id);
+    expect(revision).toBe(2);
+    expect(sellerStatuses).toEqual([
+      { seller: { sellerId: 1, name: 'Sandbox Web' }, status: 'processing', syncedAt: updatedAt },
+      { seller: { sellerId: 2, name: 'Sandbox TV' }, status: 'processing', syncedAt: updatedAt },
+    ]);
+    const { taskId } = answer.body.data;
+    expect(answer.body.data).toEqual({ sellerStatuses, taskId });
+    expect((await api().get(`/tasks/${taskId}`)).body.data).toMatchObject({
+      task: {
+        taskId,
+        taskType: 'creative_sync',
+        status: 'completed',
+        resourceType: 'CREATIVE',
+        resourceId: id,
+        response: {
+          sellers: [
+            { sellerId: 1, status: 'processing' },
+            { sellerId: 2, status: 'processing' },
+          ],
+        },
+      },
+    });
+    expect((await submit(id, [2, 1], key)).text).toBe(answer.text);
+    expect((await submit(id, [1, 3])).body.data.sellerStatuses.map(({ seller }) => seller.sellerId)).toEqual([
+      1, 3,
+    ]);
+    expect((await detail(id)).revision).toBe(3);
+  });
+
+  it('refuses what cannot be', async () => {
+    const { id, campaignId } = await newSandboxCreative();
+    expect(refusalOf(await submit(id, []))).toEqual(invalid('sellerIds'));
+    expect(refusalOf(await submit(id, [1, 1]))).toEqual(invalid('sellerIds'));
+    expect(refusalOf(await submit(id, ['1']))).toEqual(invalid('sellerIds.0'));
+    expect(refusalOf(await submit(id, [1, 4]))).toEqual(gone('sellerIds.1'));
+    expect(refusalOf(await submit('cre_0', [1]))).toEqual(gone());
+    const draft = await newCreative(campaignId, { formatKind: 'image' });
+    expect(refusalOf(await submit(draft.id, [1]))).toEqual(conflict());
+    await submit(id, [1]);
+    expect((await api().delete(`/campaigns/${campaignId}/creatives/${id}`)).status).toBe(204);
+    expect(await statuses(id)).toEqual([[1, 'archived']]);
+    expect(refusalOf(await submit(id, [1]))).toEqual(conflict());
+    expect(refusalOf(await review(id, 1, { status: 'approved' }))).toEqual(conflict());
+  });
+});
+
+describe('reviews', () => {
+  it('of a sandbox are entered by the account, step by step', async () => {
+    const { id } = await newSandboxCreative();
+    await submit(id, [1, 2]);
+    expect((await review(id, 1, { status: 'pending_review' })).body.data.status).toBe('pending_review');
+    const approved = await review(id, 1, { status: 'approved', expectedRevision: 2 });
+    expect([approved.status, approved.body.data]).toEqual([200, (await detail(id)).sellerStatuses[0]]);
+    const rejected = await review(id, 2, { status: 'rejected', rejectionReason: 'Too loud' });
+    expect(rejected.body.data).toMatchObject({ status: 'rejected', rejectionReason: 'Too loud' });
+    expect(await statuses(id)).toEqual([
+      [1, 'approved'],
+      [2, 'rejected'],
+    ]);
+    const illegal = await review(id, 1, { status: 'pending_review' });
+    expect(refusalOf(illegal)).toEqual(conflict('status'));
+    expect(illegal.body.error?.details).toEqual({
+      status: 'approved',
+      wanted: ['rejected', 'suspended', 'archived'],
+    });
+    expect((await review(id, 1, { status: 'approved' })).status).toBe(200);
+    expect((await detail(id)).revision).toBe(5);
+  });
+
+  it('say what is wrong with them', async () => {
+    const { id } = await newSandboxCreative();
+    await submit(id, [1]);
+    const reasonOf = (body: object) => review(id, 1, body).then(refusalOf);
+    expect(await reasonOf({ status: 'rejected' })).toEqual(invalid('rejectionReason'));
+    expect(await reasonOf({ status: 'approved', rejectionReason: 'x' })).toEqual(invalid('rejectionReason'));
+    expect(await reasonOf({ status: 'rejected', rejectionReason: 'x'.repeat(501) })).toEqual(
+      invalid('rejectionReason'),
+    );
+    expect(await reasonOf({ status: 'fine' })).toEqual(invalid('status'));
+    expect(refusalOf(await review(id, 2, { status: 'approved' }))).toEqual(gone());
+    expect(refusalOf(await review('cre_0', 1, { status: 'approved' }))).toEqual(gone());
+  });
+
+  it('begin anew with new content, and never approve what was not looked at', async () => {
+    const { id, campaignId } = await newSandboxCreative();
+    const change = (body: object) => api().put(`/campaigns/${campaignId}/creatives/${id}`, body);
+    await submit(id, [1]);
+    await review(id, 1, { status: 'approved' });
+    await change({ name: 'Renamed', role: 'evergreen' });
+    expect(await statuses(id)).toEqual([[1, 'approved']]);
+    const looked = await detail(id);
+    await change({ copy: { tag: '<b></b>' } });
+    expect(await statuses(id)).toEqual([[1, 'processing']]);
+    const late = await review(id, 1, { status: 'approved', expectedRevision: looked.revision });
+    expect(refusalOf(late)).toEqual(conflict('expectedRevision'));
+    expect((await review(id, 1, { status: 'approved', expectedRevision: looked.revision + 1 })).status).toBe(
+      200,
+    );
+    const copy = await api().post<CreativeResource>(`/campaigns/${campaignId}/creatives/${id}/duplicate`);
+    expect(await statuses(copy.body.data.id)).toEqual([]);
+  });
+
+  it('of a real advertiser are its sellers: the operator enters them', async () => {
+    const campaignId = await newCampaign(await newAdvertiser({}));
+    const { id } = await newCreative(campaignId);
+    await submit(id, [1]);
+    const refused = await review(id, 1, { status: 'approved' });
+    expect([...refusalOf(refused), refused.body.error?.message]).toEqual([
+      403,
+      'FORBIDDEN',
+      undefined,
+      expect.stringContaining('sandbox: true'),
+    ]);
+    const enter = (given: Partial<Given>, words = [String(account.customerId), id, '1']) =>
+      operator('creatives review', words, given);
+    expect(await enter({ status: 'rejected', reason: 'Too loud', revision: '2' })).toMatchObject({
+      seller: { sellerId: 1 },
+      status: 'rejected',
+    });
+    expect((await detail(id)).sellerStatuses[0]).toMatchObject({ rejectionReason: 'Too loud' });
+    await expect(enter({ status: 'approved', revision: '1' })).rejects.toThrow('has changed');
+    await expect(enter({ status: 'rejected' })).rejects.toThrow('rejectionReason');
+    await expect(enter({ status: 'approved' })).rejects.toThrow('--revision is needed');
+    const elsewhere = enter({ status: 'approved', revision: '2' }, ['2147483647', id, '1']);
+    await expect(elsewhere).rejects.toThrow('No such creative');
+  });
+});
+
+describe('a launched campaign', () => {
+  const settled = async (id: string, count: number): Promise<unknown> => {
+    for (let tries = 0; (await detail(id)).sellerStatuses.length < count && tries < 500; tries++)
+      await sleep(20);
+    return statuses(id);
+  };
+
+  it('brings what is ready to its sellers, what comes later too', async () => {
+    const advertiserId = await newAdvertiser();
+    const campaignId = await newCampaign(advertiserId);
+    const [first, draft] = [
+      await newCreative(campaignId),
+      await newCreative(campaignId, { formatKind: 'image' }),
+    ];
+    expect((await api().post(`/campaigns/${campaignId}/execute`)).body.data).toMatchObject({
+      phase: 'active',
+    });
+    const everybody = [
+      [1, 'processing'],
+      [2, 'processing'],
+      [3, 'processing'],
+    ];
+    expect(await settled(first.id, 3)).toEqual(everybody);
+
+    const later = await newCreative(campaignId, { ...ready, name: 'Later' });
+    await api().put(`/campaigns/${campaignId}/creatives/${draft.id}`, ready);
+    const library = `/advertisers/${advertiserId}/creatives`;
+    const { id } = (await api().post<CreativeResource>(`${library}/create`, { ...ready, name: 'Shelf' })).body
+      .data;
+    expect(await statuses(id)).toEqual([]);
+    await api().post(`${library}/${id}/campaigns`, { campaignId });
+    for (const creativeId of [later.id, draft.id, id])
+      expect(await settled(creativeId, 3)).toEqual(everybody);
+  });
+
+  it('is not forgotten while a read model leaves something of the account out', async () => {
+    account = await service.openAccount();
+    const query = async (text: string) => (await service.pool.query(text, [account.customerId])).rowCount;
+    const listed = () => query('select from submission_work where customer_id = $1');
+    await query(`insert into parked_streams
+      values ('creatives', 'creative-x', $1, '0', 0, 'CreativeCreated', 'test', 1)`);
+    const campaignId = await newCampaign(await newAdvertiser());
+    const { id } = await newCreative(campaignId);
+    expect(await statuses(id)).toEqual([]);
+    // As if it were the one that is left out.
+    await until(async () => (await listed()) === 0);
+    expect(await query('update creative_campaigns set archived = true where customer_id = $1')).toBe(1);
+    await api().post(`/campaigns/${campaignId}/execute`);
+    await until(async () => (await listed()) === 1);
+    await createSubmissionList(service.pool).take(0);
+    expect([await listed(), await statuses(id)]).toEqual([1, []]);
+    await query('update creative_campaigns set archived = false where customer_id = $1');
+    await query('delete from parked_streams where customer_id = $1');
+    expect(await settled(id, 3)).toHaveLength(3);
+  });
+
+  it('asks sellers of its channels only, and nobody twice', async () => {
+    const campaignId = await newCampaign(
+      await newAdvertiser({ sandbox: true, channels: ['podcast', 'ctv'] }),
+    );
+    const { id } = await newCreative(campaignId);
+    await submit(id, [3]);
+    await review(id, 3, { status: 'rejected', rejectionReason: 'Too loud' });
+    await api().post(`/campaigns/${campaignId}/execute`);
+    expect(await settled(id, 2)).toEqual([
+      [2, 'processing'],
+      [3, 'rejected'],
+    ]);
+  });
+});

@@ -1,0 +1,737 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import type { AgentResource } from '../../src/domain/agents/agent-resource.ts';
+import type { SyndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
+import { invalid, refusalOf } from '../support/api-client.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
+import { until } from '../support/toy-projection.ts';
+
+/** Endpoints 6 and 7 with a real agent behind them: decisions.md E6, E7, section 2. */
+
+let service: RunningService;
+let account: TestAccount;
+let agent: SandboxAgent;
+let accounts = 0;
+beforeAll(async () => {
+  service = await startRunningService({ OUTBOUND_ALLOW_LOOPBACK: 'true', AGENT_CHECK_MS: '1500' });
+  account = await service.openAccount();
+  await until(async () => (await fetch(`${service.baseUrl}/ready`)).status === 200, 20_000);
+  agent = await startSandboxAgent();
+});
+afterAll(async () => {
+  await service.stop();
+  await agent.stop();
+});
+
+afterEach(() => agent.behave({ mode: 'works', delayMs: 1_000 }));
+
+const register = (more: object) =>
+  account.api.post<AgentResource>('/adcp-agents', {
+    name: 'Sandbox',
+    url: agent.url,
+    protocol: 'MCP',
+    auth: { type: 'bearer', token: agent.token },
+    accountId: 'acct',
+    ...more,
+  });
+
+interface Setting {
+  readonly advertiser: string;
+  /** Of the agent, as it is shown. */
+  readonly agentId: string;
+  /** The account at the agent: one for each test. */
+  readonly accountId: string;
+}
+
+/** An advertiser with the event sources named, and an agent. */
+const given = async (...sources: readonly string[]): Promise<Setting> => {
+  const created = await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' });
+  const advertiser = String(created.body.data.id);
+  if (sources.length > 0) await sync(advertiser, sources);
+  const accountId = `acct-${(accounts += 1)}`;
+  const registered = await account.api.post<AgentResource>('/adcp-agents', {
+    name: 'Sandbox',
+    url: agent.url,
+    protocol: 'MCP',
+    auth: { type: 'bearer', token: agent.token },
+    accountId,
+  });
+  expect(registered.status).toBe(201);
+  return { advertiser, agentId: registered.body.data.id, accountId };
+};
+
+/** @param shown id of a record, as it is shown */
+const uuidOf = (shown: string): string =>
+  shown.replace(/^syn_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+const sync = async (advertiser: string, sources: readonly string[]): Promise<void> => {
+  const answer = await account.api.post(`/advertisers/${advertiser}/event-sources/sync`, {
+    account: { account_id: advertiser },
+    event_sources: sources.map((event_source_id) => ({ event_source_id })),
+  });
+  expect(answer.status).toBe(200);
+};
+
+const toggle = (
+  { advertiser, agentId }: Setting,
+  resourceId: string,
+  enabled: boolean,
+  more: object = {},
+  headers: Record<string, string> = {},
+) =>
+  account.api.post<SyndicationResource[]>(
+    `/advertisers/${advertiser}/syndicate`,
+    { resourceId, adcpAgentIds: [agentId], enabled, ...more },
+    headers,
+  );
+
+const status = async (
+  { advertiser }: Setting,
+  query = '',
+): Promise<{ items: SyndicationResource[]; total: number }> => {
+  const read = () =>
+    account.api.get<{ items: SyndicationResource[]; total: number }>(
+      `/advertisers/${advertiser}/syndication-status${query}`,
+    );
+  let answer = await read();
+  // A machine with much to do may be behind: "repeat the request".
+  for (let tries = 0; answer.status === 503 && tries < 20; tries++) answer = await read();
+  expect(answer.status).toBe(200);
+  return answer.body.data;
+};
+
+const settled = async (
+  setting: Setting,
+  wanted: SyndicationResource['status'],
+): Promise<SyndicationResource> => {
+  let record: SyndicationResource | undefined;
+  await until(async () => {
+    [record] = (await status(setting)).items;
+    return record?.status === wanted;
+  }, 20_000);
+  if (record === undefined) throw new Error('no record');
+  return record;
+};
+
+const dropped = (setting: Setting): Promise<number> =>
+  until(async () => (await status(setting)).items[0]?.responseData?.['withdrawal'] !== undefined, 20_000);
+
+describe('POST /advertisers/{id}/syndicate', () => {
+  it('brings an event source to an agent, and takes it away again', async () => {
+    const setting = await given('web');
+    const on = await toggle(setting, 'web', true);
+    expect(on.status).toBe(201);
+    expect(on.body.data).toEqual([
+      {
+        id: expect.stringMatching(/^syn_[0-9a-f]{32}$/),
+        customerId: account.customerId,
+        advertiserId: setting.advertiser,
+        resourceType: 'EVENT_SOURCE',
+        resourceId: 'web',
+        audienceId: null,
+        eventSourceId: 'web',
+        catalogId: null,
+        adcpAgentId: setting.agentId,
+        adcpAgentAccountId: setting.accountId,
+        enabled: true,
+        status: 'PENDING',
+        errorMessage: null,
+        responseData: null,
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+        completedAt: null,
+      },
+    ]);
+    const completed = await settled(setting, 'COMPLETED');
+    expect(completed).toMatchObject({
+      id: on.body.data[0]?.id,
+      enabled: true,
+      errorMessage: null,
+      responseData: { event_source_id: 'web', action: 'created' },
+      completedAt: expect.any(String),
+    });
+    expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
+
+    const off = await toggle(setting, 'web', false);
+    expect(off.body.data[0]).toMatchObject({ status: 'DISABLED', enabled: false, completedAt: null });
+    await dropped(setting);
+    expect(await agent.eventSources(setting.accountId)).toEqual([]);
+    expect((await status(setting)).items[0]).toMatchObject({
+      status: 'DISABLED',
+      responseData: { withdrawal: { removed: true } },
+    });
+  });
+
+  it('leaves at the agent what stays on', async () => {
+    const setting = await given('a', 'b');
+    await toggle(setting, 'a', true);
+    await toggle(setting, 'b', true);
+    await until(async () => (await agent.eventSources(setting.accountId)).length === 2, 20_000);
+    await toggle(setting, 'a', false);
+    await until(async () => (await agent.eventSources(setting.accountId)).join() === 'b', 20_000);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1, 20_000);
+  });
+});
+
+describe('registering an agent', () => {
+  it.each(['MCP', 'A2A'] as const)('asks it over %s what it offers', async (protocol) => {
+    // On a machine with much to do it may not answer in time.
+    const tasks = async () => {
+      const url = protocol === 'MCP' ? agent.url : agent.a2aUrl;
+      const { status: code, body } = await register({ url, protocol });
+      expect(code).toBe(201);
+      return body.data.supportedTasks;
+    };
+    await until(async () => (await tasks()) !== undefined, 20_000);
+  });
+
+  it('is refused when the agent does not accept the token, and leaves nothing behind', async () => {
+    const kept = async () => (await service.pool.query('select from secrets')).rows.length;
+    const before = await kept();
+    let answer = await register({ auth: { type: 'bearer', token: 'another-token' } });
+    for (let tries = 0; answer.status === 201 && tries < 20; tries++) {
+      await account.api.delete(`/adcp-agents/${answer.body.data.id}`);
+      answer = await register({ auth: { type: 'bearer', token: 'another-token' } });
+    }
+    expect(refusalOf(answer)).toEqual(invalid('auth.token'));
+    expect(await kept()).toBe(before);
+  });
+
+  it('does not wait for one that never answers', async () => {
+    const server = createServer(() => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const answer = await register({
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    });
+    expect([answer.status, answer.body.data.supportedTasks]).toEqual([201, undefined]);
+    server.close();
+    server.closeAllConnections();
+  });
+});
+
+/** Hashes of a member; `version` is another e-mail of the same person. */
+const member = (n: number, version = 0) => ({
+  externalId: `p${String(n).padStart(6, '0')}`,
+  hashedEmail: (n * 16 + version).toString(16).padStart(64, '0'),
+});
+const people = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => member(from + n));
+
+const syncAudience = async (advertiser: string, audience: object): Promise<void> => {
+  const answer = await account.api.post(`/advertisers/${advertiser}/audiences/sync`, {
+    audiences: [audience],
+  });
+  expect(answer.status).toBe(202);
+};
+
+const idsAt = async ({ accountId }: Setting, audienceId: string): Promise<readonly string[] | undefined> => {
+  const members = await agent.members(accountId, audienceId);
+  return members === undefined ? undefined : Object.keys(members).sort();
+};
+
+const idsOf = (members: readonly { readonly externalId: string }[]): readonly string[] =>
+  members.map(({ externalId }) => externalId).sort();
+
+describe('an audience', () => {
+  it('is brought to an agent in parts, kept up to date there, and dropped when it is switched off', async () => {
+    const setting = await given();
+    const { advertiser } = setting;
+    await syncAudience(advertiser, { audienceId: 'vip', name: 'VIP', add: people(0, 2_300) });
+    const before = (await agent.state()).effects.length;
+    expect((await toggle(setting, 'vip', true)).body.data[0]).toMatchObject({
+      resourceType: 'AUDIENCE',
+      audienceId: 'vip',
+      status: 'PENDING',
+    });
+    expect(await settled(setting, 'COMPLETED')).toMatchObject({
+      responseData: { audience_id: 'vip', action: 'updated', total_uploaded_count: 2_300 },
+    });
+    expect(await idsAt(setting, 'vip')).toEqual(idsOf(people(0, 2_300)));
+    const after = await agent.state();
+    expect(after.effects.length - before).toBe(3);
+
+    const { externalId } = member(1);
+    await syncAudience(advertiser, {
+      audienceId: 'vip',
+      add: [member(0, 1), member(9_999)],
+      remove: [{ externalId }],
+    });
+    const now = [...idsOf(people(0, 2_300)).filter((id) => id !== externalId), member(9_999).externalId];
+    await until(async () => (await idsAt(setting, 'vip'))?.join() === now.join(), 20_000);
+    await settled(setting, 'COMPLETED');
+    expect((await agent.state()).effects.length - after.effects.length).toBe(1);
+    const there = await agent.members(setting.accountId, 'vip');
+    expect(there?.[member(0).externalId]).toBe(member(0, 1).hashedEmail);
+
+    await toggle(setting, 'vip', false);
+    await dropped(setting);
+    expect(await idsAt(setting, 'vip')).toBeUndefined();
+    expect((await status(setting)).items[0]?.responseData).toEqual({ withdrawal: { removed: true } });
+    expect((await service.pool.query('select from syndication_deliveries')).rows).toHaveLength(0);
+  }, 60_000);
+
+  it('without members is there, too; deleted, it is switched off and gone at its agents', async () => {
+    const setting = await given();
+    await syncAudience(setting.advertiser, { audienceId: 'none' });
+    await toggle(setting, 'none', true);
+    await settled(setting, 'COMPLETED');
+    expect(await idsAt(setting, 'none')).toEqual([]);
+    await syncAudience(setting.advertiser, { audienceId: 'none', delete: true });
+    await dropped(setting);
+    expect((await status(setting)).items[0]).toMatchObject({ status: 'DISABLED', enabled: false });
+    expect(await idsAt(setting, 'none')).toBeUndefined();
+  });
+
+  it('switched off and on again is brought anew: nobody stays who was removed meanwhile', async () => {
+    const setting = await given();
+    await syncAudience(setting.advertiser, { audienceId: 'vip', add: people(0, 5) });
+    await toggle(setting, 'vip', true);
+    await settled(setting, 'COMPLETED');
+    await agent.behave({ mode: 'busy' });
+    await toggle(setting, 'vip', false);
+    await syncAudience(setting.advertiser, { audienceId: 'vip', remove: people(0, 2) });
+    await toggle(setting, 'vip', true);
+    await agent.behave({ mode: 'works' });
+    await settled(setting, 'COMPLETED');
+    expect(await idsAt(setting, 'vip')).toEqual(idsOf(people(2, 5)));
+  }, 60_000);
+
+  it('of an id that another advertiser has at the same account of the agent is refused', async () => {
+    const setting = await given();
+    const created = await account.api.post<AdvertiserResource>('/advertisers', { name: 'Other' });
+    const other = { ...setting, advertiser: String(created.body.data.id) };
+    await syncAudience(setting.advertiser, { audienceId: 'vip', add: people(0, 1) });
+    await syncAudience(other.advertiser, { audienceId: 'vip', add: people(1, 2) });
+    await toggle(setting, 'vip', true);
+    await settled(setting, 'COMPLETED');
+    await toggle(other, 'vip', true);
+    expect((await settled(other, 'FAILED')).errorMessage).toContain('Another advertiser');
+    expect(await idsAt(setting, 'vip')).toEqual(idsOf(people(0, 1)));
+  });
+});
+
+describe('a catalog', () => {
+  const publish = async (advertiser: string, catalogs: readonly object[]): Promise<void> => {
+    const answer = await account.api.post(`/advertisers/${advertiser}/catalogs/sync`, { catalogs });
+    expect(answer.status).toBe(200);
+  };
+  const inline = (catalog_id: string, items: number) => ({
+    catalog_id,
+    type: 'product',
+    items: Array.from({ length: items }, (_, n) => ({ sku: `${n}` })),
+  });
+
+  it('is brought to an agent with its items or the address of its feed, and again when it changes', async () => {
+    const setting = await given();
+    const feed = { catalog_id: 'feed', type: 'product', url: 'https://feeds.example.com/products.json' };
+    await publish(setting.advertiser, [inline('inline', 3), feed]);
+    await toggle(setting, 'inline', true);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1, 20_000);
+    await toggle(setting, 'feed', true);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 2, 20_000);
+    const countAt = async (resourceId: string): Promise<unknown> =>
+      (await status(setting, `?resourceId=${resourceId}&status=COMPLETED`)).items[0]?.responseData?.[
+        'item_count'
+      ];
+    expect([await countAt('inline'), await countAt('feed')]).toEqual([3, 0]);
+    await publish(setting.advertiser, [inline('inline', 4)]);
+    await until(async () => (await countAt('inline')) === 4, 20_000);
+
+    await toggle(setting, 'inline', false);
+    await until(async () => (await agent.catalogs(setting.accountId)).join() === 'feed', 20_000);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1, 20_000);
+    await toggle(setting, 'feed', false);
+    await until(
+      async () =>
+        (await status(setting, '?resourceId=feed')).items[0]?.responseData?.['withdrawal'] !== undefined,
+      20_000,
+    );
+    // AdCP cannot say that nothing stays.
+    expect((await status(setting, '?resourceId=feed')).items[0]).toMatchObject({
+      status: 'DISABLED',
+      responseData: { withdrawal: { removed: false, reason: expect.stringContaining('its last one') } },
+    });
+    expect(await agent.catalogs(setting.accountId)).toEqual(['feed']);
+  }, 60_000);
+
+  it('that is larger than a call may be is FAILED', async () => {
+    const setting = await given();
+    const items = Array.from({ length: 100 }, (_, n) => ({ sku: `${n}`, text: 'x'.repeat(60_000) }));
+    await publish(setting.advertiser, [{ catalog_id: 'large', type: 'product', items }]);
+    await toggle(setting, 'large', true);
+    expect((await settled(setting, 'FAILED')).errorMessage).toContain('5 MB');
+  });
+});
+
+describe('a toggle', () => {
+  it('answers in the order of the agents, and changes nothing of what is so already', async () => {
+    const setting = await given('web');
+    const other = await given();
+    const agentIds = [other.agentId, setting.agentId];
+    const on = await toggle(setting, 'web', true, { adcpAgentIds: agentIds });
+    expect(on.body.data.map(({ adcpAgentId }) => adcpAgentId)).toEqual(agentIds);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 2, 20_000);
+    const before = (await service.eventsOfAccount(account)).length;
+    const again = await toggle(setting, 'web', true, { adcpAgentIds: agentIds });
+    expect(again.body.data.map((record) => record.status)).toEqual(['COMPLETED', 'COMPLETED']);
+    expect((await service.eventsOfAccount(account)).length).toBe(before);
+  });
+
+  it('off of what never was on leaves a record that is off, and no work', async () => {
+    const setting = await given('web');
+    const off = await toggle(setting, 'web', false);
+    expect([off.status, off.body.data[0]?.status]).toEqual([201, 'DISABLED']);
+    expect((await status(setting, '?enabled=false')).total).toBe(1);
+    expect((await service.pool.query('select from syndication_work')).rows).toHaveLength(0);
+  });
+
+  it('repeated with its key is answered as the first time, and is one toggle', async () => {
+    const setting = await given('web');
+    const headers = { 'Idempotency-Key': `toggle-${setting.agentId}` };
+    const first = await toggle(setting, 'web', true, {}, headers);
+    await settled(setting, 'COMPLETED');
+    const again = await toggle(setting, 'web', true, {}, headers);
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+  });
+
+  it('with one unknown agent among others, or an unknown resource, writes nothing', async () => {
+    const setting = await given('web');
+    const before = (await service.eventsOfAccount(account)).length;
+    const unknown = `agt_${'0'.repeat(32)}`;
+    const adcpAgentIds = [setting.agentId, unknown];
+    expect(refusalOf(await toggle(setting, 'web', true, { adcpAgentIds }))).toEqual([
+      404,
+      'NOT_FOUND',
+      'adcpAgentIds.1',
+    ]);
+    expect(refusalOf(await toggle(setting, 'nothing', true))).toEqual([404, 'NOT_FOUND', 'resourceId']);
+    const catalog = { resourceType: 'CATALOG' };
+    expect(refusalOf(await toggle(setting, 'web', true, catalog))).toEqual([404, 'NOT_FOUND', 'resourceId']);
+    expect((await service.eventsOfAccount(account)).length).toBe(before);
+    expect((await status(setting)).total).toBe(0);
+  });
+
+  it.each<[string, object]>([
+    ['resourceId', { resourceId: '' }],
+    ['resourceId', { resourceId: 7 }],
+    ['adcpAgentIds', { adcpAgentIds: [] }],
+    ['adcpAgentIds', { adcpAgentIds: ['a', 'a'] }],
+    ['adcpAgentIds', { adcpAgentIds: Array.from({ length: 101 }, (_, n) => `a${n}`) }],
+    ['enabled', { enabled: 'true' }],
+    ['resourceType', { resourceType: 'audience' }],
+  ])('is refused for its %s: %j', async (field, more) => {
+    const setting = await given('web');
+    expect(refusalOf(await toggle(setting, 'web', true, more))).toEqual(invalid(field));
+  });
+
+  it('of an advertiser that is archived, is none, or is no number', async () => {
+    const setting = await given('web');
+    await account.api.delete(`/advertisers/${setting.advertiser}`);
+    expect(refusalOf(await toggle(setting, 'web', true))).toEqual([409, 'CONFLICT', undefined]);
+    for (const advertiser of ['2147483647', '2147483648', '9'.repeat(400), '007', '0']) {
+      expect((await toggle({ ...setting, advertiser }, 'web', true)).status).toBe(404);
+      const read = await account.api.get(`/advertisers/${advertiser}/syndication-status`);
+      expect(read.status).toBe(404);
+    }
+    const bad = await toggle({ ...setting, advertiser: '1a' }, 'web', true);
+    expect(refusalOf(bad)).toEqual(invalid('advertiserId'));
+  });
+
+  it('needs to know who the buyer is at the agent: an account, or the brand', async () => {
+    const setting = await given('web');
+    const registered = await account.api.post<AgentResource>('/adcp-agents', {
+      name: 'By brand',
+      url: agent.url,
+      protocol: 'MCP',
+      auth: { type: 'bearer', token: agent.token },
+    });
+    const byBrand = { ...setting, agentId: registered.body.data.id };
+    expect(refusalOf(await toggle(byBrand, 'web', true))).toEqual([409, 'CONFLICT', 'adcpAgentIds.0']);
+    const brand = `brand-${setting.accountId}.example.com`;
+    await account.api.put(`/advertisers/${setting.advertiser}`, { brand });
+    const on = await toggle(byBrand, 'web', true);
+    expect(on.body.data[0]?.adcpAgentAccountId).toBeNull();
+    await settled(byBrand, 'COMPLETED');
+    expect(Object.keys((await agent.state()).sources).some((key) => key.includes(brand))).toBe(true);
+  });
+});
+
+describe('an agent that', () => {
+  it('is busy is asked again with the same key, until it has time', async () => {
+    const setting = await given('web');
+    await agent.behave({ mode: 'busy' });
+    await toggle(setting, 'web', true);
+    await settled(setting, 'SYNCING');
+    await agent.behave({ mode: 'works' });
+    await settled(setting, 'COMPLETED');
+    expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
+  });
+
+  it('rejects the call: FAILED with its words; switched on again, it is tried again', async () => {
+    const setting = await given('web');
+    await agent.behave({ mode: 'rejecting' });
+    await toggle(setting, 'web', true);
+    expect(await settled(setting, 'FAILED')).toMatchObject({
+      enabled: true,
+      errorMessage: expect.stringContaining('The account is suspended'),
+      completedAt: null,
+    });
+    await agent.behave({ mode: 'works' });
+    expect((await toggle(setting, 'web', true)).body.data[0]).toMatchObject({
+      status: 'PENDING',
+      errorMessage: null,
+    });
+    await settled(setting, 'COMPLETED');
+  });
+
+  it('takes the call but not the item: FAILED with what it says of the item', async () => {
+    const setting = await given('web');
+    await agent.behave({ mode: 'failing-items' });
+    await toggle(setting, 'web', true);
+    expect((await settled(setting, 'FAILED')).errorMessage).toBe('This source cannot be kept');
+  });
+
+  it('does not know the token: FAILED at once', async () => {
+    const setting = await given('web');
+    // When it was registered it was out of order.
+    let httpStatus = 500;
+    const server = createServer((_request, response) => response.writeHead(httpStatus).end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const registered = await register({
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    });
+    expect(registered.body.data.supportedTasks).toBeUndefined();
+    const lockedOut = { ...setting, agentId: registered.body.data.id };
+    httpStatus = 401;
+    await toggle(lockedOut, 'web', true);
+    expect((await settled(lockedOut, 'FAILED')).errorMessage).toBe(
+      'The agent does not accept the credentials.',
+    );
+    server.close();
+  });
+
+  it('is slow and is switched off meanwhile: DISABLED stays, and the agent is told to drop it', async () => {
+    const setting = await given('web');
+    const before = (await agent.state()).calls.length;
+    await agent.behave({ mode: 'slow', delayMs: 2_000 });
+    await toggle(setting, 'web', true);
+    await until(async () => (await agent.state()).calls.length > before, 20_000);
+    expect((await status(setting)).items[0]?.status).toBe('SYNCING');
+    expect((await toggle(setting, 'web', false)).body.data[0]?.status).toBe('DISABLED');
+    await agent.behave({ mode: 'works' });
+    await dropped(setting);
+    expect((await agent.state()).effects.length).toBeGreaterThanOrEqual(2);
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect((await status(setting)).items[0]?.status).toBe('DISABLED');
+    expect(await agent.eventSources(setting.accountId)).toEqual([]);
+  });
+
+  it('is switched on and off and on: the last toggle is what comes true', async () => {
+    const setting = await given('web');
+    for (const enabled of [true, false, true, false, true]) await toggle(setting, 'web', enabled);
+    await settled(setting, 'COMPLETED');
+    expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
+    for (const enabled of [false, true, false]) await toggle(setting, 'web', enabled);
+    await dropped(setting);
+    expect(await agent.eventSources(setting.accountId)).toEqual([]);
+  });
+
+  it('takes the call in and finishes it later: SYNCING until then, and one call', async () => {
+    const setting = await given('web');
+    const before = (await agent.state()).calls.length;
+    await agent.behave({ mode: 'submitted', delayMs: 1_500 });
+    await toggle(setting, 'web', true);
+    const eventsOf = async (type: string) =>
+      (await service.eventsOfAccount(account)).filter(
+        (event) => event.type === type && event.stream.includes(recordId),
+      );
+    const recordId = uuidOf((await status(setting)).items[0]?.id ?? '');
+    await until(async () => (await eventsOf('SyndicationSubmitted')).length > 0, 20_000);
+    expect((await status(setting)).items[0]?.status).toBe('SYNCING');
+    expect(await settled(setting, 'COMPLETED')).toMatchObject({
+      responseData: { event_source_id: 'web', action: 'created' },
+    });
+    expect((await agent.state()).calls).toHaveLength(before + 1);
+    expect(await eventsOf('SyndicationSubmitted')).toHaveLength(1);
+    expect(await eventsOf('SyndicationStarted')).toHaveLength(1);
+  });
+
+  it('takes the call in over A2A and is switched off meanwhile: it is told when it has finished', async () => {
+    const setting = await given('web');
+    const registered = await account.api.post<AgentResource>('/adcp-agents', {
+      name: 'Sandbox over A2A',
+      url: agent.a2aUrl,
+      protocol: 'A2A',
+      auth: { type: 'bearer', token: agent.token },
+      accountId: setting.accountId,
+    });
+    const overA2a = { ...setting, agentId: registered.body.data.id };
+    const before = await agent.state();
+    await agent.behave({ mode: 'submitted', delayMs: 2_000 });
+    await toggle(overA2a, 'web', true);
+    await until(async () => (await agent.state()).calls.length > before.calls.length, 20_000);
+    await agent.behave({ mode: 'works' });
+    await toggle(overA2a, 'web', false);
+    await dropped(overA2a);
+    expect((await agent.state()).effects).toHaveLength(before.effects.length + 2);
+    expect(await agent.eventSources(setting.accountId)).toEqual([]);
+    expect((await status(overA2a)).items[0]).toMatchObject({
+      status: 'DISABLED',
+      responseData: { withdrawal: { removed: true } },
+    });
+  });
+
+  it('takes the call in and fails at it: FAILED with its words', async () => {
+    const setting = await given('web');
+    await agent.behave({ mode: 'submitted-failing', delayMs: 0 });
+    await toggle(setting, 'web', true);
+    expect((await settled(setting, 'FAILED')).errorMessage).toBe('The review was not passed');
+  });
+
+  it('cannot be forgotten while it has something', async () => {
+    const setting = await given('web');
+    await toggle(setting, 'web', true);
+    const remove = () => account.api.delete(`/adcp-agents/${setting.agentId}`);
+    expect(refusalOf(await remove())).toEqual([409, 'CONFLICT', undefined]);
+    await settled(setting, 'COMPLETED');
+    expect((await remove()).status).toBe(409);
+    await toggle(setting, 'web', false);
+    await dropped(setting);
+    expect((await remove()).status).toBe(204);
+  });
+});
+
+describe('archiving an advertiser', () => {
+  it('switches off all that it has at agents; restoring leaves it off', async () => {
+    const setting = await given('a', 'b');
+    await toggle(setting, 'a', true);
+    await toggle(setting, 'b', true);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 2, 20_000);
+    await account.api.delete(`/advertisers/${setting.advertiser}`);
+    await until(async () => (await status(setting, '?enabled=false')).total === 2, 20_000);
+    await until(async () => (await agent.eventSources(setting.accountId)).length === 0, 20_000);
+    await account.api.post(`/advertisers/${setting.advertiser}/restore`);
+    expect((await status(setting, '?status=DISABLED')).total).toBe(2);
+  });
+});
+
+describe('archiving and restoring an advertiser at once', () => {
+  it('leaves off what it had at agents', async () => {
+    const setting = await given('a');
+    await toggle(setting, 'a', true);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1, 20_000);
+    await account.api.delete(`/advertisers/${setting.advertiser}`);
+    await account.api.post(`/advertisers/${setting.advertiser}/restore`);
+    await until(async () => (await status(setting, '?status=DISABLED')).total === 1, 30_000);
+    await until(async () => (await agent.eventSources(setting.accountId)).length === 0, 30_000);
+  }, 90_000);
+});
+
+describe('what has changed since it was switched on', () => {
+  it('was deleted: it can be switched off, not on again, and the agent is free then', async () => {
+    const setting = await given('web', 'app');
+    await toggle(setting, 'web', true);
+    await settled(setting, 'COMPLETED');
+    const rest = { account: { account_id: setting.advertiser }, event_sources: [{ event_source_id: 'app' }] };
+    await account.api.post(`/advertisers/${setting.advertiser}/event-sources/sync`, {
+      ...rest,
+      delete_missing: true,
+    });
+    expect((await toggle(setting, 'web', false)).status).toBe(201);
+    await dropped(setting);
+    expect(await agent.eventSources(setting.accountId)).toEqual([]);
+    expect((await toggle(setting, 'web', true)).status).toBe(404);
+    expect((await account.api.delete(`/adcp-agents/${setting.agentId}`)).status).toBe(204);
+  });
+
+  it('was known to the agent by another brand: it is dropped where it is', async () => {
+    const created = await account.api.post<AdvertiserResource>('/advertisers', {
+      name: 'Acme',
+      brand: 'acme-before.com',
+    });
+    const advertiser = String(created.body.data.id);
+    await sync(advertiser, ['web']);
+    const registered = await account.api.post<AgentResource>('/adcp-agents', {
+      name: 'Sandbox',
+      url: agent.url,
+      protocol: 'MCP',
+      auth: { type: 'bearer', token: agent.token },
+    });
+    const setting = { advertiser, agentId: registered.body.data.id, accountId: '' };
+    const atAgent = async (): Promise<unknown> =>
+      Object.entries((await agent.state()).sources).find(([at]) => at.includes('acme-before.com'))?.[1];
+    await toggle(setting, 'web', true);
+    await settled(setting, 'COMPLETED');
+    expect(await atAgent()).toEqual(['web']);
+    expect((await account.api.put(`/advertisers/${advertiser}`, { brand: 'acme-after.com' })).status).toBe(
+      200,
+    );
+    await toggle(setting, 'web', false);
+    await dropped(setting);
+    expect(await atAgent()).toEqual([]);
+  });
+});
+
+describe('GET /advertisers/{id}/syndication-status', () => {
+  it('filters by everything, pages, and counts what matches', async () => {
+    const setting = await given('s1', 's2', 's3');
+    const other = await given();
+    const both = { adcpAgentIds: [setting.agentId, other.agentId] };
+    for (const source of ['s1', 's2', 's3']) await toggle(setting, source, true, both);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 6, 20_000);
+    await toggle(setting, 's3', false, both);
+    const count = async (query: string): Promise<readonly number[]> => {
+      const { items, total } = await status(setting, query);
+      return [items.length, total];
+    };
+    expect(await count('')).toEqual([6, 6]);
+    expect(await count('?enabled=true')).toEqual([4, 4]);
+    expect(await count('?enabled=false')).toEqual([2, 2]);
+    expect(await count('?status=DISABLED&resourceId=s3')).toEqual([2, 2]);
+    expect(await count('?resourceId=s1')).toEqual([2, 2]);
+    expect(await count(`?adcpAgentId=${other.agentId}`)).toEqual([3, 3]);
+    expect(await count(`?adcpAgentId=${other.agentId}&status=COMPLETED`)).toEqual([2, 2]);
+    expect(await count('?adcpAgentId=nobody')).toEqual([0, 0]);
+    expect(await count('?resourceType=EVENT_SOURCE')).toEqual([6, 6]);
+    expect(await count('?resourceType=AUDIENCE')).toEqual([0, 0]);
+    expect(await count('?limit=4')).toEqual([4, 6]);
+    expect(await count('?limit=4&offset=4')).toEqual([2, 6]);
+    expect(await count('?take=1&skip=9007199254740991')).toEqual([0, 6]);
+    // What was switched off is being dropped at its agents still, which changes its record once more.
+    await until(
+      async () => (await service.pool.query('select from syndication_work')).rows.length === 0,
+      20_000,
+    );
+    const all = (await status(setting)).items;
+    const paged = [
+      ...(await status(setting, '?limit=3')).items,
+      ...(await status(setting, '?limit=3&offset=3')).items,
+    ];
+    expect(paged).toEqual(all);
+    expect(all.map(({ updatedAt }) => updatedAt)).toEqual(
+      all
+        .map(({ updatedAt }) => updatedAt)
+        .sort()
+        .toReversed(),
+    );
+  });
+
+  it.each([
+    ['take', 'limit=0'],
+    ['limit', 'limit=101'],
+    ['offset', 'offset=-1'],
+    ['offset', 'offset=9007199254740992'],
+    ['enabled', 'enabled=1'],
+    ['status', 'status=pending'],
+    ['resourceType', 'resourceType=X'],
+    ['resourceId', 'resourceId='],
+    ['adcpAgentId', 'adcpAgentId='],
+  ])('refuses %s in %s', async (field, query) => {
+    const { advertiser } = await given();
+    const answer = await account.api.get(`/advertisers/${advertiser}/syndication-status?${query}`);
+    expect([answer.status, answer.body.error?.code]).toEqual([400, 'VALIDATION_ERROR']);
+    expect(answer.body.error?.field).toBe(field === 'take' ? 'limit' : field);
+  });
+});

@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { shippedProgram } from '../support/bundles.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const TOUR_MS_MAX = 60_000;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+it(
+  'the tour goes through all 14 endpoints on an empty service, and shows no API key and no token of an upload',
+  async () => {
+    const child = spawn(process.execPath, ['--no-warnings', shippedProgram('tour.js')], {
+      env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+    expect({ stderr, status: child.exitCode }).toEqual({ stderr: '', status: 0 });
+    expect(stdout).toContain('Summary: 14 of 14 endpoints');
+    expect(stdout).not.toMatch(/bx_\w{16}_\w|token=[^.]/);
+  },
+  TOUR_MS_MAX,
+);

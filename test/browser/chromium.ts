@@ -1,0 +1,157 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+
+/** The Chromium of this machine: `CHROMIUM_PATH`, or where Debian puts it; undefined when there is none. */
+export const findChromium = (): string | undefined =>
+  [process.env['CHROMIUM_PATH'], '/usr/bin/chromium'].find((path) => {
+    try {
+      if (path !== undefined) accessSync(path, constants.X_OK);
+      return path !== undefined;
+    } catch {
+      return false;
+    }
+  });
+
+/** One tab. */
+export interface Tab {
+  /** Returns when the navigation has ended: in a page, or in a download. */
+  goTo(url: string): Promise<void>;
+  /**
+   * Runs an expression in the page once it is loaded, as if somebody had just clicked, and waits for what it promises.
+   * @throws what it throws
+   */
+  evaluate(expression: string): Promise<unknown>;
+  /** A mouse's click, in pixels from the upper left corner. */
+  click(x: number, y: number): Promise<void>;
+}
+
+export interface Chromium {
+  readonly version: string;
+  open(): Promise<Tab>;
+  /** Closes every tab, also those that pages have opened. */
+  closeTabs(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Message {
+  readonly id?: number;
+  readonly error?: { readonly message: string };
+  readonly result?: unknown;
+}
+
+const ANSWER_MS_MAX = 20_000;
+
+/** The DevTools protocol over the pipes 3 and 4: JSON, each message ended by a NUL. */
+const speak = (child: ChildProcess) => {
+  const [, , , input, output] = child.stdio as unknown as [null, null, null, Writable, Readable];
+  const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
+  let rest = '';
+  let last = 0;
+  output.setEncoding('utf8').on('data', (text: string) => {
+    const messages = (rest + text).split('\0');
+    rest = messages.pop() ?? '';
+    for (const { id, error, result } of messages.map((one) => JSON.parse(one) as Message)) {
+      if (id === undefined) continue;
+      const asked = waiting.get(id);
+      waiting.delete(id);
+      if (error === undefined) asked?.resolve(result);
+      else asked?.reject(new Error(error.message));
+    }
+  });
+  return async <Result>(method: string, params: object = {}, sessionId?: string): Promise<Result> => {
+    last += 1;
+    const id = last;
+    const answer = new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+      setTimeout(() => reject(new Error(`${method} was not answered`)), ANSWER_MS_MAX).unref();
+    });
+    input.write(`${JSON.stringify({ id, method, params, ...(sessionId !== undefined && { sessionId }) })}\0`);
+    return (await answer) as Result;
+  };
+};
+
+/** Starts a headless Chromium with a profile of its own. It talks to nobody but who it is told to. */
+export const startChromium = async (path: string): Promise<Chromium> => {
+  const profile = await mkdtemp(join(tmpdir(), 'chromium-'));
+  const disabled = [
+    'quic',
+    'background-networking',
+    'component-update',
+    'sync',
+    'gpu',
+    'dev-shm-usage',
+    'popup-blocking',
+    // Tabs that nobody looks at go on like any other.
+    'background-timer-throttling',
+    'backgrounding-occluded-windows',
+    'renderer-backgrounding',
+  ];
+  const child = spawn(
+    path,
+    [
+      '--headless',
+      '--no-sandbox',
+      '--no-first-run',
+      ...disabled.map((what) => `--disable-${what}`),
+      `--user-data-dir=${profile}`,
+      '--remote-debugging-pipe',
+    ],
+    { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
+  );
+  const call = speak(child);
+  const { product } = await call<{ product: string }>('Browser.getVersion');
+  await call('Browser.setDownloadBehavior', { behavior: 'deny' });
+  return {
+    version: product,
+    open: async () => {
+      const { targetId } = await call<{ targetId: string }>('Target.createTarget', { url: 'about:blank' });
+      const { sessionId } = await call<{ sessionId: string }>('Target.attachToTarget', {
+        targetId,
+        flatten: true,
+      });
+      return tabOf((method, params) => call(method, params, sessionId));
+    },
+    closeTabs: async () => {
+      const { targetInfos } = await call<{ targetInfos: readonly { targetId: string; type: string }[] }>(
+        'Target.getTargets',
+      );
+      for (const { targetId, type } of targetInfos) {
+        if (type === 'page') await call('Target.closeTarget', { targetId });
+      }
+    },
+    close: async () => {
+      const exited = once(child, 'exit');
+      await call('Browser.close');
+      await exited;
+      await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+};
+
+const LOADED = `new Promise((done) =>
+  document.readyState === 'complete' ? done() : addEventListener('load', () => done()))`;
+
+const tabOf = (call: <Result>(method: string, params?: object) => Promise<Result>): Tab => ({
+  goTo: async (url) => {
+    await call('Page.navigate', { url });
+  },
+  evaluate: async (expression) => {
+    const asked = { awaitPromise: true, returnByValue: true, userGesture: true };
+    const { result, exceptionDetails } = await call<{
+      result: { value?: unknown };
+      exceptionDetails?: { text: string };
+    }>('Runtime.evaluate', { ...asked, expression: `${LOADED}.then(() => (${expression}))` });
+    if (exceptionDetails !== undefined) throw new Error(exceptionDetails.text);
+    return result.value;
+  },
+  click: async (x, y) => {
+    for (const type of ['mousePressed', 'mouseReleased']) {
+      await call('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
+    }
+  },
+});

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { status } from '@grpc/grpc-js';
+import { pino } from 'pino';
+import { encodeAppend } from '../../src/shared/event-store/append-request.ts';
+import { createConnection, type Connection } from '../../src/shared/event-store/eventstoredb/connection.ts';
+import { sendAppend } from '../../src/shared/event-store/eventstoredb/send-append.ts';
+import { toEventData } from '../../src/shared/event-store/eventstoredb/stored-event.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import {
+  startEventStoreService,
+  type EventStoreService,
+} from '../support/eventstoredb/event-store-service.ts';
+import { newStream, sampleEvents } from './sample-events.ts';
+
+/** The one client of a process that is replaced while calls are on their way to it. */
+
+let service: EventStoreService;
+let connection: Connection;
+beforeEach(async () => {
+  service = await startEventStoreService();
+  connection = connect();
+});
+afterEach(async () => {
+  await connection.close();
+  await service.close();
+});
+
+const connect = (): Connection => createConnection(service.url, pino({ level: 'silent' }));
+
+const unreachable = Object.assign(new Error('No connection established'), { code: status.UNAVAILABLE });
+
+const giveUp = (of: Connection): void => {
+  const old = of.client();
+  of.report(old, unreachable);
+  expect(of.client()).not.toBe(old);
+  expect(of.isGivenUp(old)).toBe(true);
+};
+
+const send = (on: Connection) => {
+  const stream = newStream();
+  return sendAppend(on, {
+    stream,
+    expected: 'no-stream',
+    events: toEventData(encodeAppend(stream, sampleEvents(1), 'no-stream').events, randomId()),
+    endMs: performance.now() + 5_000,
+  });
+};
+
+describe('a client that is given up', () => {
+  it('while an append waits for its first read: the append goes out once, on the next client', async () => {
+    service.faults.inject({ fault: 'mute', kinds: ['read-all'] });
+    const appending = send(connection);
+    while (service.calls['read-all'] === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    giveUp(connection);
+    expect(await appending).toMatchObject({ success: true, nextExpectedRevision: 0n });
+    expect(service.calls.append).toBe(1);
+  });
+
+  it('at any step of handing an append to it: the append ends there, or goes out on the next one', async () => {
+    // Steps as the language counts them: the client takes about ten to put an append on its channel.
+    for (let steps = 0; steps < 24; steps += 1) {
+      const own = connect();
+      await send(own);
+      const appending = send(own);
+      for (let step = 0; step < steps; step += 1) await Promise.resolve();
+      giveUp(own);
+      expect(await appending).toMatchObject({ success: true });
+      await own.close();
+    }
+    expect(service.calls.append).toBe(48);
+  });
+
+  it('is hung up afterwards', async () => {
+    await send(connection);
+    giveUp(connection);
+    for (let tries = 0; tries < 500 && service.connections > 0; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(service.connections).toBe(0);
+  });
+});

@@ -1,0 +1,185 @@
+import { mkdtemp, mkdir, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sleep } from '../../src/shared/backoff.ts';
+import {
+  objectKeyOf,
+  ObjectStoreUnavailableError,
+  type ObjectKey,
+  type ObjectStore,
+} from '../../src/shared/storage/object-store.ts';
+import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';
+import { parseS3Location } from '../../src/shared/storage/s3-location.ts';
+import { startS3Service, type S3Service } from '../support/s3-service.ts';
+import { objectStoreContract } from './object-store.contract.ts';
+
+const filesIn = async (folder: string): Promise<readonly string[]> =>
+  (await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])).flatMap((entry) =>
+    entry.isFile() ? [entry.name] : [],
+  );
+
+/** Waits until this process has no file of the folder open. */
+const noneOpenIn = async (folder: string): Promise<void> => {
+  const isOpen = async (): Promise<boolean> => {
+    const files = await readdir('/proc/self/fd');
+    const paths = await Promise.all(
+      files.map((file) => readlink(join('/proc/self/fd', file)).catch(() => '')),
+    );
+    return paths.some((path) => path.startsWith(folder));
+  };
+  for (let tries = 0; await isOpen(); tries += 1) {
+    if (tries === 100) throw new Error(`files of ${folder} stay open`);
+    await sleep(50);
+  }
+};
+
+const keyOf = (text: string): ObjectKey => {
+  const key = objectKeyOf(text);
+  if (key === undefined) throw new Error(`no key: ${text}`);
+  return key;
+};
+
+objectStoreContract('a folder', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'objects-'));
+  return {
+    store: await openObjectStore(undefined, folder),
+    drafts: () => filesIn(join(folder, 'assets', 'drafts')),
+    count: async () => (await filesIn(join(folder, 'assets', 'objects'))).length,
+    stop: () => rm(folder, { recursive: true, force: true }),
+  };
+});
+
+objectStoreContract('S3', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'objects-'));
+  const s3 = await startS3Service();
+  return {
+    store: await openObjectStore(parseS3Location(s3.url), folder),
+    drafts: () => filesIn(join(folder, 'uploads')),
+    count: async () => s3.objects.size,
+    stop: async () => {
+      await s3.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+});
+
+describe('a store that does not work', () => {
+  let folder: string;
+  let s3: S3Service;
+  let store: ObjectStore;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'objects-'));
+    s3 = await startS3Service();
+    store = await openObjectStore(parseS3Location(s3.url), folder);
+  });
+  afterAll(async () => {
+    await s3.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it.each(['error', 'cut'] as const)('says so: S3, %s', async (how) => {
+    s3.fail(how);
+    const key = keyOf('ab-1.png');
+    await expect(store.sizeOf(key)).rejects.toThrow(ObjectStoreUnavailableError);
+    await expect(store.read(key)).rejects.toThrow(ObjectStoreUnavailableError);
+    await expect(store.remove(key)).rejects.toThrow(ObjectStoreUnavailableError);
+    await expect(store.check()).rejects.toThrow(ObjectStoreUnavailableError);
+    const draft = await store.begin(key, 'image/png');
+    await draft.write([Buffer.from('x')]);
+    await expect(draft.keep()).rejects.toThrow(ObjectStoreUnavailableError);
+    expect(await filesIn(join(folder, 'uploads'))).toEqual([]);
+    await noneOpenIn(folder);
+    s3.fail(undefined);
+    expect(await store.sizeOf(key)).toBeUndefined();
+  });
+
+  it('says so: S3 without the bucket', async () => {
+    s3.fail('no-bucket');
+    const draft = await store.begin(keyOf('ab-1.png'), 'image/png');
+    await draft.write([Buffer.from('x')]);
+    await expect(draft.keep()).rejects.toThrow(ObjectStoreUnavailableError);
+    await expect(store.check()).rejects.toThrow(ObjectStoreUnavailableError);
+    await expect(store.remove(keyOf('ab-1.png'))).rejects.toThrow(ObjectStoreUnavailableError);
+    s3.fail(undefined);
+  });
+
+  it('says so: a folder in which no object can be made', async () => {
+    const broken = await openObjectStore(undefined, join(folder, 'broken'));
+    await mkdir(join(folder, 'broken', 'assets'), { recursive: true });
+    await writeFile(join(folder, 'broken', 'assets', 'objects'), '');
+    const draft = await broken.begin(keyOf('ab-1.png'), 'image/png');
+    await draft.write([Buffer.from('x')]);
+    await expect(draft.keep()).rejects.toThrow(ObjectStoreUnavailableError);
+    expect(await filesIn(join(folder, 'broken', 'assets', 'drafts'))).toEqual([]);
+    await noneOpenIn(join(folder, 'broken'));
+  });
+
+  it('with a wrong secret is refused by what it signs', async () => {
+    const wrong = parseS3Location(s3.url.replace('test%2Fsecret', 'other%2Fsecret'));
+    await expect((await openObjectStore(wrong, folder)).check()).rejects.toThrow(ObjectStoreUnavailableError);
+  });
+
+  it('keeps each object whole, in one request, under its prefix and with its type', async () => {
+    const draft = await store.begin(keyOf('ab-2.png'), 'image/png');
+    await draft.write([Buffer.alloc(300_000, 7)]);
+    await draft.keep();
+    const object = s3.objects.get('some/place/ab-2.png');
+    expect([object?.bytes.equals(Buffer.alloc(300_000, 7)), object?.contentType]).toEqual([
+      true,
+      'image/png',
+    ]);
+    expect(s3.requests.filter((request) => request.includes('ab-2.png'))).toHaveLength(1);
+  });
+
+  it('says so: a folder that is a file', async () => {
+    await writeFile(join(folder, 'assets'), '');
+    const broken = await openObjectStore(undefined, folder);
+    await expect(broken.begin(keyOf('ab-1.png'), 'image/png')).rejects.toThrow(ObjectStoreUnavailableError);
+    await expect(broken.check()).rejects.toThrow(ObjectStoreUnavailableError);
+  });
+});
+
+describe('the address of an S3 store', () => {
+  it('is read', () => {
+    expect(parseS3Location('s3://assets?region=eu-central-1')).toEqual({
+      bucket: 'assets',
+      prefix: '',
+      region: 'eu-central-1',
+    });
+    expect(parseS3Location('s3://a%2Fb:c%40d@assets/x/y?endpoint=https://minio:9000')).toEqual({
+      bucket: 'assets',
+      prefix: 'x/y/',
+      region: 'us-east-1',
+      endpoint: 'https://minio:9000',
+      credentials: { accessKeyId: 'a/b', secretAccessKey: 'c@d' },
+    });
+  });
+  it.each([
+    'https://assets',
+    's3://',
+    's3://A_B',
+    's3://key@assets',
+    's3://assets:9000',
+    's3://assets?endpoint=minio',
+    's3://assets?regoin=x',
+    's3://assets/a%2f..',
+    'nonsense',
+  ])('is not %s', (text) => expect(() => parseS3Location(text)).toThrow(RangeError));
+});
+
+describe('keys', () => {
+  it.each([
+    '',
+    'a',
+    '..',
+    '../../etc/passwd',
+    'ab/cd',
+    'AB-1',
+    'ab-1.PNG',
+    'ab-1.png\0',
+    `ab${'c'.repeat(200)}`,
+    '.ab',
+    'ab-1.',
+  ])('are not %j', (text) => expect(objectKeyOf(text)).toBeUndefined());
+});

@@ -1,0 +1,372 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createAdcpAgent } from '../../src/command/workers/syndication/adcp-agent.ts';
+import type { AgentAnswer, AgentCall } from '../../src/command/workers/syndication/agent-call.ts';
+import { createOutboundFetch, type OutboundFetch } from '../../src/shared/outbound/outbound-fetch.ts';
+import { hostileUrls } from '../support/hostile-urls.ts';
+import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
+
+/** Calls of a real agent over MCP and A2A, and of servers that are none. */
+
+const agentOf = (callMs: number) => {
+  const fetch = createOutboundFetch({ allowLoopback: true, timeoutMs: callMs, bytesMax: 1_000_000 });
+  return createAdcpAgent({ fetch, callMs });
+};
+/** Of calls that come to something, however busy the machine is. */
+const patient = agentOf(20_000);
+/** Of calls that come to nothing. */
+const IMPATIENT_MS = 1_500;
+const impatient = agentOf(IMPATIENT_MS);
+
+const given: Omit<AgentCall, 'agentUrl' | 'idempotencyKey'> = {
+  protocol: 'MCP',
+  token: undefined,
+  task: 'sync_event_sources',
+  request: { account: { account_id: 'acct' }, event_sources: [{ event_source_id: 'web' }] },
+  signal: new AbortController().signal,
+};
+
+describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
+  let agent: SandboxAgent;
+  beforeAll(async () => {
+    agent = await startSandboxAgent();
+  });
+  afterEach(() => agent.behave({ mode: 'works', delayMs: 1_000 }));
+  afterAll(() => agent.stop());
+  const call = (more: Partial<AgentCall> = {}, callAgent = patient): Promise<AgentAnswer> =>
+    callAgent({
+      ...given,
+      protocol,
+      agentUrl: protocol === 'MCP' ? agent.url : agent.a2aUrl,
+      token: agent.token,
+      idempotencyKey: randomUUID(),
+      ...more,
+    });
+
+  it('does what it is asked for, once for each key', async () => {
+    const idempotencyKey = randomUUID();
+    for (let n = 0; n < 2; n++) {
+      expect(await call({ idempotencyKey })).toMatchObject({
+        outcome: 'completed',
+        data: { event_sources: [{ event_source_id: 'web', action: 'created' }] },
+      });
+    }
+    expect(await agent.eventSources('acct')).toEqual(['web']);
+    expect((await agent.state()).effects.filter((one) => one === idempotencyKey)).toHaveLength(1);
+  });
+
+  it('takes away what is left out', async () => {
+    await call();
+    const request = { account: { account_id: 'acct' }, delete_missing: true };
+    expect(await call({ request })).toMatchObject({ outcome: 'completed' });
+    expect(await agent.eventSources('acct')).toEqual([]);
+  });
+
+  it('is asked again when it is busy, not before it says', async () => {
+    await agent.behave({ mode: 'busy' });
+    expect(await call()).toMatchObject({ outcome: 'retry', afterMs: 1_000 });
+  });
+
+  it('is not asked again when it says that nothing will change', async () => {
+    await agent.behave({ mode: 'rejecting' });
+    expect(await call()).toEqual({
+      outcome: 'refused',
+      message: expect.stringContaining('The account is suspended'),
+    });
+  });
+
+  it('cannot make its token known by repeating it', async () => {
+    const answer = JSON.stringify(
+      await call({ request: { ...given.request, event_sources: [{ event_source_id: agent.token }] } }),
+    );
+    expect(answer).toContain('"event_source_id":"[token]"');
+    expect(answer).not.toContain(agent.token);
+  });
+
+  it('is not asked again with credentials that it does not accept', async () => {
+    expect(await call({ token: 'wrong' })).toEqual({
+      outcome: 'refused',
+      message: 'The agent does not accept the credentials.',
+    });
+  });
+
+  it('is given up after the time of one call when it is silent', async () => {
+    await agent.behave({ mode: 'silent' });
+    const begun = performance.now();
+    expect(await call({}, impatient)).toMatchObject({ outcome: 'retry' });
+    expect(performance.now() - begun).toBeLessThan(IMPATIENT_MS + 3_000);
+  });
+
+  it('is asked what became of what it has taken in, and does it once', async () => {
+    await agent.behave({ mode: 'submitted', delayMs: 1_000 });
+    const idempotencyKey = randomUUID();
+    const taken = await call({ idempotencyKey });
+    expect(taken).toEqual({ outcome: 'submitted', taskId: expect.stringMatching(/^task_/), taskOf: 'ADCP' });
+    // Whoever does not know that yet calls again.
+    expect(await call({ idempotencyKey })).toEqual(taken);
+    if (taken.outcome !== 'submitted') return;
+    const after = () => call({ idempotencyKey, takenIn: taken });
+    let answer = await after();
+    while (answer.outcome === 'submitted') answer = await after();
+    expect(answer).toMatchObject({ data: { event_sources: [{ event_source_id: 'web' }] } });
+    expect((await agent.state()).calls.filter((one) => one === idempotencyKey)).toHaveLength(1);
+  });
+
+  it('says what went wrong with what it has taken in', async () => {
+    await agent.behave({ mode: 'submitted-failing', delayMs: 0 });
+    const taken = await call();
+    if (taken.outcome !== 'submitted') throw new Error(JSON.stringify(taken));
+    expect(await call({ takenIn: taken })).toEqual({
+      outcome: 'refused',
+      message: 'The review was not passed',
+    });
+    expect(await call({ takenIn: { taskId: 'task_of_nobody', taskOf: 'ADCP' } })).toEqual({
+      outcome: 'refused',
+      message: expect.stringContaining('There is no such task'),
+    });
+  });
+});
+
+const servers: Server[] = [];
+afterAll(() => {
+  for (const server of servers) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+/** @returns its origin */
+const serve = async (listener: RequestListener): Promise<string> => {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+const callOf = (protocol: AgentCall['protocol'], agentUrl: string): AgentCall => ({
+  ...given,
+  protocol,
+  agentUrl,
+  token: 'token',
+  idempotencyKey: randomUUID(),
+});
+
+describe('a server that is no agent', () => {
+  it.each<[string, RequestListener]>([
+    ['never answers', () => undefined],
+    ['hangs up', (request) => request.socket.destroy()],
+    ['answers the head and no more', (_request, response) => response.writeHead(200).flushHeaders()],
+    [
+      'drips a byte a second',
+      (_request, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const timer = setInterval(() => response.write(' '), 1_000);
+        response.on('close', () => clearInterval(timer));
+      },
+    ],
+    [
+      'answers without end',
+      (_request, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const more = (): void => {
+          while (!response.destroyed && response.write('x'.repeat(65_536)));
+        };
+        response.on('drain', more);
+        more();
+      },
+    ],
+    ['redirects', (_request, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+    ['answers HTML', (_request, response) => response.setHeader('content-type', 'text/html').end('<p>hi')],
+    [
+      'answers broken JSON',
+      (_request, response) => response.setHeader('content-type', 'application/json').end('{"jsonrpc": '),
+    ],
+    [
+      'answers packed',
+      (_request, response) => response.setHeader('content-encoding', 'gzip').end(Buffer.alloc(10)),
+    ],
+    ['answers 500', (_request, response) => response.writeHead(500).end('\u0000secret\u001b[31m')],
+    ['answers 429', (_request, response) => response.writeHead(429, { 'retry-after': '2' }).end()],
+  ])('%s: the call ends in its time, with a message fit to be shown', async (_what, listener) => {
+    const origin = await serve(listener);
+    // As a server that has a card, and is at fault at the call.
+    const card = await serve((_request, response) => response.end(JSON.stringify({ url: `${origin}/a2a` })));
+    const begun = performance.now();
+    const answers = await Promise.all([
+      impatient(callOf('MCP', `${origin}/mcp`)),
+      impatient(callOf('A2A', `${origin}/a2a`)),
+      impatient({ ...callOf('A2A', card), token: undefined }),
+    ]);
+    expect(performance.now() - begun).toBeLessThan(IMPATIENT_MS + 3_000);
+    for (const answer of answers) {
+      expect(answer.outcome).not.toBe('completed');
+      const message = 'message' in answer ? answer.message : '';
+      expect(message.length).toBeGreaterThan(0);
+      expect(message.length).toBeLessThanOrEqual(500);
+      expect(message).not.toMatch(/\p{Cc}/u);
+      expect(message).not.toContain('secret');
+    }
+  });
+
+  it.each(['MCP', 'A2A'] as const)('is not there over %s: to be asked again', async (protocol) => {
+    expect(await impatient(callOf(protocol, 'http://127.0.0.1:1/mcp'))).toMatchObject({ outcome: 'retry' });
+  });
+});
+
+describe('an agent whose task of A2A itself goes on', () => {
+  it('is asked after it by A2A, and its end is what the call would have answered', async () => {
+    let polls = 0;
+    const task = (id: string, state: string, data?: object) => ({
+      kind: 'task',
+      id,
+      contextId: 'context',
+      status: { state },
+      ...(data === undefined ? {} : { artifacts: [{ artifactId: '1', parts: [{ kind: 'data', data }] }] }),
+    });
+    const rows = { event_sources: [{ event_source_id: 'web', action: 'created' }] };
+    const answerTo = (method: string, params: { id?: string }, text: string): object => {
+      if (text.includes('get_adcp_capabilities')) return { result: task('c', 'completed', CAPABILITIES) };
+      if (method === 'message/send') return { result: task('a2a-1', 'working') };
+      if (params.id === 'a2a-2') return { result: task('a2a-2', 'rejected') };
+      if (params.id !== 'a2a-1') return { error: { code: -32001, message: 'Task not found' } };
+      polls += 1;
+      return { result: polls === 1 ? task('a2a-1', 'working') : task('a2a-1', 'completed', rows) };
+    };
+    const origin: string = await serve((request, response) => {
+      let text = '';
+      request.on('data', (part) => (text += String(part)));
+      request.on('end', () => {
+        response.setHeader('content-type', 'application/json');
+        if (request.method === 'GET') return response.end(JSON.stringify({ url: `${origin}/a2a` }));
+        const { id, method, params } = JSON.parse(text) as { id: number; method: string; params: object };
+        return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answerTo(method, params, text) }));
+      });
+    });
+    const call = callOf('A2A', `${origin}/a2a`);
+    const open = { outcome: 'submitted', taskId: 'a2a-1', taskOf: 'A2A' } as const;
+    expect(await patient(call)).toEqual(open);
+    expect(await patient({ ...call, takenIn: open })).toEqual(open);
+    expect(await patient({ ...call, takenIn: open })).toEqual({ outcome: 'completed', data: rows });
+    expect(await patient({ ...call, takenIn: { ...open, taskId: 'a2a-2' } })).toEqual({
+      outcome: 'refused',
+      message: "The agent's task ended as rejected.",
+    });
+    expect(await patient({ ...call, takenIn: { ...open, taskId: 'a2a-3' } })).toEqual({
+      outcome: 'refused',
+      message: 'The agent does not know any more what it has taken in.',
+    });
+  });
+});
+
+describe('an agent that names its tools page by page', () => {
+  const agentOfPages = async (pageOf: (cursor: string | undefined) => object) => {
+    let lists = 0;
+    const origin = await serve((request, response) => {
+      let text = '';
+      request.on('data', (part) => (text += String(part)));
+      request.on('end', () => {
+        if (text === '') return response.writeHead(405).end();
+        const { id, method, params } = JSON.parse(text) as {
+          id?: number;
+          method: string;
+          params?: { cursor?: string; name?: string };
+        };
+        if (id === undefined) return response.writeHead(202).end();
+        const server = {
+          protocolVersion: '2025-06-18',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'a', version: '1' },
+        };
+        if (method === 'tools/list') lists += 1;
+        const rows = { event_sources: [{ event_source_id: 'web', action: 'created' }] };
+        const said = params?.name === 'get_adcp_capabilities' ? CAPABILITIES : rows;
+        const result =
+          method === 'initialize'
+            ? server
+            : method === 'tools/list'
+              ? pageOf(params?.cursor)
+              : { content: [], structuredContent: said };
+        response.setHeader('content-type', 'application/json');
+        return response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      });
+    });
+    return { agentUrl: `${origin}/mcp`, lists: () => lists };
+  };
+  const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
+
+  it('is called for what is on a later one', async () => {
+    const { agentUrl } = await agentOfPages((cursor) =>
+      cursor === undefined
+        ? { tools: [tool('get_products')], nextCursor: '2' }
+        : { tools: [tool('sync_event_sources'), tool('get_adcp_capabilities')] },
+    );
+    expect(await patient(callOf('MCP', agentUrl))).toMatchObject({ outcome: 'completed' });
+  });
+
+  it('is not followed for ever', async () => {
+    for (const next of [() => 'again', (cursor = '0') => String(Number(cursor) + 1)]) {
+      const { agentUrl, lists } = await agentOfPages((cursor) => ({ tools: [], nextCursor: next(cursor) }));
+      expect(await patient(callOf('MCP', agentUrl))).toEqual({
+        outcome: 'refused',
+        message: 'The agent does not offer sync_event_sources.',
+      });
+      expect(lists()).toBeLessThanOrEqual(20);
+    }
+  });
+});
+
+const CAPABILITIES = {
+  adcp: { major_versions: [3], idempotency: { supported: true, replay_ttl_seconds: 86_400 } },
+  supported_protocols: ['media_buy'],
+};
+
+describe("the address in an agent's card", () => {
+  const agentUrl = 'https://agent.example.com/a2a';
+  let port = 0;
+  const seen: string[] = [];
+  beforeAll(async () => {
+    const canary = await serve((request, response) => {
+      seen.push(request.headers.authorization ?? 'no token');
+      response.end('secret');
+    });
+    port = Number(new URL(canary).port);
+  });
+  /** The card comes from where the agent is registered, everything else from where it really is. */
+  const answerTo = (cardUrl: string, token?: string): Promise<AgentAnswer> => {
+    const guarded = createOutboundFetch({ allowLoopback: false, timeoutMs: 3_000, bytesMax: 10_000 });
+    const fetch: OutboundFetch = async (url, init) =>
+      String(url).startsWith(agentUrl) ? Response.json({ url: cardUrl }) : guarded(url, init);
+    const callAgent = createAdcpAgent({ fetch, callMs: 20_000 });
+    return callAgent({ ...callOf('A2A', agentUrl), token });
+  };
+
+  it('is connected to in none of the forms that lead elsewhere than to the public internet', async () => {
+    let refused = 0;
+    for (const form of hostileUrls(port)) {
+      const answer = await answerTo(form);
+      expect([form, answer]).toEqual([form, { outcome: 'refused', message: expect.any(String) }]);
+      refused += 1;
+    }
+    console.log(`${refused} cards refused, ${seen.length} connections to the canary`);
+    expect(refused).toBeGreaterThan(190);
+    expect(seen).toEqual([]);
+  });
+
+  it('of another origin does not get the token, neither from us nor at all', async () => {
+    const other = await serve((request, response) => {
+      seen.push(request.headers.authorization ?? 'no token');
+      response.end('{}');
+    });
+    const own = await serve((_request, response) =>
+      response.end(JSON.stringify({ url: `${other}/a2a`, additionalInterfaces: [] })),
+    );
+    expect(await patient(callOf('A2A', `${own}/a2a`))).toEqual({
+      outcome: 'refused',
+      message: expect.stringContaining('another origin'),
+    });
+    expect(seen).toEqual([]);
+    await patient({ ...callOf('A2A', `${own}/a2a`), token: undefined });
+    expect(new Set(seen)).toEqual(new Set(['no token']));
+  });
+});

@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createLedgers } from '../../src/command/conversions/ledgers.ts';
+import { purgeableConversions } from '../../src/command/conversions/purge-conversions.ts';
+import { createSegments } from '../../src/command/conversions/segment-rows.ts';
+import { conversionStream } from '../../src/domain/conversions/conversion-events.ts';
+import { migrations } from '../../src/migrations/index.ts';
+import { conversionsProjection } from '../../src/projections/conversions.ts';
+import type { RecordedEvent } from '../../src/shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { migrate } from '../../src/shared/postgres/migrate.ts';
+import { createPool, inTransaction } from '../../src/shared/postgres/pool.ts';
+import { createSourceLedger } from '../../src/command/conversions/source-ledger.ts';
+import { createWaitingBytes } from '../../src/command/conversions/waiting-bytes.ts';
+import { callOf, CUSTOMER, item, items, openSource } from '../support/conversion-calls.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+/** The read models of conversion events, and the segments as the ledger reads them. */
+
+let database: TestDatabase;
+let pool: ReturnType<typeof createPool>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await migrate(database.url, migrations);
+  pool = createPool({ connectionString: database.url, applicationName: 'test', max: 3 }, createLog('silent'));
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+const agoMs = 3_600_000;
+const nowMs = Date.now();
+const at = new Date(nowMs - agoMs).toISOString();
+const here = (id: string, members: object = {}) => item(id, { eventTime: at, ...members });
+
+const openLedger = (sourceId = randomId(), store = createMemoryEventStore()) => {
+  const ledger = createSourceLedger({
+    store,
+    segments: createSegments(pool),
+    now: () => nowMs,
+    waitingBytes: createWaitingBytes(),
+    customerId: CUSTOMER,
+    sourceId,
+    loadSource: async () => openSource,
+  });
+  const log = (...events: object[]) => ledger.submit(callOf(events, { nowMs }));
+  const eventsIn = async (): Promise<RecordedEvent[]> => {
+    const all: RecordedEvent[] = [];
+    for await (const event of store.readStream(conversionStream(CUSTOMER, sourceId))) all.push(event);
+    return all;
+  };
+  return { sourceId, store, ledger, log, eventsIn };
+};
+
+const apply = (events: readonly RecordedEvent[]): Promise<void> =>
+  inTransaction(pool, (client) => conversionsProjection.apply(client, events));
+
+const rowsOf = async (table: string, sourceId: string, columns: string): Promise<unknown[]> =>
+  (await pool.query(`select ${columns} from ${table} where source_id = $1 order by 1, 2`, [sourceId])).rows;
+
+describe('the projection', () => {
+  it('counts by hour, type and currency; values of few decimals exactly', async () => {
+    const { log, eventsIn, sourceId } = openLedger();
+    await log(
+      ...Array.from({ length: 1_000 }, (_, n) => here(`${n}`, { value: 0.1, currency: 'EUR' })),
+      here('x'),
+    );
+    await log(
+      here('y', { eventType: 'purchase', value: -1.005, currency: 'USD' }),
+      here('z', { value: 1e300 }),
+    );
+    await apply(await eventsIn());
+    expect(
+      await rowsOf(
+        'conversion_hours',
+        sourceId,
+        'event_type, currency, event_count::int, value_sum::float8, hour',
+      ),
+    ).toEqual(
+      [
+        ['custom', '', 2, 1e300],
+        ['custom', 'EUR', 1_000, 100],
+        ['purchase', 'USD', 1, -1.005],
+      ].map(([event_type, currency, event_count, value_sum]) => ({
+        event_type,
+        currency,
+        event_count,
+        value_sum,
+        hour: new Date(Math.floor((nowMs - agoMs) / 3_600_000) * 3_600_000),
+      })),
+    );
+  });
+
+  it('changes nothing when events are delivered again, alone, together or with later ones', async () => {
+    const { log, eventsIn, sourceId } = openLedger();
+    await log(here('a'), here('b'));
+    await log(here('c'), {});
+    await log(here('d'), here('a'));
+    const [one, two, three] = await eventsIn();
+    if (one === undefined || two === undefined || three === undefined) throw new Error('three events');
+    for (const delivered of [[one], [one], [one, two], [two], [one, two, three], [three]])
+      await apply(delivered);
+    expect(await rowsOf('conversion_hours', sourceId, 'event_count::int, currency')).toEqual([
+      { event_count: 4, currency: '' },
+    ]);
+    expect(
+      await rowsOf(
+        'conversion_segments',
+        sourceId,
+        'first_revision::int, last_revision::int, octet_length(fingerprints) as bytes',
+      ),
+    ).toEqual([
+      { first_revision: 0, last_revision: 0, bytes: 32 },
+      { first_revision: 1, last_revision: 1, bytes: 16 },
+      { first_revision: 2, last_revision: 2, bytes: 16 },
+    ]);
+  });
+
+  it('refuses a gap', async () => {
+    const { log, eventsIn } = openLedger();
+    await log(here('a'));
+    await log(here('b'));
+    await expect(apply((await eventsIn()).slice(1))).rejects.toThrow(/revision 0 is missing/);
+  });
+
+  it('tells the last of what was seen, and the last that was wrong', async () => {
+    const { log, eventsIn, sourceId } = openLedger();
+    await log(
+      here('a', { eventType: 'lead' }),
+      here('b', { eventTime: new Date(nowMs - 2 * agoMs).toISOString() }),
+    );
+    await log({ eventId: '' }, { eventId: '' });
+    await apply(await eventsIn());
+    expect(
+      await rowsOf(
+        'conversion_health',
+        sourceId,
+        'status, last_event_at, last_event_received_at, last_event_type, last_error, last_error_at',
+      ),
+    ).toEqual([
+      {
+        status: 'needs_attention',
+        last_event_at: new Date(at),
+        last_event_received_at: new Date(nowMs),
+        last_event_type: 'custom',
+        last_error: expect.stringMatching(/^eventId/),
+        last_error_at: new Date(nowMs),
+      },
+    ]);
+    await log(here('c'));
+    await apply(await eventsIn());
+    expect(await rowsOf('conversion_health', sourceId, 'status, last_error, last_event_type')).toEqual([
+      { status: 'receiving', last_error: expect.stringMatching(/^eventId/), last_event_type: 'custom' },
+    ]);
+  });
+});
+
+describe('a ledger that begins anew', () => {
+  it('knows from the segments what the stream no longer has to be read for', async () => {
+    const { log, eventsIn, sourceId, store } = openLedger();
+    for (let n = 0; n < 40; n += 1) await log(...Array.from({ length: 50 }, (_, k) => here(`${n}-${k}`)));
+    const events = await eventsIn();
+    await apply(events.slice(0, 15));
+    await apply(events.slice(15, 16));
+    await apply(events.slice(16, 38));
+    await pool.query('delete from conversion_segments where source_id = $1 and last_revision = 15', [
+      sourceId,
+    ]);
+    const again = openLedger(sourceId, store);
+    const all = Array.from({ length: 40 }, (_, n) =>
+      Array.from({ length: 50 }, (__, k) => here(`${n}-${k}`)),
+    ).flat();
+    expect(await again.log(...all, here('new'))).toMatchObject({
+      result: { accepted: 1, duplicates: 2_000 },
+    });
+  });
+
+  it('answers a repeated call from its events, found by the rows or without them', async () => {
+    const { log, ledger, eventsIn, sourceId, store } = openLedger();
+    const call = callOf([here('a'), here('b'), {}], { nowMs });
+    const first = await ledger.submit(call);
+    await log(here('c'));
+    await apply(await eventsIn());
+    for (const lost of ['', 'delete from conversion_commands', 'delete from conversion_segments']) {
+      if (lost !== '') await pool.query(`${lost} where source_id = $1`, [sourceId]);
+      expect(await openLedger(sourceId, store).ledger.submit(call)).toEqual(first);
+    }
+  });
+});
+
+it('rows go when their time is over', async () => {
+  const { log, eventsIn, sourceId } = openLedger();
+  await log(...items('a').map((one) => ({ ...one, eventTime: at })));
+  await apply(await eventsIn());
+  const left = () =>
+    Promise.all(
+      ['conversion_segments', 'conversion_commands', 'conversion_hours'].map(
+        async (table) => (await rowsOf(table, sourceId, 'customer_id, source_id')).length,
+      ),
+    );
+  const purge = async () => {
+    for (const rows of Object.values(purgeableConversions(pool))) await rows.purge(1_000);
+  };
+  await purge();
+  expect(await left()).toEqual([1, 1, 1]);
+  const age = (table: string, column: string, days: number) =>
+    pool.query(`update ${table} set ${column} = now() - interval '${days} days' where source_id = $1`, [
+      sourceId,
+    ]);
+  await age('conversion_commands', 'recorded_at', 5);
+  await purge();
+  expect(await left()).toEqual([1, 0, 1]);
+  await age('conversion_segments', 'recorded_at', 96);
+  await age('conversion_hours', 'hour', 401);
+  await purge();
+  expect(await left()).toEqual([0, 0, 0]);
+});
+
+it('ledgers beyond the memory go, the one used last stays, and nothing is forgotten', async () => {
+  const store = createMemoryEventStore();
+  const ledgers = createLedgers({
+    store,
+    segments: createSegments(pool),
+    now: () => nowMs,
+    bytesMax: 6_000,
+    log: createLog('silent'),
+  });
+  const ids = Array.from({ length: 5 }, () => randomId());
+  for (const id of ids) {
+    // No such source: refused, but its ledger was opened.
+    expect(await ledgers.of(CUSTOMER, id).submit(callOf([here('a')], { nowMs }))).toMatchObject({
+      outcome: 'refused',
+    });
+    await new Promise((resolve) => setTimeout(resolve, 260));
+  }
+  expect(ledgers.figures()).toMatchObject({ sources: 1, evicted: 4 });
+});

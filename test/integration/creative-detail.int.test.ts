@@ -1,0 +1,534 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { runOnCampaign, loadCampaign } from '../../src/command/campaigns/run-on-campaign.ts';
+import {
+  archiveCreative,
+  attachCreative,
+  detachCreative,
+  updateCreative,
+} from '../../src/command/creatives/change-creative.ts';
+import { createInCampaign } from '../../src/command/creatives/create-creative.ts';
+import { duplicateCreative } from '../../src/command/creatives/duplicate-creative.ts';
+import { reviewForSeller, submitCreative } from '../../src/command/creatives/review-creative.ts';
+import { loadCreative } from '../../src/command/creatives/run-on-creative.ts';
+import { loadDirectory, runOnDirectory } from '../../src/command/sellers/directory.ts';
+import { createSubmissionList } from '../../src/command/workers/sellers/submission-list.ts';
+import { submitOnce } from '../../src/command/workers/sellers/submit-launched.ts';
+import { shownCampaignId, type Campaign } from '../../src/domain/campaigns/campaign-resource.ts';
+import { creativeDetail, type UsedAsset } from '../../src/domain/creatives/creative-detail-resource.ts';
+import { assetIdsOf, shownCreativeId, type Creative } from '../../src/domain/creatives/creative-resource.ts';
+import { builtInSellers } from '../../src/domain/sellers/seller-resource.ts';
+import { creativeStream } from '../../src/domain/creatives/creative.ts';
+import { migrations } from '../../src/migrations/index.ts';
+import { campaignsProjection } from '../../src/projections/campaigns.ts';
+import { byStream } from '../../src/projections/engine/fold-streams.ts';
+import { creativesProjection } from '../../src/projections/creatives.ts';
+import { sellersProjection } from '../../src/projections/sellers.ts';
+import { getDetail } from '../../src/query/creatives/get-detail.ts';
+import {
+  isAssetInUse,
+  listCampaignCreatives,
+  listLibraryCreatives,
+} from '../../src/query/creatives/list-creatives.ts';
+import { findSellers } from '../../src/query/sellers/find-sellers.ts';
+import { isoTimestamp } from '../../src/shared/clock.ts';
+import {
+  categoryOf,
+  START,
+  type Position,
+  type RecordedEvent,
+} from '../../src/shared/event-store/event-store.ts';
+import { ApiError } from '../../src/shared/http/errors.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { migrate } from '../../src/shared/postgres/migrate.ts';
+import { createPool, inTransaction } from '../../src/shared/postgres/pool.ts';
+import type { TenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
+import { createProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
+import { ADVERTISER, CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
+import { commandRequest } from '../support/command-request.ts';
+import { createFailingAppends } from '../support/failing-appends.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+/**
+ * The detail of a creative, and the lists, made of several streams: whatever order their events arrive in, across the
+ * streams, in batches of any size, some of them twice.
+ */
+
+let database: TestDatabase;
+let pool: ReturnType<typeof createPool>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await migrate(database.url, migrations);
+  pool = createPool({ connectionString: database.url, applicationName: 'test', max: 3 }, createLog('silent'));
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+const tenant: TenantDatabase = {
+  query: async (_customerId, { name, text, values }) =>
+    (await pool.query({ name, text, values: [...values] })).rows,
+  queryEach: async () => [],
+};
+
+const assetOf = (n: number): UsedAsset => ({
+  id: `ast_${String(n).padStart(32, '0')}`,
+  name: `Asset ${n}`,
+  mediaKind: n % 2 === 0 ? 'image' : 'video',
+  mimeType: n % 2 === 0 ? 'image/png' : 'video/mp4',
+  url: `https://assets.example.com/${n}`,
+  bytes: 1_000 * (n + 1),
+  ...(n === 0 ? {} : { width: 300, height: 250 }),
+});
+const assets = [0, 1, 2].map(assetOf);
+
+interface Step {
+  readonly what:
+    | 'create'
+    | 'update'
+    | 'copy'
+    | 'attach'
+    | 'detach'
+    | 'archive'
+    | 'launch'
+    | 'pause'
+    | 'rename'
+    | 'submit'
+    | 'review'
+    | 'seller';
+  readonly creative: number;
+  readonly campaign: number;
+  readonly asset: number;
+}
+const steps = fc.array(
+  fc.record<Step>({
+    what: fc.constantFrom(
+      'create',
+      'create',
+      'update',
+      'copy',
+      'attach',
+      'detach',
+      'archive',
+      'launch',
+      'pause',
+      'rename',
+      'submit',
+      'review',
+      'seller',
+    ),
+    creative: fc.nat({ max: 3 }),
+    campaign: fc.nat({ max: 1 }),
+    asset: fc.nat({ max: 2 }),
+  }),
+  { minLength: 3, maxLength: 14 },
+);
+
+const forgetAll = async (): Promise<void> => {
+  const tables = projections.flatMap((projection) => projection.tables);
+  await pool.query(`truncate ${tables.join(', ')}, projection_checkpoints`);
+};
+
+const carryOut = async (
+  log: CampaignLog,
+  { what, ...at }: Step,
+  ids: Set<string>,
+  campaigns: readonly Campaign[],
+): Promise<void> => {
+  const writes = log.writes();
+  const campaign = campaigns[at.campaign] as Campaign;
+  const slots = [{ slotId: 'main', kind: 'asset' as const, assetId: assetOf(at.asset).id }];
+  const carouselCards = at.asset === 2 ? [{ assetId: assetOf(1).id, headline: 'Card' }] : [];
+  const request = commandRequest(CUSTOMER);
+  const content = { slots, carouselCards, copy: { headline: `Text ${at.asset}` } };
+  const now = isoTimestamp(log.nowMs);
+  if (what === 'seller') {
+    const name = `Seller ${at.asset}`;
+    await runOnDirectory(log.store, {
+      type: 'ChangeSeller',
+      now,
+      sellerId: 1 + at.campaign,
+      changes: { name },
+    });
+    await runOnDirectory(log.store, {
+      type: 'AddSeller',
+      now,
+      seller: { name: `New ${name}`, channels: [] },
+    });
+    return;
+  }
+  if (what === 'launch' || what === 'pause' || what === 'rename') {
+    const below = { now, advertiserIsArchived: false };
+    const current = await loadCampaign(writes, CUSTOMER, campaign.campaignId);
+    const launch = current?.phase === 'paused' ? 'ReactivateCampaign' : 'LaunchCampaign';
+    await runOnCampaign(
+      writes,
+      campaign.campaignId,
+      what !== 'rename'
+        ? { type: what === 'launch' ? launch : 'PauseCampaign', ...below }
+        : { type: 'UpdateCampaign', ...below, changes: { name: `Name ${at.asset}` }, unchangeable: {} },
+      request,
+    );
+    return;
+  }
+  if (what === 'create') {
+    const shown = shownCampaignId(campaign.campaignId);
+    const body = { formatKind: 'image' as const, ...content };
+    ids.add((await createInCampaign(writes, shown, body, request)).creativeId);
+    return;
+  }
+  const target = await loadCreative(writes, CUSTOMER, [...ids][at.creative % Math.max(1, ids.size)] ?? '');
+  if (target === undefined) return;
+  const { campaignId } = campaign;
+  if (what === 'update') await updateCreative(writes, target, { ...content, role: 'evergreen' }, request);
+  if (what === 'attach') await attachCreative(writes, target, campaign, request);
+  if (what === 'detach') await detachCreative(writes, target, { campaignId, archivesLast: true }, request);
+  if (what === 'archive') await archiveCreative(writes, target, request);
+  const shown = shownCreativeId(target.creativeId);
+  const { sellerId = 1 } = (await loadDirectory(log)).at(at.asset - 1) ?? {};
+  if (what === 'submit') await submitCreative(writes, shown, [sellerId], request);
+  if (what === 'review') {
+    const status = at.campaign === 0 ? 'approved' : 'rejected';
+    const reason = at.campaign === 0 ? {} : { rejectionReason: 'Too loud' };
+    const context = { commandId: request.commandId, customerId: CUSTOMER, actor: 'test', requestId: 'r' };
+    await reviewForSeller(writes, shown, sellerId, { status, ...reason }, context);
+  }
+  if (what === 'copy' && target.campaignIds.includes(campaignId)) {
+    ids.add((await duplicateCreative(writes, target, campaign, request)).creativeId);
+  }
+};
+
+/** The events of several streams in an order that keeps each stream's own. */
+const interleaved = (events: readonly RecordedEvent[], choices: Iterator<number>): RecordedEvent[] => {
+  const streams = [...byStream(events).values()];
+  const order: RecordedEvent[] = [];
+  while (streams.length > 0) {
+    const chosen = ((choices.next().value as number | undefined) ?? 0) % streams.length;
+    const next = streams[chosen]?.shift();
+    if (next === undefined) streams.splice(chosen, 1);
+    else order.push(next);
+  }
+  return order;
+};
+
+const projections = [campaignsProjection, creativesProjection, sellersProjection];
+
+/** Of them. */
+const SELLERS = projections.indexOf(sellersProjection);
+
+const applyInBatches = async (events: readonly RecordedEvent[], choices: Iterator<number>): Promise<void> => {
+  for (let from = 0; from < events.length;) {
+    const size = 1 + (((choices.next().value as number | undefined) ?? 0) % 5);
+    // Some of the batch before once more.
+    const batch = events.slice(Math.max(0, from - (size % 3)), from + size);
+    for (const projection of projections) {
+      const own = batch.filter(({ stream }) => projection.categories.includes(categoryOf(stream)));
+      if (own.length > 0) await inTransaction(pool, (client) => projection.apply(client, own));
+    }
+    from += size;
+  }
+};
+
+const nothing = async (): Promise<undefined> => undefined;
+const through = { database: tenant, progress: createProjectionProgress() };
+const reads = () => ({
+  ...through,
+  streamOf: creativeStream,
+  foldCreative: nothing,
+  foldCampaign: nothing,
+  findSellers: (customerId: number, sellerIds: readonly number[]) =>
+    findSellers(through, customerId, sellerIds),
+  foldSellers: async () => [],
+  findAssets: async (_customer: number, asked: readonly string[]) =>
+    assets.filter(({ id }) => asked.includes(id)),
+});
+
+describe('details and lists', () => {
+  it('are the same whatever order the events arrive in', async () => {
+    let [details, reviews] = [0, 0];
+    await fc.assert(
+      fc.asyncProperty(steps, fc.infiniteStream(fc.nat({ max: 100 })), async (asked, choices) => {
+        await forgetAll();
+        const log = await openCampaignLog();
+        const campaigns = [await log.newCampaign('One'), await log.newCampaign('Two')];
+        const ids = new Set<string>();
+        for (const step of asked) {
+          await carryOut(log, step, ids, campaigns).catch((error: unknown) => {
+            if (!(error instanceof ApiError)) throw error;
+          });
+        }
+        const events = await log.store.readAll({ after: START, limit: 10_000 });
+        await applyInBatches(interleaved(events, choices), choices);
+
+        const current = await Promise.all(
+          campaigns.map(({ campaignId }) => loadCampaign(log.writes(), CUSTOMER, campaignId)),
+        );
+        const known = current.filter((one) => one !== undefined);
+        const creatives: Creative[] = [];
+        for (const id of ids) {
+          const creative = (await loadCreative(log.writes(), CUSTOMER, id)) as Creative;
+          creatives.push(creative);
+          const sellers = await loadDirectory(log);
+          const expected = creativeDetail({ creative, campaigns: known, assets, sellers });
+          reviews += expected.sellerStatuses.length;
+          expect(await getDetail(reads(), CUSTOMER, id)).toEqual(expected);
+          details += 1;
+        }
+        await checkLists(creatives, campaigns);
+      }),
+      { numRuns: Number(process.env['DETAIL_RUNS'] ?? 12) },
+    );
+    expect(details).toBeGreaterThan(0);
+    expect(reviews).toBeGreaterThan(0);
+  });
+
+  const checkLists = async (
+    creatives: readonly Creative[],
+    campaigns: readonly Campaign[],
+  ): Promise<void> => {
+    const live = creatives.filter(({ state }) => state !== 'archived');
+    const idsOf = (page: { creatives: readonly Creative[]; total: number } | undefined) => [
+      page?.creatives.map(({ creativeId }) => creativeId).sort(),
+      page?.total,
+    ];
+    const expected = (wanted: readonly Creative[]) => [
+      wanted.map(({ creativeId }) => creativeId).sort(),
+      wanted.length,
+    ];
+    const bounds = { skip: 0, take: 200 };
+    for (const { campaignId } of campaigns) {
+      const page = await listCampaignCreatives(reads(), CUSTOMER, campaignId, undefined, bounds);
+      expect(idsOf(page)).toEqual(
+        expected(live.filter(({ campaignIds }) => campaignIds.includes(campaignId))),
+      );
+    }
+    await pool.query(
+      `insert into advertisers values ($1, $2, 0, 'ACTIVE', false, 'Acme', now(), '{}') on conflict do nothing`,
+      [CUSTOMER, ADVERTISER],
+    );
+    for (const promoted of [undefined, true, false]) {
+      const page = await listLibraryCreatives(reads(), CUSTOMER, ADVERTISER, { promoted }, bounds);
+      expect(idsOf(page)).toEqual(
+        expected(live.filter((one) => promoted === undefined || one.promoted === promoted)),
+      );
+    }
+    for (const { id } of assets) {
+      const used = live.some((creative) => assetIdsOf(creative).includes(id));
+      expect(await isAssetInUse(reads(), CUSTOMER, id)).toBe(used);
+    }
+  };
+
+  it('show what an asset is', () => {
+    const creative = {
+      formatKind: 'image',
+      slots: [{ slotId: 'main', kind: 'asset', assetId: assetOf(2).id }],
+      copy: { headline: 'Hi' },
+      carouselCards: [{ assetId: assetOf(1).id }],
+      campaignIds: [],
+    } as unknown as Creative;
+    const shown = creativeDetail({
+      creative: { ...creative, creativeId: '' },
+      campaigns: [],
+      assets,
+      sellers: [],
+    });
+    expect(shown).toMatchObject({
+      specLine: '300x250 - PNG - 3 KB',
+      preview: {
+        kind: 'image',
+        url: 'https://assets.example.com/2',
+        width: 300,
+        height: 250,
+        copy: [{ slot: 'headline', value: 'Hi' }],
+      },
+      assets: [
+        {
+          assetId: assetOf(2).id,
+          slot: 'main',
+          name: 'Asset 2',
+          mediaKind: 'image',
+          thumbnailUrl: 'https://assets.example.com/2',
+          specLine: '300x250 - PNG - 3 KB',
+        },
+      ],
+      carouselCards: [
+        { assetId: assetOf(1).id, imageUrl: 'https://assets.example.com/1', imageName: 'Asset 1' },
+      ],
+    });
+  });
+});
+
+/** Each read model at a pace of its own, in the order of the log, as the engine does it. */
+const follow = async (log: CampaignLog, at: number, countMax: number): Promise<number> => {
+  const projection = projections[at % projections.length] ?? campaignsProjection;
+  const { rows } = await pool.query<{ position: Position }>(
+    'select position from projection_checkpoints where name = $1',
+    [projection.name],
+  );
+  const events = await log.store.readAll({ after: rows[0]?.position ?? START, limit: countMax });
+  const last = events.at(-1);
+  if (last === undefined) return 0;
+  const own = events.filter(({ stream }) => projection.categories.includes(categoryOf(stream)));
+  await inTransaction(pool, async (client) => {
+    if (own.length > 0) await projection.apply(client, own);
+    await client.query(
+      `insert into projection_checkpoints (name, position) values ($1, $2)
+       on conflict (name) do update set position = excluded.position`,
+      [projection.name, last.position],
+    );
+  });
+  return events.length;
+};
+
+/** Few runs submit little, or nothing: these do. */
+const SHORT_SEED = 3;
+
+describe('creatives of launched campaigns', () => {
+  const actions = fc.array(
+    fc.oneof(
+      { weight: 3, arbitrary: steps.map((some) => ({ kind: 'steps' as const, some: some.slice(0, 4) })) },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          kind: fc.constant('follow' as const),
+          at: fc.nat({ max: 2 }),
+          count: fc.nat({ max: 9 }),
+        }),
+      },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          kind: fc.constant('work' as const),
+          failAt: fc.integer({ min: 1, max: 4 }),
+          how: fc.constantFrom('before' as const, 'after' as const),
+          isForgotten: fc.boolean(),
+        }),
+      },
+    ),
+    { minLength: 6, maxLength: 16 },
+  );
+  const allDue = () => pool.query('update submission_work set due_at = now()');
+  const { signal } = new AbortController();
+
+  interface Fate {
+    readonly failAt?: number;
+    readonly how?: 'before' | 'after';
+    /** It ends before it says what it has done. */
+    readonly isForgotten?: boolean;
+  }
+  const work = (log: CampaignLog, { failAt = Infinity, how = 'before', isForgotten }: Fate = {}) => {
+    const list = createSubmissionList(pool);
+    const failing = createFailingAppends();
+    failing.failFrom(failAt, how);
+    const done = isForgotten === true ? async () => undefined : list.done;
+    return submitOnce({ stores: log.writes(failing.wrap(log.store)), list: { ...list, done }, signal });
+  };
+
+  const untilDone = async (log: CampaignLog): Promise<void> => {
+    for (let isOver = false; !isOver;) {
+      let moved = 0;
+      for (const at of [0, 1, 2]) moved += await follow(log, at, 10_000);
+      await allDue();
+      moved += await work(log);
+      isOver = moved === 0;
+    }
+    expect((await pool.query('select * from submission_work')).rows).toEqual([]);
+  };
+
+  it('are found although the launch is seen before what is in the campaign', async () => {
+    await forgetAll();
+    const log = await openCampaignLog();
+    const campaigns = [await log.newCampaign('One')];
+    const ids = new Set<string>();
+    const at = { creative: 0, campaign: 0, asset: 0 };
+    await carryOut(log, { what: 'create', ...at }, ids, campaigns);
+    const before = (await log.store.readAll({ after: START, limit: 10_000 })).length;
+    await carryOut(log, { what: 'launch', ...at }, ids, campaigns);
+    await follow(log, SELLERS, 10_000);
+    expect(await work(log)).toBe(0);
+    for (const behind of [0, 1]) await follow(log, behind, before);
+    await work(log);
+    await untilDone(log);
+    expect(await checkSubmitted(log, ids)).toBe(1);
+
+    // The same of a creative that is seen before it is in the campaign's rows.
+    await carryOut(log, { what: 'create', ...at }, ids, campaigns);
+    await follow(log, SELLERS, 10_000);
+    expect(await work(log)).toBe(0);
+    for (const behind of [0, 1]) await follow(log, behind, 10_000);
+    // Nor is it lost with a worker that cannot write.
+    await expect(work(log, { failAt: 1 })).rejects.toThrow('cut before');
+    await untilDone(log);
+    expect(await checkSubmitted(log, ids)).toBe(2);
+
+    // Whoever has rejected it is not asked again because the campaign goes on.
+    const reject = { status: 'rejected', rejectionReason: 'Too loud' } as const;
+    const [id = ''] = ids;
+    const context = { commandId: id, customerId: CUSTOMER, actor: 'test', requestId: 'r' };
+    await reviewForSeller(log.writes(), shownCreativeId(id), 1, reject, context);
+    await carryOut(log, { what: 'pause', ...at }, ids, campaigns);
+    await carryOut(log, { what: 'launch', ...at }, ids, campaigns);
+    await untilDone(log);
+    expect(await checkSubmitted(log, ids)).toBe(2);
+  });
+
+  it('reach every seller once, wherever a worker ends and however far each read model is', async () => {
+    let submissions = 0;
+    await fc.assert(
+      fc.asyncProperty(actions, async (asked) => {
+        await forgetAll();
+        const log = await openCampaignLog();
+        const campaigns = [await log.newCampaign('One'), await log.newCampaign('Two')];
+        const ids = new Set<string>();
+        for (const action of asked) {
+          if (action.kind === 'follow') await follow(log, action.at, 1 + action.count);
+          else if (action.kind === 'work') {
+            await allDue();
+            // Two at once: the second is not told of the first.
+            const { failAt, how, isForgotten } = action;
+            await Promise.allSettled([work(log, { failAt, how, isForgotten }), work(log, { isForgotten })]);
+          } else {
+            for (const step of action.some) {
+              if (step.what === 'seller' || step.what === 'submit') continue;
+              await carryOut(log, step, ids, campaigns).catch((error: unknown) => {
+                if (!(error instanceof ApiError)) throw error;
+              });
+            }
+          }
+        }
+        await untilDone(log);
+        submissions += await checkSubmitted(log, ids);
+      }),
+      {
+        numRuns: Number(process.env['DETAIL_RUNS'] ?? 12),
+        ...(process.env['DETAIL_RUNS'] === undefined ? { seed: SHORT_SEED } : {}),
+      },
+    );
+    expect(submissions).toBeGreaterThan(5);
+  });
+
+  /** @returns how many creatives were submitted */
+  const checkSubmitted = async (log: CampaignLog, ids: ReadonlySet<string>): Promise<number> => {
+    let submissions = 0;
+    const everybody = builtInSellers.map(({ sellerId }) => sellerId);
+    for (const id of ids) {
+      const creative = (await loadCreative(log.writes(), CUSTOMER, id)) as Creative;
+      const asked: number[] = [];
+      for await (const { type, data, metadata } of log.store.readStream(creativeStream(CUSTOMER, id))) {
+        if (type !== 'CreativeSubmitted') continue;
+        expect(metadata.actor).toBe('worker:sellers');
+        asked.push(...(data['sellerIds'] as number[]));
+      }
+      const phases = await Promise.all(
+        creative.campaignIds.map(
+          async (campaignId) => (await loadCampaign(log.writes(), CUSTOMER, campaignId))?.phase,
+        ),
+      );
+      const isDue = creative.state === 'ready' && phases.includes('active');
+      expect([everybody, ...(isDue ? [] : [[]])]).toContainEqual(asked);
+      submissions += asked.length === 0 ? 0 : 1;
+    }
+    return submissions;
+  };
+});

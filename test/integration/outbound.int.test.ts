@@ -1,0 +1,146 @@
+import type { LookupAddress } from 'node:dns';
+import { createServer, type Server } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ResolveName } from '../../src/shared/outbound/guarded-lookup.ts';
+import { OutboundError } from '../../src/shared/outbound/outbound-error.ts';
+import { createOutboundFetch } from '../../src/shared/outbound/outbound-fetch.ts';
+import { urlProblem } from '../../src/shared/outbound/outbound-url.ts';
+import { hostileUrls } from '../support/hostile-urls.ts';
+
+/** Addresses that users give us: whatever their form, none leads to a server on loopback that counts who comes. */
+
+let canary: Server;
+let port = 0;
+let connections = 0;
+beforeAll(async () => {
+  canary = createServer((_request, response) => response.end('secret'));
+  canary.on('connection', () => (connections += 1));
+  await new Promise<void>((resolve) => canary.listen(0, '::', resolve));
+  ({ port } = canary.address() as AddressInfo);
+});
+afterAll(() => {
+  canary.close();
+  canary.closeAllConnections();
+});
+
+const limits = { timeoutMs: 3_000, bytesMax: 10_000 };
+
+/** Names that lead where they should not; the last ones change their mind between two look-ups. */
+const asked = new Map<string, number>();
+const addressesOf: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  'loopback.example.com': [['127.0.0.1']],
+  'loopback6.example.com': [['::1']],
+  'mapped.example.com': [['::ffff:127.0.0.1']],
+  'metadata.example.com': [['169.254.169.254']],
+  'private.example.com': [['10.0.0.5']],
+  'mixed.example.com': [['93.184.215.14', '127.0.0.1']],
+  'rebinding.example.com': [['93.184.215.14'], ['127.0.0.1']],
+  'rebinding6.example.com': [['2606:2800:21f:cb07:6820:80da:af6b:8b2c'], ['::1']],
+  'nowhere.example.com': [[]],
+};
+const resolve: ResolveName = (name, onAnswer) => {
+  const turns = addressesOf[name] ?? [];
+  const turn = asked.get(name) ?? 0;
+  asked.set(name, turn + 1);
+  const found = turns[Math.min(turn, turns.length - 1)] ?? [];
+  const addresses: LookupAddress[] = found.map((address) => ({
+    address,
+    family: address.includes(':') ? 6 : 4,
+  }));
+  // As Node's: without addresses when there is an error.
+  if (addresses.length === 0) onAnswer(new Error('ENOTFOUND'));
+  else onAnswer(null, addresses);
+};
+
+describe('an address that is not on the public internet', () => {
+  it(`is refused in each of its ${hostileUrls(0).length} forms, and nobody is connected to`, async () => {
+    const fetch = createOutboundFetch({ allowLoopback: false, ...limits, resolve });
+    let refused = 0;
+    for (const form of hostileUrls(port)) {
+      expect([form, urlProblem(form, { allowLoopback: false })]).toEqual([form, expect.any(String)]);
+      const url = URL.canParse(form) ? new URL(form) : undefined;
+      if (url === undefined) continue;
+      await expect(fetch(url)).rejects.toThrow(OutboundError);
+      refused += 1;
+    }
+    console.log(`${refused} forms refused, ${connections} connections to the canary`);
+    expect(refused).toBeGreaterThan(60);
+    expect(connections).toBe(0);
+  });
+
+  it.each(Object.keys(addressesOf))(
+    'is not reached under the name %s, however often it is asked for',
+    async (name) => {
+      const fetch = createOutboundFetch({ allowLoopback: false, timeoutMs: 500, bytesMax: 1_000, resolve });
+      for (let n = 0; n < 3; n++) {
+        await expect(fetch(`https://${name}/`)).rejects.toThrow(
+          expect.objectContaining({
+            message: 'The address could not be reached, or did not answer in time.',
+          }),
+        );
+      }
+      expect(connections).toBe(0);
+    },
+  );
+});
+
+describe('a public address', () => {
+  it.each([
+    'https://example.com/',
+    'https://a.example.co.uk/x?y',
+    'https://93.184.215.14/',
+    'https://[2606:2800::1]/',
+  ])('%s is one', (url) => expect(urlProblem(url, { allowLoopback: false })).toBeUndefined());
+});
+
+describe('the development setting', () => {
+  it('opens loopback over http and https at any port, and nothing else', () => {
+    const policy = { allowLoopback: true };
+    for (const url of ['http://127.0.0.1:3000/', 'http://localhost:1/', 'https://[::1]:8443/x']) {
+      expect([url, urlProblem(url, policy)]).toEqual([url, undefined]);
+    }
+    for (const url of [
+      'http://10.0.0.1/',
+      'http://169.254.169.254/',
+      'http://example.com/',
+      'https://db.internal/',
+    ]) {
+      expect([url, urlProblem(url, policy)]).toEqual([url, expect.any(String)]);
+    }
+  });
+
+  it('fetches from there', async () => {
+    const fetch = createOutboundFetch({ allowLoopback: true, ...limits });
+    const before = connections;
+    expect(await (await fetch(`http://localhost:${port}/`)).text()).toBe('secret');
+    expect(connections).toBe(before + 1);
+  });
+
+  it('takes a status that is none, and a change of protocol, for a bad answer', async () => {
+    const odd = createTcpServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', (sent) => {
+        const isUpgrade = sent.toString().startsWith('GET /upgrade');
+        socket.write(
+          isUpgrade
+            ? 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n'
+            : 'HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n',
+        );
+      });
+    });
+    await new Promise<void>((done) => odd.listen(0, '127.0.0.1', done));
+    const at = `http://127.0.0.1:${(odd.address() as AddressInfo).port}`;
+    const fetch = createOutboundFetch({ allowLoopback: true, ...limits });
+    await expect(fetch(`${at}/status`)).rejects.toMatchObject({ failure: 'bad-answer' });
+    await expect(fetch(`${at}/upgrade`)).rejects.toMatchObject({ failure: 'bad-answer' });
+    odd.close();
+  });
+
+  it('does not open loopback to other names', async () => {
+    const fetch = createOutboundFetch({ allowLoopback: true, ...limits, resolve });
+    const before = connections;
+    await expect(fetch('https://loopback.example.com/')).rejects.toThrow(OutboundError);
+    expect(connections).toBe(before);
+  });
+});

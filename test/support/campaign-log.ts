@@ -1,0 +1,84 @@
+import { createCampaign } from '../../src/command/campaigns/create-campaign.ts';
+import type { CreativeWrites } from '../../src/command/creatives/creative-writes.ts';
+import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
+import {
+  advertiserDecider,
+  advertiserStream,
+  type AdvertiserCommand,
+} from '../../src/domain/advertisers/advertiser.ts';
+import type { Campaign } from '../../src/domain/campaigns/campaign-resource.ts';
+import { isoTimestamp } from '../../src/shared/clock.ts';
+import { executeCommand } from '../../src/shared/command/execute-command.ts';
+import type { EventStore } from '../../src/shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { commandRequest } from './command-request.ts';
+import { noSnapshots } from './two-processes.ts';
+
+export const [CUSTOMER, ADVERTISER] = [7, 5];
+
+/** A log in memory with one advertiser, and a clock that the test moves. */
+export interface CampaignLog {
+  readonly store: EventStore;
+  /** Milliseconds since the epoch. */
+  nowMs: number;
+  /** What commands are given, with the log as another process sees it. Every asset is in the library. */
+  writes(store?: EventStore): CreativeWrites;
+  onAdvertiser(command: AdvertiserCommand, store?: EventStore): ReturnType<typeof runOnAdvertiser>;
+  newCampaign(name?: string): Promise<Campaign>;
+  typesOf(stream: string): Promise<readonly string[]>;
+}
+
+const runOnAdvertiser = (store: EventStore, command: AdvertiserCommand) =>
+  executeCommand(
+    store,
+    { decider: advertiserDecider, events: advertiserEvents },
+    {
+      stream: advertiserStream(CUSTOMER, ADVERTISER),
+      command,
+      context: { commandId: randomId(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
+    },
+  );
+
+export const openCampaignLog = async (): Promise<CampaignLog> => {
+  const store = createMemoryEventStore();
+  const log: CampaignLog = {
+    store,
+    nowMs: Date.parse('2026-01-01T00:00:00Z'),
+    writes: (through = store) => ({
+      store: through,
+      snapshots: noSnapshots,
+      clock: { now: () => (log.nowMs += 1) },
+      library: { readyAssets: async (_customer, _advertiser, ids) => new Set(ids) },
+    }),
+    onAdvertiser: (command, through = store) => runOnAdvertiser(through, command),
+    newCampaign: (name = 'Spring') =>
+      createCampaign(log.writes(), { advertiserId: ADVERTISER, name }, commandRequest(CUSTOMER)),
+    typesOf: async (stream) => {
+      const types: string[] = [];
+      for await (const { type } of store.readStream(stream)) types.push(type);
+      return types;
+    },
+  };
+  await log.onAdvertiser({
+    type: 'CreateAdvertiser',
+    now: isoTimestamp(log.nowMs),
+    customerId: CUSTOMER,
+    advertiserId: ADVERTISER,
+    details: {
+      name: 'Acme',
+      sandbox: false,
+      primaryCurrency: 'USD',
+      brandCountries: [],
+      channels: [],
+      optimizationApplyMode: 'MANUAL',
+      autonomy: { inventorySelection: 'manual', rebriefing: 'manual' },
+      controls: { exclusions: [] },
+      utmConfig: [],
+      labels: {},
+    },
+    frequencyCaps: [],
+    newCapIds: [],
+  });
+  return log;
+};

@@ -1,0 +1,18 @@
+import type { RequestContext } from '../../src/shared/http/route.ts';
+import { randomId } from '../../src/shared/ids.ts';
+
+/** A write as its handler sees it. @param commandId the same when it is sent again */
+export const commandRequest = (
+  customerId: number,
+  commandId = randomId(),
+  hasRunBefore = false,
+): RequestContext => ({
+  requestId: randomId(),
+  principal: { customerId, actor: 'test', scopes: ['exchange:write'] },
+  commandId,
+  isRepeatable: true,
+  bodyBytes: 0,
+  reserved: {},
+  hasRunBefore: async () => hasRunBefore,
+  isAbandoned: () => false,
+});

@@ -1,0 +1,65 @@
+import type { SourceFacts } from '../../src/domain/conversions/admit-call.ts';
+import type { LogCall } from '../../src/command/conversions/log-call.ts';
+import { createWaitingBytes } from '../../src/command/conversions/waiting-bytes.ts';
+import { createSourceLedger, type SourceLedgerOptions } from '../../src/command/conversions/source-ledger.ts';
+import { noSegments } from '../../src/command/conversions/segments.ts';
+import type { ConversionsLogged } from '../../src/domain/conversions/conversion-events.ts';
+import { conversionStream } from '../../src/domain/conversions/conversion-events.ts';
+import type { EventStore } from '../../src/shared/event-store/event-store.ts';
+import { randomId } from '../../src/shared/ids.ts';
+
+/** A source, its calls and what its stream holds, for tests of the ledger. */
+
+export const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
+export const clock = { now: () => NOW_MS };
+export const CUSTOMER = 7;
+export const SOURCE = '0f6a0a4f-7c11-5d9b-9a51-6f7b0f382f5e';
+export const STREAM = conversionStream(CUSTOMER, SOURCE);
+
+export const openSource: SourceFacts = { advertiserId: 11, isArchived: false, isAdvertiserArchived: false };
+
+export const item = (eventId: string, members: object = {}): object => ({
+  eventId,
+  eventTime: '2026-03-01T11:00:00Z',
+  ...members,
+});
+
+export const items = (...ids: readonly string[]): object[] => ids.map((id) => item(id));
+
+export const callOf = (
+  events: readonly unknown[],
+  members: Partial<LogCall> & { commandId?: string } = {},
+): LogCall => {
+  const { commandId = randomId(), ...rest } = members;
+  return {
+    context: { commandId, customerId: CUSTOMER, actor: 'test', requestId: 'request' },
+    events,
+    bytes: 100 * events.length,
+    nowMs: NOW_MS,
+    mode: 'log',
+    isAbandoned: () => false,
+    ...rest,
+  };
+};
+
+export const ledgerOn = (store: EventStore, options: Partial<SourceLedgerOptions> = {}) =>
+  createSourceLedger({
+    store,
+    segments: noSegments,
+    now: () => NOW_MS,
+    waitingBytes: createWaitingBytes(),
+    customerId: CUSTOMER,
+    sourceId: SOURCE,
+    loadSource: async () => openSource,
+    pause: async () => undefined,
+    ...options,
+  });
+
+/** What the source's stream holds, event by event. */
+export const loggedIn = async (store: Pick<EventStore, 'readStream'>, stream = STREAM) => {
+  const logged: (ConversionsLogged & { readonly commandId: string })[] = [];
+  for await (const { data, metadata } of store.readStream(stream)) {
+    logged.push({ ...(data as unknown as ConversionsLogged), commandId: metadata.causationId });
+  }
+  return logged;
+};

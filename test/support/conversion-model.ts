@@ -1,0 +1,47 @@
+import { parseRfc3339 } from '../../src/domain/conversions/rfc3339.ts';
+
+/** What endpoint 14 answers, said in thirty lines: everything known is in one set, one call comes after the other. */
+export interface ModelAnswer {
+  readonly accepted: number;
+  readonly duplicates: number;
+  readonly rejected: readonly number[];
+}
+
+type Item = {
+  readonly eventId?: unknown;
+  readonly eventTime?: unknown;
+  readonly eventType?: string;
+  readonly value?: unknown;
+};
+
+const isValid = (item: Item | null, nowMs: number): item is Item & { readonly eventId: string } => {
+  if (typeof item !== 'object' || item === null) return false;
+  const { eventId, eventTime, value } = item;
+  const timeMs = typeof eventTime === 'string' ? parseRfc3339(eventTime) : undefined;
+  const isInTime = timeMs !== undefined && Math.abs(timeMs - nowMs) < 86_400_000;
+  return (
+    typeof eventId === 'string' &&
+    eventId !== '' &&
+    isInTime &&
+    (value === undefined || typeof value === 'number')
+  );
+};
+
+export const createModel = (nowMs: number) => {
+  const known = new Set<string>();
+  return {
+    known,
+    answer: (items: readonly unknown[]): ModelAnswer => {
+      const rejected: number[] = [];
+      let accepted = 0;
+      items.forEach((item, index) => {
+        const one = item as Item | null;
+        if (!isValid(one, nowMs)) return rejected.push(index);
+        const key = `${one.eventType ?? 'custom'} ${one.eventId}`;
+        if (!known.has(key)) accepted += 1;
+        return known.add(key);
+      });
+      return { accepted, duplicates: items.length - accepted - rejected.length, rejected };
+    },
+  };
+};

@@ -1,0 +1,45 @@
+import { AppendOutcomeUnknownError, type EventStore } from '../../src/shared/event-store/event-store.ts';
+
+type Failure = 'before' | 'after';
+
+/** An event store whose appends all fail from the nth on, as when everything ends there. */
+export interface FailingAppends {
+  readonly wrap: (store: EventStore) => EventStore;
+  /** @param how whether the nth itself is done, or not even that */
+  failFrom(n: number, how: Failure): void;
+  heal(): void;
+  /** Appends since `failFrom` or `heal`. */
+  readonly appends: number;
+}
+
+export const createFailingAppends = (): FailingAppends => {
+  let [from, how, appends]: [number, Failure, number] = [Infinity, 'before', 0];
+  return {
+    wrap: (store) => ({
+      ...store,
+      append: async (stream, events, expected) => {
+        appends += 1;
+        const isLast = appends === from;
+        if (appends > from || (isLast && how === 'before')) throw new AppendOutcomeUnknownError('cut before');
+        const result = await store.append(stream, events, expected);
+        if (isLast) throw new AppendOutcomeUnknownError('cut after');
+        return result;
+      },
+    }),
+    failFrom: (n, which) => {
+      [from, how, appends] = [n, which, 0];
+    },
+    heal: () => {
+      [from, appends] = [Infinity, 0];
+    },
+    get appends() {
+      return appends;
+    },
+  };
+};
+
+/** Every append as the last, done or not. */
+export const everyAppendOf = (count: number): readonly (readonly [number, Failure])[] =>
+  Array.from({ length: count }, (_, n) => n + 1).flatMap((n) =>
+    (['before', 'after'] as const).map((how) => [n, how] as const),
+  );

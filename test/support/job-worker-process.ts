@@ -1,0 +1,36 @@
+/**
+ * A worker in a process of its own, for tests to kill:
+ * `node job-worker-process.js DATABASE_URL REDIS_URL_OR_EMPTY KEY_PREFIX QUEUE HOLD_MS CLOCK_AHEAD_MS`. Tells its
+ * parent of every run that it begins or ends.
+ */
+import { Registry } from 'prom-client';
+import { sleep } from '../../src/shared/backoff.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { startJobs } from '../../src/shared/queue/running-jobs.ts';
+
+const [, , databaseUrl = '', redisUrl = '', redisKeyPrefix = '', name = '', holdMs = '0', aheadMs = '0'] =
+  process.argv;
+const realNow = Date.now;
+Date.now = () => realNow() + Number(aheadMs);
+
+const jobs = startJobs({
+  store: { databaseUrl, redisUrl: redisUrl === '' ? undefined : redisUrl, redisKeyPrefix },
+  kinds: [
+    {
+      name,
+      concurrency: 4,
+      handle: async ({ id, signal }) => {
+        process.send?.({ began: id });
+        await sleep(Number(holdMs), signal);
+        process.send?.({ ended: id });
+      },
+    },
+  ],
+  log: createLog('silent'),
+  registry: new Registry(),
+});
+const untilOpen = setInterval(() => {
+  if (jobs.queue(name) === undefined) return;
+  clearInterval(untilOpen);
+  process.send?.({ open: true });
+}, 20);

@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Behaviour } from '../../src/sandbox-agent/behaviour.ts';
+import { shippedProgram } from './bundles.ts';
+
+export type { Behaviour } from '../../src/sandbox-agent/behaviour.ts';
+
+/** What the agent has seen and keeps. */
+export interface AgentState {
+  /** Idempotency keys of the calls that had an effect, in order. */
+  readonly effects: readonly string[];
+  /** Idempotency keys of all calls that its own code saw, in order. */
+  readonly calls: readonly string[];
+  /** Ids of the event sources by account, as JSON of the account reference. */
+  readonly sources: Readonly<Record<string, readonly string[]>>;
+  /** Members by audience, by account. */
+  readonly audiences: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly catalogs: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface SandboxAgent {
+  /** Over MCP. */
+  readonly url: string;
+  readonly a2aUrl: string;
+  readonly token: string;
+  behave(how: Partial<Behaviour>): Promise<void>;
+  state(): Promise<AgentState>;
+  /** Ids of the event sources that an account has now. */
+  eventSources(accountId: string): Promise<readonly string[]>;
+  catalogs(accountId: string): Promise<readonly string[]>;
+  /** Hashed e-mails of the members of an audience by their ids; undefined when the account has none of this id. */
+  members(accountId: string, audienceId: string): Promise<Readonly<Record<string, string>> | undefined>;
+  stop(): Promise<void>;
+}
+
+/** `GET /` of the agent. */
+interface Shown {
+  readonly accounts: readonly {
+    readonly account: unknown;
+    readonly audiences: readonly { readonly audience_id: string; readonly members: number }[];
+    readonly event_sources: readonly { readonly event_source_id: string }[];
+    readonly catalogs: readonly { readonly catalog_id: string }[];
+  }[];
+  readonly calls: readonly { readonly idempotencyKey: string; readonly hadEffect: boolean }[];
+}
+
+const MAIN = shippedProgram('sandbox-agent.js');
+
+/** Starts the sandbox agent that ships with the project, as its own process: Jest cannot load that half of the SDK. */
+export const startSandboxAgent = async (token = 'sandbox-agent-token'): Promise<SandboxAgent> => {
+  const child = spawn(process.execPath, ['--no-warnings', MAIN], {
+    env: { ...process.env, SANDBOX_AGENT_PORT: '0', SANDBOX_AGENT_TOKEN: token },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  const origin = await addressIn(createInterface({ input: child.stdout }));
+  const shown = async (): Promise<Shown> => (await (await fetch(`${origin}/`)).json()) as Shown;
+  const state = async (): Promise<AgentState> => stateOf(await shown());
+  return {
+    url: `${origin}/mcp`,
+    a2aUrl: `${origin}/a2a`,
+    token,
+    behave: async (how) => {
+      const headers = { 'Content-Type': 'application/json' };
+      const answer = await fetch(`${origin}/behaviour`, {
+        method: 'PUT',
+        headers,
+        body: JSON.stringify(how),
+      });
+      if (!answer.ok) throw new Error(await answer.text());
+    },
+    state,
+    eventSources: async (accountId) => (await state()).sources[keyOf(accountId)] ?? [],
+    catalogs: async (accountId) => (await state()).catalogs[keyOf(accountId)] ?? [],
+    members: async (accountId, audienceId) => {
+      const query = new URLSearchParams({ account: keyOf(accountId), audience_id: audienceId });
+      const answer = await fetch(`${origin}/members?${query.toString()}`);
+      if (answer.status === 404) return undefined;
+      const members = (await answer.json()) as { external_id: string; hashed_email?: string }[];
+      return Object.fromEntries(
+        members.map(({ external_id, hashed_email = '' }) => [external_id, hashed_email]),
+      );
+    },
+    stop: async () => {
+      process.off('exit', kill);
+      const ended = once(child, 'exit');
+      kill();
+      await ended;
+    },
+  };
+};
+
+const keyOf = (accountId: string): string => JSON.stringify({ account_id: accountId });
+
+const addressIn = async (lines: AsyncIterable<string>): Promise<string> => {
+  for await (const line of lines) {
+    const [, address] = /is at (http:\S+)/.exec(line) ?? [];
+    if (address !== undefined) return address;
+  }
+  throw new Error('the sandbox agent did not start');
+};
+
+const stateOf = ({ accounts, calls }: Shown): AgentState => {
+  const byAccount = <T>(what: (account: Shown['accounts'][number]) => T): Readonly<Record<string, T>> =>
+    Object.fromEntries(accounts.map((one) => [JSON.stringify(one.account), what(one)]));
+  return {
+    effects: calls.filter(({ hadEffect }) => hadEffect).map(({ idempotencyKey }) => idempotencyKey),
+    calls: calls.map(({ idempotencyKey }) => idempotencyKey),
+    sources: byAccount((one) => one.event_sources.map(({ event_source_id }) => event_source_id)),
+    audiences: byAccount((one) =>
+      Object.fromEntries(one.audiences.map(({ audience_id, members }) => [audience_id, members])),
+    ),
+    catalogs: byAccount((one) => one.catalogs.map(({ catalog_id }) => catalog_id)),
+  };
+};

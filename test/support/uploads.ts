@@ -1,0 +1,68 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ApiAnswer, Api } from './api-client.ts';
+
+export interface Reservation {
+  readonly uploadId: string;
+  readonly assetId: string;
+  readonly uploadUrl: string;
+  readonly maxBytes: number;
+  readonly expiresAt: string;
+}
+
+export const reserve = (
+  api: Api,
+  advertiserId: number | string,
+  body: object,
+  headers = {},
+): Promise<ApiAnswer<Reservation>> =>
+  api.post<Reservation>(`/advertisers/${advertiserId}/assets/uploads`, body, headers);
+
+export interface UploadAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly data: { readonly assetId: string; readonly bytes: number } | null;
+  readonly error: { readonly code: string; readonly field?: string } | null;
+}
+
+/** Sends bytes as a client does that was told the address. */
+export const send = async (
+  url: string,
+  bytes: Buffer | ReadableStream,
+  options: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<UploadAnswer> => {
+  const answer = await fetch(url, {
+    method: options.method ?? 'PUT',
+    headers: { 'Content-Type': 'application/octet-stream', ...options.headers },
+    body: bytes instanceof Buffer ? new Uint8Array(bytes) : bytes,
+    ...(bytes instanceof Buffer ? {} : { duplex: 'half' }),
+  });
+  const text = await answer.text();
+  const { data, error } = JSON.parse(text) as Pick<UploadAnswer, 'data' | 'error'>;
+  return { status: answer.status, headers: answer.headers, text, data, error };
+};
+
+/** Reserves and sends. @returns the reservation */
+export const upload = async (
+  api: Api,
+  advertiserId: number | string,
+  body: object,
+  bytes: Buffer,
+): Promise<Reservation> => {
+  const { data } = (await reserve(api, advertiserId, body)).body;
+  const answer = await send(data.uploadUrl, bytes);
+  if (answer.status !== 200) throw new Error(`not uploaded: ${answer.text}`);
+  return data;
+};
+
+/** Names of all files in the folder store of a data folder, by what they are. */
+export const storedFiles = async (
+  dataDir: string,
+): Promise<{ readonly drafts: readonly string[]; readonly objects: readonly string[] }> => {
+  const filesOf = async (folder: string): Promise<readonly string[]> =>
+    (
+      await readdir(join(dataDir, 'assets', folder), { recursive: true, withFileTypes: true }).catch(() => [])
+    ).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+  return { drafts: await filesOf('drafts'), objects: await filesOf('objects') };
+};

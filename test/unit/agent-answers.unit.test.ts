@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  answerOf,
+  answerOfOwnTask,
+  answerOfTask,
+  unpacked,
+} from '../../src/command/workers/syndication/agent-answers.ts';
+import type { TakenIn } from '../../src/command/workers/syndication/agent-call.ts';
+import { withoutToken } from '../../src/command/workers/syndication/without-token.ts';
+
+/** What agents say, and what is made of it. */
+
+const taken: TakenIn = { taskId: 'task-1', taskOf: 'ADCP' };
+const rows = { event_sources: [{ event_source_id: 'web', action: 'created' }] };
+const refused = (message: string) => ({ outcome: 'refused', message });
+
+describe('a call', () => {
+  const taskOf = () => 'ADCP' as const;
+
+  it.each(['submitted', 'working'])('answered with %s is taken in by the id in the answer', (status) => {
+    const answer = { success: true, status, data: { status, task_id: 'task-1' } };
+    expect(answerOf(answer, taskOf)).toEqual({ outcome: 'submitted', ...taken });
+  });
+  it.each([undefined, '', 'x'.repeat(257), 'a\u0000b', 7])(
+    'without an id that is one, %j, it is tried again',
+    (task_id) => {
+      expect(answerOf({ success: true, status: 'submitted', data: { task_id } }, taskOf)).toMatchObject({
+        outcome: 'retry',
+      });
+    },
+  );
+});
+
+describe("AdCP's tasks/get", () => {
+  const of = (structuredContent: object | undefined, more: object = {}) =>
+    answerOfTask({ structuredContent, ...more } as never, taken);
+
+  it.each(['submitted', 'working', 'unknown', 'of-a-later-version'])('%s: not finished', (status) => {
+    expect(of({ status })).toEqual({ outcome: 'submitted', ...taken });
+  });
+  it('completed: its result is what the call would have answered', () => {
+    expect(of({ status: 'completed', result: rows })).toEqual({ outcome: 'completed', data: rows });
+  });
+  it('completed without a result: done, and no more is known', () => {
+    expect(of({ status: 'completed' })).toEqual({ outcome: 'completed', data: undefined });
+  });
+  it('completed with errors alone: refused, even when they call themselves transient', () => {
+    const errors = [{ code: 'X', message: 'Not now', recovery: 'transient' }];
+    expect(of({ status: 'completed', result: { errors } })).toEqual(refused('Not now'));
+    expect(of({ status: 'completed', result: { ...rows, errors } })).toMatchObject({ outcome: 'completed' });
+  });
+  it('failed, canceled, rejected: refused with its words, cut and clean', () => {
+    const error = { code: 'X', message: `No\u0007 ${'x'.repeat(600)}` };
+    expect(of({ status: 'failed', error })).toEqual(refused(`No  ${'x'.repeat(496)}`));
+    expect(of({ status: 'rejected', message: 'Not us' })).toEqual(refused('Not us'));
+    expect(of({ status: 'canceled' })).toEqual(refused("The agent's task ended as canceled."));
+  });
+  it('that asks for input is refused: nobody could give it', () => {
+    for (const status of ['input-required', 'auth-required']) {
+      expect(of({ status })).toMatchObject({ outcome: 'refused' });
+    }
+  });
+  it('that fails itself is asked again, unless its error is final', () => {
+    const adcp_error = { code: 'X', message: 'Gone', recovery: 'correctable' };
+    expect(of({ adcp_error }, { isError: true })).toEqual(refused('Gone'));
+    expect(
+      of({ adcp_error: { ...adcp_error, recovery: 'transient', retry_after: 3 } }, { isError: true }),
+    ).toEqual({ outcome: 'retry', message: 'Gone', afterMs: 3_000 });
+    expect(of(undefined, { isError: true })).toMatchObject({ outcome: 'retry' });
+    expect(of({ nothing: true })).toMatchObject({ outcome: 'retry' });
+  });
+  it('is read from text where there is nothing else', () => {
+    const content = [{ type: 'text', text: JSON.stringify({ status: 'completed', result: rows }) }];
+    expect(of(undefined, { content })).toEqual({ outcome: 'completed', data: rows });
+    expect(of(undefined, { content: [{ type: 'text', text: '{' }] })).toMatchObject({ outcome: 'retry' });
+  });
+});
+
+it('a token that JSON spells in another way is found in text, too', () => {
+  const text = JSON.stringify({ status: 'failed', message: 'no c2VjcmV0/dG9rZW4' }).replaceAll('/', '\\/');
+  const said = withoutToken(unpacked({ content: [{ text }] }), 'c2VjcmV0/dG9rZW4');
+  expect(answerOfTask(said as never, taken)).toEqual(refused('no [token]'));
+});
+
+describe("a task of the protocol's own", () => {
+  const own: TakenIn = { taskId: 'a2a-1', taskOf: 'A2A' };
+  const of = (structuredContent: object, isError = false) =>
+    answerOfOwnTask({ structuredContent, isError } as never, own);
+
+  it('is what the call would have answered', () => {
+    expect(of(rows)).toEqual({ outcome: 'completed', data: rows });
+    expect(of({ status: 'submitted', task_id: 'a2a-1' })).toEqual({ outcome: 'submitted', ...own });
+    const adcp_error = { code: 'X', message: 'Not now', recovery: 'transient' };
+    expect(of({ adcp_error }, true)).toEqual(refused('Not now'));
+  });
+});

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
+import { encodeAppend } from '../../src/shared/event-store/append-request.ts';
+import { createAppender } from '../../src/shared/event-store/eventstoredb/appender.ts';
+import type { Connection } from '../../src/shared/event-store/eventstoredb/connection.ts';
+import type { LogReader } from '../../src/shared/event-store/eventstoredb/log-reader.ts';
+import { sampleEvents } from '../contract/sample-events.ts';
+
+/** How long an append waits before it goes out, with a client that answers when the test says so. */
+
+/** The time in which a request is answered, whatever happens behind it (`shared/http/deadline.ts`). */
+const REQUEST_MS_MAX = 2_800;
+/** At once, over one connection. */
+const SLOTS = 48;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+const setUp = () => {
+  /** Appends that the client holds, by stream. */
+  const held = new Map<string, (error: Error) => void>();
+  const sent: string[] = [];
+  const client = {
+    appendToStream: (stream: string) =>
+      new Promise((_, reject) => {
+        sent.push(stream);
+        held.set(stream, reject);
+      }),
+  };
+  const connection = {
+    client: () => client,
+    warm: async () => undefined,
+    report: () => undefined,
+    isGivenUp: () => false,
+  } as unknown as Connection;
+  const appender = createAppender(connection, {} as LogReader, async () => undefined);
+  const append = (stream: string): Promise<unknown> =>
+    appender.append(encodeAppend(stream, sampleEvents(1), 'no-stream')).catch((error: unknown) => error);
+  const refuse = (stream: string): void => {
+    const permissionDenied = 7;
+    held.get(stream)?.(Object.assign(new Error('refused'), { code: permissionDenied }));
+  };
+  return { append, refuse, sent };
+};
+
+describe('an append that waits for its stream and then for a slot', () => {
+  it('gives up before its request does, and is never sent', async () => {
+    const { append, refuse, sent } = setUp();
+    void append('busy');
+    let answer: unknown;
+    void append('busy').then((outcome) => (answer = outcome));
+    await jest.advanceTimersByTimeAsync(1_500);
+    for (let n = 0; n < SLOTS; n += 1) void append(`other-${n}`);
+    await jest.advanceTimersByTimeAsync(0);
+    refuse('busy');
+    await jest.advanceTimersByTimeAsync(0);
+    expect([sent.length, answer]).toEqual([SLOTS + 1, undefined]);
+
+    await jest.advanceTimersByTimeAsync(REQUEST_MS_MAX - 1_500 - 1);
+    expect(answer).toBeInstanceOf(EventStoreUnavailableError);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(sent.filter((stream) => stream === 'busy')).toHaveLength(1);
+  });
+
+  it('goes out when a slot is free in time', async () => {
+    const { append, refuse, sent } = setUp();
+    void append('busy');
+    void append('busy');
+    for (let n = 0; n < SLOTS; n += 1) void append(`other-${n}`);
+    await jest.advanceTimersByTimeAsync(1_000);
+    refuse('busy');
+    await jest.advanceTimersByTimeAsync(500);
+    refuse('other-0');
+    await jest.advanceTimersByTimeAsync(0);
+    expect(sent.filter((stream) => stream === 'busy')).toHaveLength(2);
+  });
+});

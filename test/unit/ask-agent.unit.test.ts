@@ -1,0 +1,165 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AgentAnswer, AgentCall, TakenIn } from '../../src/command/workers/syndication/agent-call.ts';
+import {
+  askAgent,
+  awaitEarlier,
+  type FinalAnswer,
+  type Question,
+} from '../../src/command/workers/syndication/ask-agent.ts';
+import type { SubmittedCall } from '../../src/domain/syndication/syndication-resource.ts';
+import { PostponeJobError, RetryJobError } from '../../src/shared/queue/job-queue.ts';
+
+/** What an agent takes in and finishes later. */
+
+const HOUR = 3_600_000;
+const SUBMITTED_AT = '2026-01-01T00:00:00.000Z';
+const account = { account_id: 'acct' };
+const request = { account, event_sources: [{ event_source_id: 'web' }] };
+const taken: TakenIn = { taskId: 'task-1', taskOf: 'ADCP' };
+const done: AgentAnswer = { outcome: 'completed', data: { event_sources: [] } };
+const notYet: AgentAnswer = { outcome: 'submitted', ...taken };
+const away: AgentAnswer = { outcome: 'retry', message: 'It is away.', afterMs: 0 };
+const submitted: SubmittedCall = {
+  ...taken,
+  generation: 2,
+  idempotencyKey: 'key-2',
+  submittedAt: SUBMITTED_AT,
+};
+
+interface Asked {
+  readonly calls: readonly { readonly key: string; readonly takenIn: TakenIn | undefined }[];
+  readonly recorded: readonly TakenIn[];
+  readonly answer: FinalAnswer | undefined;
+  /** Milliseconds; undefined when the job was not postponed. */
+  readonly laterMs: number | undefined;
+}
+
+/** @param isEarlier only waits for what an earlier generation has under way */
+const ask = async (
+  answers: readonly AgentAnswer[],
+  {
+    of,
+    afterMs = 0,
+    isEarlier = false,
+    signal = new AbortController().signal,
+  }: { of?: SubmittedCall; afterMs?: number; isEarlier?: boolean; signal?: AbortSignal } = {},
+): Promise<Asked> => {
+  const calls: { key: string; takenIn: TakenIn | undefined }[] = [];
+  const recorded: TakenIn[] = [];
+  const options = {
+    clock: { now: () => Date.parse(SUBMITTED_AT) + afterMs },
+    secrets: { get: async () => 'token' },
+    callAgent: async ({ idempotencyKey, takenIn }: AgentCall) => {
+      calls.push({ key: idempotencyKey, takenIn });
+      const answer = answers[calls.length - 1];
+      if (answer === undefined) throw new Error('asked too often');
+      return answer;
+    },
+  };
+  const question = {
+    record: { customerId: 1, recordId: 'r', generation: 2, account, submitted: of },
+    kind: { task: 'sync_event_sources' },
+    agent: { customerId: 1, url: 'https://agent.example.com/mcp', protocol: 'MCP', secretId: 's' },
+    run: { isLastAttempt: true, signal },
+  } as unknown as Question;
+  const asking = isEarlier
+    ? awaitEarlier(options as never, question).then(() => undefined)
+    : askAgent(
+        options as never,
+        question,
+        { request, idempotencyKey: 'key-2' },
+        async (one) => void recorded.push(one),
+      );
+  let laterMs: number | undefined;
+  const answer = await asking.catch((error: unknown) => {
+    if (!(error instanceof PostponeJobError)) throw error;
+    laterMs = error.afterMs;
+    return undefined;
+  });
+  return { calls, recorded, answer, laterMs };
+};
+
+describe('an answer at once', () => {
+  it('is none of the agent when the run was ended meanwhile, unless the agent has finished', async () => {
+    const signal = AbortSignal.abort();
+    await expect(ask([away], { signal })).rejects.toThrow(RetryJobError);
+    await expect(ask([away], { signal, of: submitted })).rejects.toThrow(RetryJobError);
+    expect(await ask([done], { signal })).toMatchObject({ answer: done });
+  });
+  it('is the answer, and nothing is recorded', async () => {
+    for (const answer of [done, away, { outcome: 'refused', message: 'No.' } as const]) {
+      expect(await ask([answer])).toMatchObject({ answer, recorded: [], laterMs: undefined });
+    }
+  });
+});
+
+describe('a call that is taken in', () => {
+  it('is recorded, and the job comes back later', async () => {
+    const asked = await ask([notYet, notYet]);
+    expect(asked).toMatchObject({ recorded: [taken], answer: undefined, laterMs: 2_000 });
+  });
+  it('is not recorded when it is done already', async () => {
+    expect(await ask([notYet, done])).toMatchObject({ recorded: [], answer: done, laterMs: undefined });
+  });
+  it('is asked after by its id from then on, never called again', async () => {
+    const asked = await ask([done], { of: submitted });
+    expect(asked.calls).toEqual([{ key: 'key-2', takenIn: expect.objectContaining(taken) }]);
+    expect(asked).toMatchObject({ answer: done, recorded: [] });
+  });
+  it.each([
+    ['a moment', 100, 2_000],
+    ['20 seconds', 19_999, 10_000],
+    ['10 hours', 10 * HOUR, 60_000],
+  ])('after %s is asked after again in half of that time, within bounds', async (_what, afterMs, laterMs) => {
+    expect(await ask([notYet], { of: submitted, afterMs })).toMatchObject({ laterMs });
+  });
+  it('is followed on when the agent is away, however often, on the last try of its job too', async () => {
+    expect(await ask([away], { of: submitted, afterMs: HOUR })).toMatchObject({ laterMs: 60_000 });
+    const busy: AgentAnswer = { outcome: 'retry', message: 'Busy.', afterMs: 600_000 };
+    expect(await ask([busy], { of: submitted, afterMs: HOUR })).toMatchObject({ laterMs: 600_000 });
+  });
+  it('is given up after a day, unless it is done by then', async () => {
+    const afterMs = 24 * HOUR;
+    expect((await ask([notYet], { of: submitted, afterMs })).answer).toEqual({
+      outcome: 'refused',
+      message: 'The agent has not finished this within 24 hours.',
+    });
+    expect((await ask([away], { of: submitted, afterMs })).answer).toEqual({
+      outcome: 'refused',
+      message: 'The agent has not finished this within 24 hours. Asked once more: It is away.',
+    });
+    expect((await ask([done], { of: submitted, afterMs })).answer).toEqual(done);
+  });
+});
+
+describe('what else is under way at the agent', () => {
+  const earlier = { ...submitted, generation: 1, idempotencyKey: 'key-1' };
+
+  it('ends before a later generation asks for anything', async () => {
+    expect(await ask([notYet], { of: earlier, isEarlier: true })).toMatchObject({
+      calls: [{ key: 'key-1' }],
+      laterMs: 2_000,
+    });
+    for (const end of [done, { outcome: 'refused', message: 'Gone.' } as const]) {
+      expect(await ask([end], { of: earlier, isEarlier: true })).toMatchObject({ laterMs: undefined });
+    }
+    expect(await ask([notYet], { of: earlier, isEarlier: true, afterMs: 24 * HOUR })).toMatchObject({
+      laterMs: undefined,
+    });
+  });
+  it('of this generation is no concern of an earlier one', async () => {
+    expect(await ask([], { of: submitted, isEarlier: true })).toMatchObject({ calls: [] });
+  });
+  it('ends before another call of the same generation', async () => {
+    const other = { ...submitted, idempotencyKey: 'another-key' };
+    expect(await ask([notYet], { of: other })).toMatchObject({
+      calls: [{ key: 'another-key' }],
+      laterMs: 2_000,
+    });
+    const asked = await ask([done, done], { of: other });
+    expect(asked.calls).toEqual([
+      { key: 'another-key', takenIn: expect.objectContaining(taken) },
+      { key: 'key-2', takenIn: undefined },
+    ]);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AudienceEvent } from '../../src/domain/audiences/audience-events.ts';
+import { audienceDecider, type AudienceCommand } from '../../src/domain/audiences/audience.ts';
+import { specificationOf } from '../support/given.ts';
+
+const { given } = specificationOf(audienceDecider);
+const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
+
+const identity = { audienceId: 'id', customerId: 7, advertiserId: 5, key: 'crm' };
+const batch = { batchId: 'b', parts: 1, added: 2, removed: 0 };
+const synced = (more: object = {}): AudienceEvent => ({
+  type: 'AudienceSynced',
+  data: { ...identity, name: 'CRM', ...more },
+  occurredAt: day(1),
+});
+const archived: AudienceEvent = { type: 'AudienceArchived', data: {}, occurredAt: day(2) };
+const sync = (more: object = {}): AudienceCommand => ({
+  type: 'SyncAudience',
+  now: day(3),
+  ...identity,
+  ...more,
+});
+const archive: AudienceCommand = { type: 'ArchiveAudience', now: day(3) };
+const at3 = (event: AudienceEvent): AudienceEvent => ({ ...event, occurredAt: day(3) });
+
+describe('a sync', () => {
+  it('creates what is not there, named after its key', () => {
+    given()
+      .when(sync({ batch }))
+      .then(at3(synced({ name: 'crm', batch })));
+  });
+
+  it('with members is a change, each time', () => {
+    given(synced({ batch }))
+      .when(sync({ batch }))
+      .then(at3(synced({ batch })));
+  });
+
+  it('without members and with nothing new changes nothing', () => {
+    given(synced({ batch })).when(sync()).thenNothing();
+    given(synced())
+      .when(sync({ name: 'CRM' }))
+      .thenNothing();
+  });
+
+  it('keeps the name and the consent basis that it leaves out', () => {
+    given(synced({ consentBasis: 'consent' }))
+      .when(sync({ name: 'New' }))
+      .then(at3(synced({ name: 'New', consentBasis: 'consent' })));
+  });
+
+  it('brings back what was deleted as something new', () => {
+    given(synced({ consentBasis: 'consent' }), archived)
+      .when(sync())
+      .then(at3(synced({ name: 'crm' })));
+    expect(given(synced(), archived).when(sync()).state()).toMatchObject({
+      status: 'ACTIVE',
+      lastChange: 'created',
+      createdAt: day(1),
+    });
+  });
+});
+
+describe('archiving', () => {
+  it('takes an active audience away, once, and is nothing for one that never was', () => {
+    given(synced()).when(archive).then(at3(archived));
+    given(synced(), archived).when(archive).thenNothing();
+    given().when(archive).thenNothing();
+  });
+});

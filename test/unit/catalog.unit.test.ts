@@ -1,0 +1,197 @@
+import { describe, expect, it } from '@jest/globals';
+import type { CatalogEvent } from '../../src/domain/catalogs/catalog-events.ts';
+import type { Catalog } from '../../src/domain/catalogs/catalog-resource.ts';
+import { catalogDecider, type CatalogCommand, type FeedBasis } from '../../src/domain/catalogs/catalog.ts';
+import { specificationOf } from '../support/given.ts';
+
+const { given } = specificationOf(catalogDecider);
+const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
+
+const identity = { catalogId: 'id', customerId: 7, advertiserId: 5, key: 'shoes' };
+const definition = (contentHash: string) => ({
+  type: 'product' as const,
+  name: 'Shoes',
+  content: { kind: 'inline' as const, contentHash, itemCount: 2 },
+});
+const published = (version: number, contentHash = 'aa'): CatalogEvent => ({
+  type: 'CatalogPublished',
+  data: { ...identity, version, definition: definition(contentHash) },
+  occurredAt: day(version),
+});
+const archived: CatalogEvent = { type: 'CatalogArchived', data: {}, occurredAt: day(2) };
+const publish = (contentHash = 'aa'): CatalogCommand => ({
+  type: 'PublishCatalog',
+  now: day(3),
+  ...identity,
+  definition: definition(contentHash),
+});
+const archive: CatalogCommand = { type: 'ArchiveCatalog', now: day(3) };
+const at3 = (event: CatalogEvent): CatalogEvent => ({ ...event, occurredAt: day(3) });
+
+describe('publishing', () => {
+  it('makes version 1 of what is not there', () => {
+    given()
+      .when(publish())
+      .then(at3(published(1)));
+  });
+
+  it('the same content again changes nothing', () => {
+    given(published(1)).when(publish()).thenNothing();
+  });
+
+  it('other content is the next version', () => {
+    given(published(1))
+      .when(publish('bb'))
+      .then(at3(published(2, 'bb')));
+    expect(given(published(1)).when(publish('bb')).state()).toMatchObject({
+      version: 2,
+      lastChange: 'updated',
+      createdAt: day(1),
+      updatedAt: day(3),
+    });
+  });
+
+  it('brings back what was deleted, also with the content that it had', () => {
+    given(published(1), archived)
+      .when(publish())
+      .then(at3(published(2)));
+    expect(given(published(1), archived).when(publish()).state()).toMatchObject({
+      status: 'ACTIVE',
+      lastChange: 'created',
+    });
+  });
+});
+
+describe('archiving', () => {
+  it('takes an active catalog away, once', () => {
+    given(published(1)).when(archive).then(at3(archived));
+    given(published(1), archived).when(archive).thenNothing();
+  });
+
+  it('of nothing is refused', () => {
+    given().when(archive).thenRefused({ reason: 'not-found' });
+  });
+});
+
+const url = 'https://feeds.example.com/a.csv';
+type FeedDefinition = Extract<CatalogCommand, { type: 'PublishCatalog' }>['definition'];
+const feedOf = (more: object = {}, name = 'Shoes'): FeedDefinition => ({
+  type: 'product',
+  name,
+  content: { kind: 'feed', url, ...more },
+});
+const named = (version: number, wanted = feedOf()): CatalogEvent => ({
+  type: 'CatalogPublished',
+  data: { ...identity, version, definition: wanted },
+  occurredAt: day(1),
+});
+const name = (wanted = feedOf()): CatalogCommand => ({
+  type: 'PublishCatalog',
+  now: day(3),
+  ...identity,
+  definition: wanted,
+});
+const read = (version: number, contentHash: string): CatalogEvent => ({
+  type: 'CatalogFeedRead',
+  data: { version, contentHash, bytes: 9, itemCount: 2 },
+  occurredAt: day(3),
+});
+const failed = (reason: string, n = 3): CatalogEvent => ({
+  type: 'CatalogFeedFailed',
+  data: { reason },
+  occurredAt: day(n),
+});
+const record = (basis: FeedBasis, contentHash: string): CatalogCommand => ({
+  type: 'RecordFeed',
+  now: day(3),
+  basis,
+  contentHash,
+  bytes: 9,
+  itemCount: 2,
+});
+const fail = (basis: FeedBasis, reason: string): CatalogCommand => ({
+  type: 'FailFeed',
+  now: day(3),
+  basis,
+  reason,
+});
+const superseded = { reason: 'superseded' } as const;
+const catalogOf = (...history: readonly CatalogEvent[]) => given(...history).state() as Catalog;
+
+describe('a feed', () => {
+  it('is read for the first time: what it holds is what the version is', () => {
+    given(named(1))
+      .when(record({ version: 1, revision: 0 }, 'aa'))
+      .then(read(1, 'aa'));
+    expect(catalogOf(named(1), read(1, 'aa'))).toMatchObject({
+      version: 1,
+      updatedAt: day(1),
+      feed: { revision: 1, changes: 0, read: { contentHash: 'aa', itemCount: 2, since: day(3) } },
+    });
+  });
+
+  it('that holds the same is no news; something else is the next version', () => {
+    const history = [named(1), read(1, 'aa')];
+    given(...history)
+      .when(record({ version: 1, revision: 1 }, 'aa'))
+      .thenNothing();
+    given(...history)
+      .when(record({ version: 1, revision: 1 }, 'bb'))
+      .then(read(2, 'bb'));
+    expect(catalogOf(...history, read(2, 'bb'))).toMatchObject({
+      version: 2,
+      updatedAt: day(3),
+      lastChange: 'created',
+      feed: { changes: 1 },
+    });
+  });
+
+  it('that cannot be read says so once for each reason, since when, and what it held', () => {
+    const history = [named(1), read(1, 'aa'), failed('gone', 4)];
+    const basis = { version: 1, revision: 2 };
+    given(...history)
+      .when(fail(basis, 'gone'))
+      .thenNothing();
+    given(...history)
+      .when(fail(basis, 'away'))
+      .then(failed('away'));
+    expect(catalogOf(...history, failed('away', 5)).feed).toMatchObject({
+      read: { contentHash: 'aa' },
+      failure: { reason: 'away', since: day(4) },
+    });
+    given(...history)
+      .when(record(basis, 'aa'))
+      .then(read(1, 'aa'));
+    expect(catalogOf(...history, read(1, 'aa')).feed).not.toHaveProperty('failure');
+  });
+
+  it('is not what somebody says who went by something else', () => {
+    const basis = { version: 1, revision: 0 };
+    given(named(1), read(1, 'bb')).when(record(basis, 'aa')).thenRefused(superseded);
+    given(named(1), failed('gone')).when(fail(basis, 'away')).thenRefused(superseded);
+    given(named(1), named(2, feedOf({ url: `${url}2` })))
+      .when(record(basis, 'aa'))
+      .thenRefused(superseded);
+    given(named(1), archived).when(record(basis, 'aa')).thenRefused(superseded);
+    given(published(1)).when(record(basis, 'aa')).thenRefused(superseded);
+    given().when(fail(basis, 'gone')).thenRefused(superseded);
+  });
+
+  it('is asked for by a sync that changes nothing, unless it is read again before long', () => {
+    const asked: CatalogEvent = { type: 'CatalogFeedAsked', data: {}, occurredAt: day(3) };
+    given(named(1)).when(name()).then(asked);
+    expect(catalogOf(named(1), asked).lastChange).toBe('unchanged');
+    const daily = feedOf({ updateFrequency: 'daily' });
+    given(named(1, daily)).when(name(daily)).thenNothing();
+    given(named(1, daily), failed('gone')).when(name(daily)).then(asked);
+  });
+
+  it('stays known as long as its address and form do', () => {
+    const history = [named(1), read(1, 'aa')];
+    expect(catalogOf(...history, named(2, feedOf({}, 'Boots'))).feed?.read?.contentHash).toBe('aa');
+    for (const more of [{ url: `${url}2` }, { feedFormat: 'shopify' }]) {
+      expect(catalogOf(...history, named(2, feedOf(more))).feed).toBeUndefined();
+    }
+    expect(catalogOf(...history, published(2)).feed).toBeUndefined();
+  });
+});

@@ -1,0 +1,149 @@
+import { expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { LogCall } from '../../src/command/conversions/log-call.ts';
+import type { SourceLedger } from '../../src/command/conversions/source-ledger.ts';
+import {
+  AppendOutcomeUnknownError,
+  EventStoreUnavailableError,
+  type EventStore,
+} from '../../src/shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { callOf, clock, item, ledgerOn, loggedIn, NOW_MS } from '../support/conversion-calls.ts';
+import { createModel } from '../support/conversion-model.ts';
+
+/**
+ * Random calls over two processes' ledgers of one source, on a store that loses requests, loses answers, delays
+ * appends beyond their answer and takes one event at a time; ledgers end and begin anew. Every call is repeated with
+ * its command until it is answered. The answers must be those of the model, asked in the order of the log.
+ * `CONVERSION_RUNS=20000` for the long form.
+ */
+
+const RUNS = Number(process.env['CONVERSION_RUNS'] ?? 500);
+
+const someItem = fc.oneof(
+  { weight: 12, arbitrary: fc.nat(25).map((n) => item(`e${n}`)) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({ id: fc.nat(10), type: fc.constantFrom('lead', 'purchase', 'custom') })
+      .map(({ id, type }) => item(`e${id}`, { eventType: type, value: id })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<unknown>(
+      item(''),
+      item('x', { value: 'y' }),
+      item('x', { eventTime: 'z' }),
+      null,
+      5,
+    ),
+  },
+);
+type Fate = 'ok' | 'lost' | 'unanswered' | 'late' | 'ended' | 'cold';
+const fate = fc.constantFrom<Fate>('ok', 'ok', 'ok', 'lost', 'unanswered', 'late', 'ended', 'cold');
+const plan = fc.record({
+  calls: fc.array(
+    fc.record({ items: fc.array(someItem, { minLength: 1, maxLength: 12 }), process: fc.nat(1) }),
+    { minLength: 1, maxLength: 14 },
+  ),
+  fates: fc.array(fate, { maxLength: 30 }),
+  together: fc.integer({ min: 1, max: 5 }),
+  oneByOne: fc.boolean(),
+});
+
+/** Appends meet the next fate; `late` ones arrive with the next append, in front of it. */
+const faulty = (store: EventStore, fates: Fate[], oneByOne: boolean): EventStore => {
+  let late: (() => Promise<unknown>)[] = [];
+  return {
+    ...store,
+    ...(oneByOne && { appendBytesMax: 1 }),
+    append: async (...call) => {
+      const arriving = late;
+      late = [];
+      for (const one of arriving) await one().catch(() => undefined);
+      const next = fates.shift() ?? 'ok';
+      if (next === 'lost') throw new EventStoreUnavailableError('lost');
+      if (next === 'late') late.push(() => store.append(...call));
+      if (next === 'late') throw new AppendOutcomeUnknownError('late');
+      const result = await store.append(...call);
+      if (next === 'unanswered' || next === 'ended') throw new AppendOutcomeUnknownError(next);
+      return result;
+    },
+  };
+};
+
+const untilAnswered = async (ledger: () => SourceLedger, call: LogCall) => {
+  for (let tries = 0; tries < 60; tries += 1) {
+    const outcome = await ledger()
+      .submit(call)
+      .catch(() => undefined);
+    if (outcome?.outcome === 'done') return outcome.result;
+  }
+  throw new Error('no answer after 60 tries');
+};
+
+it(`answers as the model does, in ${RUNS} runs`, async () => {
+  let [faults, calls] = [0, 0];
+  await fc.assert(
+    fc.asyncProperty(plan, async ({ calls: planned, fates, together, oneByOne }) => {
+      const truth = createMemoryEventStore(clock);
+      const left = [...fates];
+      const store = faulty(truth, left, oneByOne);
+      // Pieces of one event are small here, so that a call of a few is several appends.
+      const open = () => ledgerOn(store, { chunkBytesMax: 4_096 + 200 });
+      let ledgers = [open(), open()];
+      const submitted: {
+        call: LogCall;
+        items: readonly unknown[];
+        result: Promise<{ accepted: number; duplicates: number; rejected: readonly { index: number }[] }>;
+      }[] = [];
+      for (let at = 0; at < planned.length; at += together) {
+        const group = planned.slice(at, at + together).map(({ items, process }) => {
+          const call = callOf(items);
+          const ledger = () => {
+            if (left[0] === 'cold') {
+              left.shift();
+              ledgers = [open(), open()];
+            }
+            return ledgers[process] as SourceLedger;
+          };
+          return { call, items, result: untilAnswered(ledger, call) };
+        });
+        submitted.push(...group);
+        await Promise.all(group.map(({ result }) => result));
+      }
+      faults += fates.length - left.length;
+      calls += submitted.length;
+      const answers = new Map(
+        await Promise.all(submitted.map(async ({ call, result }) => [call, await result] as const)),
+      );
+      const logged = await loggedIn(truth);
+      const keys = logged.flatMap(({ eventIds, eventTypes: { of, indexes } }) =>
+        eventIds.map((id, n) => `${of[indexes?.[n] ?? 0]} ${id}`),
+      );
+      const model = createModel(NOW_MS);
+      // Whatever the order among calls that ran together, these hold: each event once, what was accepted is there.
+      const modelled = submitted.map(({ items }) => model.answer(items));
+      expect(new Set(keys)).toEqual(model.known);
+      expect(keys).toHaveLength(model.known.size);
+      submitted.forEach(({ call }, index) => {
+        const answer = answers.get(call);
+        const own = logged.filter(({ commandId }) => commandId === call.context.commandId);
+        const ownItems = own.reduce((sum, { eventIds }) => sum + eventIds.length, 0);
+        expect(answer?.rejected.map((one) => one.index)).toEqual(modelled[index]?.rejected);
+        expect(answer?.accepted).toBe(ownItems);
+        expect((answer?.accepted ?? 0) + (answer?.duplicates ?? 0) + (answer?.rejected.length ?? 0)).toBe(
+          call.events.length,
+        );
+        // One at a time, the model says the very numbers.
+        if (together === 1)
+          expect(answer).toMatchObject({
+            accepted: modelled[index]?.accepted,
+            duplicates: modelled[index]?.duplicates,
+          });
+      });
+    }),
+    { numRuns: RUNS },
+  );
+  process.stdout.write(`conversion ledger: ${RUNS} runs, ${calls} calls, ${faults} faults, 0 divergences\n`);
+}, 600_000);

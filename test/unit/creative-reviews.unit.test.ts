@@ -1,0 +1,369 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { updateCreative } from '../../src/command/creatives/change-creative.ts';
+import { createInCampaign } from '../../src/command/creatives/create-creative.ts';
+import { reviewForSeller, submitCreative } from '../../src/command/creatives/review-creative.ts';
+import { shownCampaignId } from '../../src/domain/campaigns/campaign-resource.ts';
+import type { CreativeEvent } from '../../src/domain/creatives/creative-events.ts';
+import { shownCreativeId, type Creative } from '../../src/domain/creatives/creative-resource.ts';
+import {
+  contentOf,
+  creativeDecider,
+  type CreativeCommand,
+  type CreativeStateOf,
+} from '../../src/domain/creatives/creative.ts';
+import {
+  ReviewStatus,
+  type ReviewStatus as Status,
+} from '../../src/domain/creatives/seller-review-resource.ts';
+import { reviewSteps } from '../../src/domain/creatives/seller-reviews.ts';
+import { sellerDirectoryDecider, type SellerCommand } from '../../src/domain/sellers/seller-directory.ts';
+import type { SellerEvent } from '../../src/domain/sellers/seller-events.ts';
+import { builtInSellers, sellsIn, type Seller } from '../../src/domain/sellers/seller-resource.ts';
+import type { EventStore } from '../../src/shared/event-store/event-store.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { CUSTOMER, openCampaignLog } from '../support/campaign-log.ts';
+import { commandRequest } from '../support/command-request.ts';
+import { specificationOf } from '../support/given.ts';
+
+const { given } = specificationOf(creativeDecider);
+const at = (n: number): string => `2026-01-01T00:00:${String(n).padStart(2, '0')}.000Z`;
+const now = at(59);
+const below = { now, advertiserIsArchived: false };
+const content = {
+  formatKind: 'display_tag' as const,
+  slots: [],
+  copy: { tag: '<b>' },
+  trackers: {},
+  carouselCards: [],
+};
+
+const created = (state: 'ready' | 'draft' = 'ready'): CreativeEvent => ({
+  type: 'CreativeCreated',
+  data: {
+    creativeId: 'c',
+    customerId: 7,
+    advertiserId: 5,
+    name: 'Banner',
+    state,
+    promoted: false,
+    source: 'uploaded',
+    content,
+    frequencyCaps: [],
+  },
+  occurredAt: at(0),
+});
+const submitted = (...sellerIds: number[]): CreativeEvent => ({
+  type: 'CreativeSubmitted',
+  data: { sellerIds },
+  occurredAt: at(1),
+});
+const said = (status: Status, takenOn = 2, sellerId = 1): CreativeEvent => ({
+  type: 'CreativeReviewed',
+  data: { sellerId, status, takenOn, ...(status === 'rejected' ? { rejectionReason: 'Too loud' } : {}) },
+  occurredAt: at(2),
+});
+const updated = (changes: object): CreativeEvent => ({
+  type: 'CreativeUpdated',
+  data: { changes },
+  occurredAt: at(3),
+});
+const gone: CreativeEvent = { type: 'CreativeArchived', data: {}, occurredAt: at(4) };
+
+const submit = (sellerIds: number[], onlyNew = false): CreativeCommand => ({
+  type: 'SubmitCreative',
+  ...below,
+  sellerIds,
+  onlyNew,
+});
+const review = (status: Status, more: object = {}): CreativeCommand => ({
+  type: 'ReviewCreative',
+  ...below,
+  sellerId: 1,
+  status,
+  expectedRevision: 2,
+  ...(status === 'rejected' ? { rejectionReason: 'Too loud' } : {}),
+  ...more,
+});
+const statusesOf = (state: CreativeStateOf): unknown =>
+  state.state === 'none' ? [] : state.reviews?.map(({ sellerId, status }) => [sellerId, status]);
+
+describe('submitting', () => {
+  it('brings the creative to each seller once, at processing', () => {
+    const done = given(created()).when(submit([2, 1, 2]));
+    done.then({ ...submitted(1, 2), occurredAt: now });
+    expect(done.state()).toMatchObject({
+      revision: 2,
+      reviews: [
+        { sellerId: 1, status: 'processing', since: 2, at: now },
+        { sellerId: 2, status: 'processing', since: 2, at: now },
+      ],
+    });
+  });
+  it('changes nothing for who has it under review, has approved it or holds it back', () => {
+    given(created(), submitted(1))
+      .when(submit([1]))
+      .thenNothing();
+    for (const status of ['pending_review', 'approved'] as const) {
+      given(created(), submitted(1), said(status))
+        .when(submit([1]))
+        .thenNothing();
+    }
+    given(created(), submitted(1), said('approved'), said('suspended'))
+      .when(submit([1]))
+      .thenNothing();
+  });
+  it('asks again who has rejected it or put it away, unless only new sellers are meant', () => {
+    for (const status of ['rejected', 'archived'] as const) {
+      const before = given(created(), submitted(1), said(status));
+      before.when(submit([1, 2])).then({ ...submitted(1, 2), occurredAt: now });
+      before.when(submit([1, 2], true)).then({ ...submitted(2), occurredAt: now });
+    }
+  });
+  it('is for what is ready and there', () => {
+    given(created('draft'))
+      .when(submit([1]))
+      .thenRefused({ reason: 'not-ready' });
+    given(created(), gone)
+      .when(submit([1]))
+      .thenRefused({ reason: 'archived' });
+    given()
+      .when(submit([1]))
+      .thenRefused({ reason: 'not-found' });
+    given(created())
+      .when({ type: 'SubmitCreative', now, advertiserIsArchived: true, sellerIds: [1], onlyNew: false })
+      .thenRefused({ reason: 'advertiser-archived' });
+  });
+});
+
+describe('a review', () => {
+  /** A way that leads to each status. */
+  const ways: Readonly<Record<Status, readonly CreativeEvent[]>> = {
+    processing: [],
+    pending_review: [said('pending_review')],
+    approved: [said('approved')],
+    rejected: [said('rejected')],
+    suspended: [said('approved'), said('suspended')],
+    archived: [said('archived')],
+  };
+  it('goes the ways that there are, and no other', () => {
+    for (const from of ReviewStatus.options) {
+      const before = given(created(), submitted(1), ...ways[from]);
+      for (const to of ReviewStatus.options) {
+        const done = before.when(review(to));
+        if (from === to) done.thenNothing();
+        else if (reviewSteps[from].includes(to)) {
+          done.then({ ...said(to), occurredAt: now });
+        } else done.thenRefused({ reason: 'wrong-review', status: from, wanted: reviewSteps[from] });
+      }
+    }
+    expect(Object.values(reviewSteps).flat()).not.toContain('processing');
+  });
+  it('has another reason when another is given', () => {
+    const done = given(created(), submitted(1), said('rejected')).when(
+      review('rejected', { rejectionReason: 'Too bright' }),
+    );
+    expect(done.state()).toMatchObject({ revision: 4, reviews: [{ rejectionReason: 'Too bright' }] });
+  });
+  it('is only of sellers that were asked', () =>
+    given(created(), submitted(2)).when(review('approved')).thenRefused({ reason: 'not-submitted' }));
+  it('approves nothing that is not complete', () => {
+    const draft = given(created(), submitted(1), updated({ copy: {}, state: 'draft' }));
+    draft.when(review('approved', { expectedRevision: 3 })).thenRefused({ reason: 'not-ready' });
+    expect(statusesOf(draft.when(review('rejected', { expectedRevision: 3 })).state())).toEqual([
+      [1, 'rejected'],
+    ]);
+  });
+  it('is of the content that its seller looked at', () => {
+    const changed = given(created(), submitted(1, 2), said('approved'), updated({ copy: { tag: '<i>' } }));
+    expect(changed.state()).toMatchObject({
+      revision: 4,
+      reviews: [
+        { sellerId: 1, status: 'processing', since: 4 },
+        { sellerId: 2, status: 'processing', since: 4 },
+      ],
+    });
+    for (const expectedRevision of [1, 3, 5]) {
+      changed
+        .when(review('approved', { expectedRevision }))
+        .thenRefused({ reason: 'stale', expectedRevision, currentRevision: 4 });
+    }
+    const late = given(created(), submitted(1, 2), said('approved', 2, 2), updated({ name: 'Other' }));
+    late.when(review('approved', { expectedRevision: 2 })).then({ ...said('approved', 2), occurredAt: now });
+    expect(statusesOf(late.state())).toEqual([
+      [1, 'processing'],
+      [2, 'approved'],
+    ]);
+  });
+  it('is over when the creative is archived, and a seller that put it away is not asked again', () => {
+    const all = given(created(), submitted(1, 2), said('archived'), updated({ message: 'x' }));
+    expect(statusesOf(all.state())).toEqual([
+      [1, 'archived'],
+      [2, 'processing'],
+    ]);
+    const over = given(created(), submitted(1), said('approved'), gone);
+    expect(statusesOf(over.state())).toEqual([[1, 'archived']]);
+    over.when(review('suspended')).thenRefused({ reason: 'archived' });
+  });
+});
+
+interface Step {
+  readonly what: 'submit' | 'review' | 'change' | 'rename' | 'archive';
+  readonly seller: number;
+  readonly status: Status;
+  readonly value: number;
+  /** How many revisions ago the seller looked at it. */
+  readonly lag: number;
+}
+const steps = fc.array(
+  fc.record<Step>({
+    what: fc.constantFrom('submit', 'submit', 'review', 'review', 'review', 'change', 'rename', 'archive'),
+    seller: fc.integer({ min: 1, max: 2 }),
+    status: fc.constantFrom(...ReviewStatus.options, 'approved', 'approved', 'approved'),
+    value: fc.nat({ max: 5 }),
+    lag: fc.oneof(fc.constant(0), fc.nat({ max: 4 })),
+  }),
+  { minLength: 12, maxLength: 40 },
+);
+
+const commandOf = ({ what, seller, status, value, lag }: Step, { revision }: Creative): CreativeCommand => {
+  if (what === 'submit') return submit([seller], value === 0);
+  const expectedRevision = Math.max(1, revision - lag);
+  if (what === 'review') return review(status, { sellerId: seller, expectedRevision });
+  if (what === 'archive' && value === 0) return { type: 'ArchiveCreative', ...below };
+  const changes =
+    what === 'change' ? { copy: value === 0 ? {} : { tag: `<${value}>` } } : { name: `${value}` };
+  const none = { unchangeable: {}, newCapIds: [], nameHeldAt: undefined };
+  return { type: 'UpdateCreative', ...below, changes, ...none };
+};
+
+it('whatever happens, no approval stands on content that it was not given to', () => {
+  let approvals = 0;
+  fc.assert(
+    fc.property(steps, (asked) => {
+      let state = creativeDecider.evolve(creativeDecider.initialState, created()) as Creative;
+      /** The content at each revision, and what each seller looked at when it approved. */
+      const contents = new Map([[1, JSON.stringify(contentOf(state))]]);
+      const approved = new Map<number, string>();
+      for (const step of asked) {
+        const command = commandOf(step, state);
+        const decision = creativeDecider.decide(command, state);
+        if ('refused' in decision) continue;
+        expect(decision.events.length).toBeLessThan(2);
+        for (const event of decision.events) {
+          const before = state.revision;
+          state = creativeDecider.evolve(state, event) as Creative;
+          expect(state.revision).toBe(before + 1);
+          contents.set(state.revision, JSON.stringify(contentOf(state)));
+          if (event.type === 'CreativeReviewed' && event.data.status === 'approved') {
+            approved.set(event.data.sellerId, contents.get(event.data.takenOn) ?? '');
+            approvals += 1;
+          }
+        }
+        const current = JSON.stringify(contentOf(state));
+        for (const { sellerId, status, since } of state.reviews ?? []) {
+          if (status === 'approved' || status === 'suspended') expect(approved.get(sellerId)).toBe(current);
+          if (status !== 'archived') expect(contents.get(since)).toBe(current);
+        }
+        const ids = (state.reviews ?? []).map(({ sellerId }) => sellerId);
+        expect(new Set(ids).size).toBe(ids.length);
+      }
+    }),
+    { numRuns: 500 },
+  );
+  expect(approvals).toBeGreaterThan(100);
+});
+
+it('a change that comes in between is not decided about', async () => {
+  const log = await openCampaignLog();
+  const { campaignId } = await log.newCampaign();
+  const body = { formatKind: 'display_tag', copy: { tag: '<b>' } } as const;
+  const creative = await createInCampaign(
+    log.writes(),
+    shownCampaignId(campaignId),
+    body,
+    commandRequest(CUSTOMER),
+  );
+  const shown = shownCreativeId(creative.creativeId);
+  await submitCreative(log.writes(), shown, [1], commandRequest(CUSTOMER));
+  let changes = 0;
+  const store: EventStore = {
+    ...log.store,
+    append: async (...asked) => {
+      changes += 1;
+      const change = { copy: { tag: '<i>' } };
+      if (changes === 1) await updateCreative(log.writes(), creative, change, commandRequest(CUSTOMER));
+      return log.store.append(...asked);
+    },
+  };
+  const context = { commandId: randomId(), customerId: CUSTOMER, actor: 'test', requestId: 'r' };
+  const decided = reviewForSeller(log.writes(store), shown, 1, { status: 'approved' }, context);
+  await expect(decided).rejects.toMatchObject({ body: { code: 'CONFLICT', field: 'expectedRevision' } });
+  expect(changes).toBe(1);
+});
+
+describe('the directory', () => {
+  const directory = specificationOf(sellerDirectoryDecider);
+  const seller = (sellerId: number, more: Partial<Seller> = {}): Seller => ({
+    sellerId,
+    name: `Seller ${sellerId}`,
+    channels: ['display'],
+    retired: false,
+    ...more,
+  });
+  const added = (data: Seller): SellerEvent => ({ type: 'SellerAdded', data, occurredAt: now });
+  const add = (name: string): SellerCommand => ({
+    type: 'AddSeller',
+    now,
+    seller: { name, channels: ['display'] },
+  });
+  const change = (sellerId: number, changes: Partial<Seller>) =>
+    ({ type: 'ChangeSeller', now, sellerId, changes }) as const;
+
+  it('begins with sellers to try everything on, and gives out ids far from theirs', () => {
+    expect(directory.given().state()).toEqual(builtInSellers);
+    directory
+      .given()
+      .when(add('Seller 1001'))
+      .then(added(seller(1_001)));
+    directory
+      .given(added(seller(1_001)))
+      .when(add('Seller 1002'))
+      .then(added(seller(1_002)));
+  });
+  it('has each name once, and says whose it is', () => {
+    const before = directory.given(added(seller(1_001)), added(seller(1_002)));
+    before.when(add('SELLER 1002')).thenRefused({ reason: 'name-taken', sellerId: 1_002 });
+    before.when(change(1_001, { name: 'sandbox tv' })).thenRefused({ reason: 'name-taken', sellerId: 2 });
+    before.when(change(1_001, { name: 'Seller 1001' })).thenNothing();
+  });
+  it('changes and retires sellers, built-in ones too', () => {
+    const before = directory.given(added(seller(1_001)));
+    before
+      .when(change(1_001, { channels: [] }))
+      .then({ ...added(seller(1_001, { channels: [] })), type: 'SellerChanged' });
+    expect(before.when(change(1, { retired: true })).state()[0]).toEqual({
+      ...builtInSellers[0],
+      retired: true,
+    });
+    before.when(change(4, { retired: true })).thenRefused({ reason: 'not-found' });
+  });
+  it('holds 200 at most', () => {
+    const full = Array.from({ length: 200 - builtInSellers.length }, (_, n) => added(seller(1_001 + n)));
+    directory
+      .given(...full)
+      .when(add('One more'))
+      .thenRefused({ reason: 'too-many-sellers', limit: 200 });
+    directory
+      .given(...full.slice(1))
+      .when(add('One more'))
+      .state();
+  });
+  it('none of the channels, on either side, stands for all', () => {
+    expect(sellsIn(seller(1), [])).toBe(true);
+    expect(sellsIn(seller(1), ['ctv', 'display'])).toBe(true);
+    expect(sellsIn(seller(1), ['ctv'])).toBe(false);
+    expect(sellsIn(seller(1, { channels: [] }), ['ctv'])).toBe(true);
+    expect(sellsIn(seller(1, { retired: true }), [])).toBe(false);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals';
+import type { EventSourceEvent } from '../../src/domain/event-sources/event-source-events.ts';
+import { eventSourceResource, notSeen } from '../../src/domain/event-sources/event-source-resource.ts';
+import {
+  eventSourceDecider,
+  eventSourceStream,
+  type EventSourceCommand,
+} from '../../src/domain/event-sources/event-source.ts';
+import { specificationOf } from '../support/given.ts';
+
+const { given } = specificationOf(eventSourceDecider);
+const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
+
+const identity = { sourceId: 'id', customerId: 7, advertiserId: 5, key: 'web' };
+const web = { name: 'Website', eventTypes: ['purchase' as const], testEventCode: 'T1' };
+const created: EventSourceEvent = {
+  type: 'EventSourceCreated',
+  data: { ...identity, definition: web },
+  occurredAt: day(1),
+};
+const archived: EventSourceEvent = { type: 'EventSourceArchived', data: {}, occurredAt: day(2) };
+const sync = (definition: object): EventSourceCommand => ({
+  type: 'SyncEventSource',
+  now: day(3),
+  ...identity,
+  definition: { name: 'Website', ...definition },
+});
+const archive: EventSourceCommand = { type: 'ArchiveEventSource', now: day(3) };
+
+describe('a sync', () => {
+  it('creates what is not there', () => {
+    given()
+      .when(sync(web))
+      .then({ ...created, occurredAt: day(3) });
+  });
+
+  it('of the same again changes nothing, whatever the order of members', () => {
+    given(created)
+      .when(sync({ testEventCode: 'T1', eventTypes: ['purchase'] }))
+      .thenNothing();
+  });
+
+  it('replaces the whole definition: what it leaves out is at its default', () => {
+    const state = given(created)
+      .when(sync({ allowedDomains: ['example.com'] }))
+      .state();
+    expect(state).toEqual({
+      ...identity,
+      name: 'Website',
+      allowedDomains: ['example.com'],
+      status: 'ACTIVE',
+      lastChange: 'updated',
+      createdAt: day(1),
+      updatedAt: day(3),
+    });
+  });
+
+  it('brings back what was deleted, as it says now, also when that is what it was', () => {
+    given(created, archived)
+      .when(sync(web))
+      .then({ type: 'EventSourceRestored', data: { definition: web }, occurredAt: day(3) });
+    expect(given(created, archived).when(sync(web)).state()).toMatchObject({
+      status: 'ACTIVE',
+      lastChange: 'created',
+      createdAt: day(1),
+    });
+  });
+});
+
+describe('archiving', () => {
+  it('takes an active source away, once', () => {
+    given(created)
+      .when(archive)
+      .then({ ...archived, occurredAt: day(3) });
+    given(created, archived).when(archive).thenNothing();
+  });
+
+  it('of nothing is refused', () => {
+    given().when(archive).thenRefused({ reason: 'not-found' });
+  });
+});
+
+it('its stream has its account in it', () => {
+  expect(eventSourceStream(7, 'id')).toBe('eventSource-7-id');
+});
+
+it('shows optional members only when they are set, and collections always', () => {
+  const state = given(created).state();
+  if (state.status === 'NONE') throw new Error('not created');
+  expect(eventSourceResource(state, notSeen)).toEqual({
+    eventSourceId: 'web',
+    name: 'Website',
+    eventTypes: ['purchase'],
+    allowedDomains: [],
+    testEventCode: 'T1',
+    health: notSeen,
+    createdAt: day(1),
+    updatedAt: day(1),
+  });
+});

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createKeyedDigest } from '../../src/shared/secrets/keyed-digest.ts';
+import { keyRingOfFile, parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
+import { seal, unseal, UnreadableSecretError } from '../../src/shared/secrets/seal.ts';
+
+const key = (id: string): string => `${id}:${randomBytes(32).toString('base64url')}`;
+
+describe('a sealed secret', () => {
+  const old = key('2025');
+  const keys = parseKeyRing(old);
+
+  it('opens with its key, for its purpose', () => {
+    const sealed = seal(keys, 'row 1', 'tökén');
+    expect(unseal(keys, 'row 1', sealed)).toBe('tökén');
+    expect(sealed.bytes.toString('latin1')).not.toContain('tökén');
+    expect(seal(keys, 'row 1', 'tökén').bytes.equals(sealed.bytes)).toBe(false);
+  });
+
+  it('opens after a new key has come before its own, not after its own is gone', () => {
+    const sealed = seal(keys, 'row', 'token');
+    const next = key('2026');
+    const both = parseKeyRing(`${next}, ${old}`);
+    expect(unseal(both, 'row', sealed)).toBe('token');
+    expect(seal(both, 'row', 'token').keyId).toBe('2026');
+    expect(() => unseal(parseKeyRing(next), 'row', sealed)).toThrow(UnreadableSecretError);
+  });
+
+  it('opens for nothing else, and not when a bit of it is another', () => {
+    const sealed = seal(keys, 'row 1', 'token');
+    expect(() => unseal(keys, 'row 2', sealed)).toThrow(UnreadableSecretError);
+    for (let at = 0; at < sealed.bytes.length; at++) {
+      const bytes = Buffer.from(sealed.bytes);
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      expect(() => unseal(keys, 'row 1', { ...sealed, bytes })).toThrow(UnreadableSecretError);
+    }
+    expect(() => unseal(keys, 'row 1', { ...sealed, bytes: Buffer.alloc(5) })).toThrow(UnreadableSecretError);
+  });
+});
+
+it('does not open with a part of its tag', () => {
+  const keys = parseKeyRing(key('2026'));
+  const sealed = seal(keys, 'row', '');
+  for (let length = 0; length < sealed.bytes.length; length++) {
+    const bytes = sealed.bytes.subarray(0, length);
+    expect(() => unseal(keys, 'row', { ...sealed, bytes })).toThrow(UnreadableSecretError);
+  }
+});
+
+it('a digest is of one key, wherever it stands, and for one purpose', async () => {
+  const [old, next] = [key('2025'), key('2026')];
+  const digest = async (keys: string, purpose = 'a'): Promise<string> =>
+    (await createKeyedDigest(purpose, async () => parseKeyRing(keys))(Buffer.from('x'))).toString('hex');
+  const of = await digest(old);
+  expect([await digest(`${next},${old}`), await digest(`${old},${next}`)]).toEqual([of, of]);
+  expect(new Set([of, await digest(next), await digest(old, 'b')]).size).toBe(3);
+});
+
+describe('keys', () => {
+  it.each(['', 'abc', 'a:short', `${key('a')},`, `a b:${'A'.repeat(43)}`, `${key('a')},${key('a')}`])(
+    'cannot be read from %j, and the message does not show it',
+    (text) => {
+      expect(() => parseKeyRing(text)).toThrow(RangeError);
+      try {
+        parseKeyRing(text);
+      } catch (error) {
+        for (const part of text.split(/[:,]/)) {
+          if (part.length > 5) expect(String(error)).not.toContain(part);
+        }
+      }
+    },
+  );
+});
+
+describe('the file of keys', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'keys-'));
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  it('is made once, for its owner alone, however many start at once', async () => {
+    const dataDir = join(directory, 'data');
+    const rings = await Promise.all(Array.from({ length: 10 }, () => keyRingOfFile(dataDir)));
+    const again = await keyRingOfFile(dataDir);
+    for (const [first] of rings) expect(first.bytes.equals(again[0].bytes)).toBe(true);
+    // What it digests stays when a key of this year is put behind it.
+    expect(again[0].id < '2026').toBe(true);
+    const files = await readdir(dataDir);
+    expect(files).toEqual(['secret-keys.json']);
+    expect((await stat(join(dataDir, 'secret-keys.json'))).mode & 0o777).toBe(0o600);
+  });
+});

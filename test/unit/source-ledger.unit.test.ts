@@ -1,0 +1,294 @@
+import { describe, expect, it } from '@jest/globals';
+import { AppendOutcomeUnknownError, type EventStore } from '../../src/shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import type { CallOutcome } from '../../src/command/conversions/log-call.ts';
+import { callOf, clock, item, items, ledgerOn, loggedIn, openSource } from '../support/conversion-calls.ts';
+
+/** What a source's ledger answers, and what its stream holds then. */
+
+/** Of such ids: more than fit one event. */
+const MANY = 4_000;
+
+const done = (
+  accepted: number,
+  duplicates: number,
+  health = 'receiving',
+  rejected: readonly unknown[] = [],
+) => ({
+  outcome: 'done',
+  result: { accepted, duplicates, health, rejected },
+});
+const refused = (reason: string) => ({ outcome: 'refused', refusal: { reason } });
+const resultOf = (outcome: CallOutcome) => {
+  if (outcome.outcome === 'refused') throw new Error('refused');
+  return outcome.result;
+};
+
+describe('a call', () => {
+  it('logs what is new in one event, in columns', async () => {
+    const store = createMemoryEventStore(clock);
+    const events = [
+      item('a', { eventType: 'purchase', value: 5, currency: 'EUR' }),
+      item('b', { eventType: 'lead', customEventName: 'call', orderId: '7' }),
+      item('c', { eventType: 'purchase', value: 7.5, currency: 'USD' }),
+    ];
+    expect(await ledgerOn(store).submit(callOf(events))).toEqual(done(3, 0));
+    const at = Date.parse('2026-03-01T11:00:00Z');
+    expect(await loggedIn(store)).toMatchObject([
+      {
+        advertiserId: 11,
+        chunk: 0,
+        last: true,
+        rejected: 0,
+        health: 'receiving',
+        eventIds: ['a', 'b', 'c'],
+        eventTimes: [at, at, at],
+        eventTypes: { of: ['purchase', 'lead'], indexes: [0, 1, 0] },
+        values: [5, null, 7.5],
+        currencies: { of: ['EUR', 'USD'], indexes: [0, -1, 1] },
+        customEventNames: { of: ['call'], indexes: [-1, 0, -1] },
+        more: [[1, { orderId: '7' }]],
+      },
+    ]);
+  });
+
+  it('counts what came before, in it or in an earlier one, as duplicates', async () => {
+    const store = createMemoryEventStore(clock);
+    const ledger = ledgerOn(store);
+    expect(await ledger.submit(callOf(items('a', 'b', 'a')))).toEqual(done(2, 1));
+    expect(await ledger.submit(callOf(items('b', 'c')))).toEqual(done(1, 1));
+    expect(await ledgerOn(store).submit(callOf(items('a', 'b', 'c', 'd')))).toEqual(done(1, 3));
+  });
+
+  it('takes the same id of another type for another event', async () => {
+    const ledger = ledgerOn(createMemoryEventStore(clock));
+    const events = [item('a'), item('a', { eventType: 'lead' }), item('a', { eventType: 'custom' })];
+    expect(await ledger.submit(callOf(events))).toEqual(done(2, 1));
+  });
+
+  it('of nothing but duplicates logs nothing', async () => {
+    const store = createMemoryEventStore(clock);
+    const ledger = ledgerOn(store);
+    await ledger.submit(callOf(items('a')));
+    expect(await ledger.submit(callOf(items('a', 'a')))).toEqual(done(0, 2));
+    expect(await loggedIn(store)).toHaveLength(1);
+  });
+
+  it('of nothing but broken events logs that, and moves the health', async () => {
+    const store = createMemoryEventStore(clock);
+    const ledger = ledgerOn(store);
+    const outcome = await ledger.submit(callOf([item(''), 5]));
+    expect(resultOf(outcome)).toMatchObject({ accepted: 0, duplicates: 0, health: 'needs_attention' });
+    expect(await loggedIn(store)).toMatchObject([
+      { rejected: 2, eventIds: [], last: true, firstReason: expect.stringMatching(/eventId/) },
+    ]);
+    expect(resultOf(await ledger.submit(callOf(items('a')))).health).toBe('receiving');
+    expect(resultOf(await ledger.submit(callOf([item('a'), item('')]))).health).toBe('receiving');
+  });
+
+  it('of more than fits one event is several, the last of which says so', async () => {
+    const store = createMemoryEventStore(clock);
+    const events = Array.from({ length: MANY }, (_, n) => item(`${n}`.padEnd(250, 'x')));
+    expect(await ledgerOn(store).submit(callOf(events))).toEqual(done(MANY, 0));
+    const logged = await loggedIn(store);
+    expect(logged.map(({ chunk, last }) => [chunk, last])).toEqual(
+      logged.map((_, n) => [n, n === logged.length - 1]),
+    );
+    expect(logged.length).toBeGreaterThan(1);
+    for (const one of logged) expect(Buffer.byteLength(JSON.stringify(one))).toBeLessThan(900_000);
+    expect(await ledgerOn(store).submit(callOf(events))).toEqual(done(0, MANY));
+  });
+
+  it('in the worst encoding stays below the limit of an event', async () => {
+    const store = createMemoryEventStore(clock);
+    const events = Array.from({ length: 900 }, (_, n) =>
+      item(`${n}`.padEnd(256, '\u0001'), {
+        customEventName: `${n}`.padEnd(256, '\u{FFFF}'),
+        orderId: `${n}`.padEnd(256, '"'),
+      }),
+    );
+    expect(await ledgerOn(store).submit(callOf(events))).toEqual(done(900, 0));
+    for (const one of await loggedIn(store))
+      expect(Buffer.byteLength(JSON.stringify(one))).toBeLessThan(900_000);
+  });
+});
+
+describe('a call that is refused logs nothing', () => {
+  it.each([
+    ['no-source', undefined],
+    ['source-archived', { ...openSource, isArchived: true }],
+    ['advertiser-archived', { ...openSource, isAdvertiserArchived: true }],
+  ])('%s', async (reason, facts) => {
+    const store = createMemoryEventStore(clock);
+    expect(await ledgerOn(store, { loadSource: async () => facts }).submit(callOf(items('a')))).toEqual(
+      refused(reason),
+    );
+    expect(await loggedIn(store)).toEqual([]);
+  });
+
+  it('with another test code than the source has', async () => {
+    const ledger = ledgerOn(createMemoryEventStore(clock), {
+      loadSource: async () => ({ ...openSource, testEventCode: 'T1' }),
+    });
+    expect(await ledger.submit(callOf(items('a'), { mode: 'test', testEventCode: 'T2' }))).toEqual(
+      refused('other-test-code'),
+    );
+    expect(await ledger.submit(callOf(items('a'), { mode: 'test', testEventCode: 'T1' }))).toEqual(
+      done(1, 0, 'not_seen'),
+    );
+  });
+
+  it('as soon as the source is archived', async () => {
+    let isArchived = false;
+    const ledger = ledgerOn(createMemoryEventStore(clock), {
+      loadSource: async () => ({ ...openSource, isArchived }),
+    });
+    await ledger.submit(callOf(items('a')));
+    isArchived = true;
+    expect(await ledger.submit(callOf(items('b')))).toEqual(refused('source-archived'));
+  });
+});
+
+describe('nothing is logged by', () => {
+  it('a test, which is compared with nothing', async () => {
+    const store = createMemoryEventStore(clock);
+    const ledger = ledgerOn(store);
+    await ledger.submit(callOf(items('a')));
+    expect(
+      await ledger.submit(callOf([...items('a', 'b', 'b'), item('')], { mode: 'test', testEventCode: 'x' })),
+    ).toMatchObject({
+      result: { accepted: 3, duplicates: 0, health: 'receiving', rejected: [{ index: 3 }] },
+    });
+    expect(await loggedIn(store)).toHaveLength(1);
+  });
+
+  it('a preview, which answers as the call would', async () => {
+    const store = createMemoryEventStore(clock);
+    const ledger = ledgerOn(store);
+    await ledger.submit(callOf(items('a')));
+    expect(await ledger.submit(callOf(items('a', 'b', 'b'), { mode: 'preview' }))).toEqual(done(1, 2));
+    expect(await ledger.submit(callOf(items('a', 'b', 'b')))).toEqual(done(1, 2));
+  });
+});
+
+describe('calls that wait together', () => {
+  it('are appended together, and each sees those before it', async () => {
+    const store = createMemoryEventStore(clock);
+    let appends = 0;
+    const counted: EventStore = { ...store, append: (...call) => ((appends += 1), store.append(...call)) };
+    const ledger = ledgerOn(counted);
+    const outcomes = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => ledger.submit(callOf(items('same', `own-${n}`)))),
+    );
+    expect(outcomes.map((outcome) => resultOf(outcome).accepted)).toEqual([
+      2,
+      ...Array.from({ length: 29 }, () => 1),
+    ]);
+    expect(appends).toBe(1);
+    expect((await loggedIn(store)).flatMap(({ eventIds }) => eventIds)).toHaveLength(31);
+  });
+
+  it('fail together when the append fails: also those that found nothing new', async () => {
+    const store = createMemoryEventStore(clock);
+    let isLost = true;
+    const losing: EventStore = {
+      ...store,
+      append: async (...call) => {
+        if (isLost) throw new AppendOutcomeUnknownError('lost');
+        return store.append(...call);
+      },
+    };
+    const ledger = ledgerOn(losing);
+    const outcomes = await Promise.allSettled([
+      ledger.submit(callOf(items('a'))),
+      ledger.submit(callOf(items('a'))),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    isLost = false;
+    expect(await ledger.submit(callOf(items('a')))).toEqual(done(1, 0));
+  });
+
+  it('of one command are done once', async () => {
+    const store = createMemoryEventStore(clock);
+    const ledger = ledgerOn(store);
+    const call = callOf(items('a', 'b'));
+    expect(await Promise.all([ledger.submit(call), ledger.submit(call)])).toEqual([done(2, 0), done(2, 0)]);
+    expect(await loggedIn(store)).toHaveLength(1);
+  });
+});
+
+describe('a repeated call', () => {
+  const batch = [...items('a', 'b'), item(''), item('a')];
+  const answer = done(2, 1, 'receiving', [{ index: 2, reason: 'eventId must have 1 to 256 characters' }]);
+
+  it('has the answer of the first, whatever came since', async () => {
+    const store = createMemoryEventStore(clock);
+    const call = callOf(batch, { commandId: '3f7b0f38-2f5e-5d9b-9a51-0f6a0a4f7c11' });
+    expect(await ledgerOn(store).submit(call)).toEqual(answer);
+    await ledgerOn(store).submit(callOf([5, 5, 5, ...items('z')]));
+    const later = { ...call, nowMs: call.nowMs + 86_400_000 };
+    expect(await ledgerOn(store).submit(later)).toEqual(answer);
+    expect(await loggedIn(store)).toHaveLength(2);
+  });
+
+  it('has it also when the source was archived since, or takes other types', async () => {
+    const store = createMemoryEventStore(clock);
+    const call = callOf(batch);
+    await ledgerOn(store).submit(call);
+    for (const facts of [
+      { ...openSource, isArchived: true },
+      { ...openSource, allowedTypes: ['lead' as const] },
+    ]) {
+      expect(await ledgerOn(store, { loadSource: async () => facts }).submit(call)).toEqual(answer);
+    }
+  });
+
+  it('of whose events only the first are there logs the rest', async () => {
+    const store = createMemoryEventStore(clock);
+    const events = Array.from({ length: MANY }, (_, n) => item(`${n}`.padEnd(250, 'x')));
+    // As EventStoreDB takes it: one event in an append; and the process ends after the first.
+    let left = 1;
+    const ending: EventStore = {
+      ...store,
+      appendBytesMax: 1,
+      append: async (...call) => {
+        if (left === 0) throw new AppendOutcomeUnknownError('ended');
+        left -= 1;
+        return store.append(...call);
+      },
+    };
+    const call = callOf([...events, item(''), item('0'.padEnd(250, 'x'))]);
+    await expect(ledgerOn(ending).submit(call)).rejects.toBeInstanceOf(AppendOutcomeUnknownError);
+    const before = (await loggedIn(store)).map(({ eventIds }) => eventIds.length);
+    expect(before).toHaveLength(1);
+    await ledgerOn(store).submit(callOf(items('1'.padEnd(250, 'x'), `${MANY - 1}`.padEnd(250, 'x'))));
+    // The last of its events was logged by another call meanwhile.
+    const expected = done(MANY - 1, 2, 'receiving', [
+      { index: MANY, reason: 'eventId must have 1 to 256 characters' },
+    ]);
+    expect(await ledgerOn(store).submit(call)).toEqual(expected);
+    expect(await ledgerOn(store).submit(call)).toEqual(expected);
+    const all = (await loggedIn(store)).flatMap(({ eventIds }) => eventIds);
+    expect([all.length, new Set(all).size]).toEqual([MANY, MANY]);
+    const own = (await loggedIn(store)).filter(({ commandId }) => commandId === call.context.commandId);
+    expect(own.map(({ chunk }) => chunk)).toEqual(own.map((_, n) => n));
+    expect(own.map(({ last }) => last)).toEqual(own.map((_, n) => n === own.length - 1));
+  });
+});
+
+describe('two ledgers of one source', () => {
+  it('log each event once, and both are right', async () => {
+    const store = createMemoryEventStore(clock);
+    const ledgers = [ledgerOn(store), ledgerOn(store), ledgerOn(store)];
+    const outcomes = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        (ledgers[n % 3] ?? ledgerOn(store)).submit(
+          callOf(Array.from({ length: 50 }, (__, k) => item(`${(n * 17 + k) % 700}`))),
+        ),
+      ),
+    );
+    const accepted = outcomes.reduce((sum, outcome) => sum + resultOf(outcome).accepted, 0);
+    const all = (await loggedIn(store)).flatMap(({ eventIds }) => eventIds);
+    expect([accepted, all.length, new Set(all).size]).toEqual([700, 700, 700]);
+  });
+});

@@ -1,0 +1,375 @@
+import { describe, expect, it } from '@jest/globals';
+import type { SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
+import { isWaiting, syndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
+import {
+  syndicationDecider,
+  type SyndicationCommand,
+  type SyndicationState,
+} from '../../src/domain/syndication/syndication.ts';
+import { createRandom } from '../faults/kit/random.ts';
+import { specificationOf } from '../support/given.ts';
+import { legalChanges } from '../support/legal-transitions.ts';
+
+const { given } = specificationOf(syndicationDecider);
+const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
+
+const record = {
+  recordId: '00000000-0000-4000-8000-000000000001',
+  customerId: 7,
+  advertiserId: 5,
+  resourceType: 'EVENT_SOURCE' as const,
+  resourceId: 'web',
+  agentId: '00000000-0000-4000-8000-000000000002',
+  account: { account_id: 'acct' },
+};
+const toggled = (enabled: boolean, generation: number): SyndicationEvent => ({
+  type: 'SyndicationToggled',
+  data: { ...record, enabled, generation },
+  occurredAt: day(1),
+});
+const started = (generation: number): SyndicationEvent => ({
+  type: 'SyndicationStarted',
+  data: { generation, request: { n: generation } },
+  occurredAt: day(2),
+});
+const taken = { idempotencyKey: 'key', taskId: 'task-1', taskOf: 'ADCP' as const };
+const submitted = (generation: number, more: Partial<typeof taken> = {}): SyndicationEvent => ({
+  type: 'SyndicationSubmitted',
+  data: { generation, ...taken, ...more },
+  occurredAt: day(2),
+});
+const completed = (generation: number): SyndicationEvent => ({
+  type: 'SyndicationCompleted',
+  data: { generation, responseData: { action: 'created' } },
+  occurredAt: day(3),
+});
+const failed = (generation: number): SyndicationEvent => ({
+  type: 'SyndicationFailed',
+  data: { generation, errorMessage: 'no' },
+  occurredAt: day(3),
+});
+const refreshed = (generation: number): SyndicationEvent => ({
+  type: 'SyndicationRefreshed',
+  data: { generation },
+  occurredAt: day(4),
+});
+const withdrawn = (generation: number): SyndicationEvent => ({
+  type: 'SyndicationWithdrawn',
+  data: { generation, removed: true },
+  occurredAt: day(4),
+});
+const toggle = (enabled: boolean): SyndicationCommand => ({
+  type: 'ToggleSyndication',
+  now: day(1),
+  record,
+  enabled,
+});
+const start = (generation: number): SyndicationCommand => ({
+  type: 'StartSyndication',
+  now: day(2),
+  generation,
+  request: { n: generation },
+});
+const submit = (generation: number, more: Partial<typeof taken> = {}): SyndicationCommand => ({
+  type: 'SubmitSyndication',
+  now: day(2),
+  generation,
+  ...taken,
+  ...more,
+});
+const complete = (generation: number): SyndicationCommand => ({
+  type: 'CompleteSyndication',
+  now: day(3),
+  generation,
+  responseData: { action: 'created' },
+});
+const fail = (generation: number): SyndicationCommand => ({
+  type: 'FailSyndication',
+  now: day(3),
+  generation,
+  errorMessage: 'no',
+});
+const refresh = (generation: number): SyndicationCommand => ({
+  type: 'RefreshSyndication',
+  now: day(4),
+  generation,
+});
+const withdraw = (generation: number): SyndicationCommand => ({
+  type: 'WithdrawSyndication',
+  now: day(4),
+  generation,
+  removed: true,
+});
+
+describe('a toggle', () => {
+  it('on begins a record', () => given().when(toggle(true)).then(toggled(true, 1)));
+  it('off begins a record, too: it is there to be asked for', () =>
+    given().when(toggle(false)).then(toggled(false, 1)));
+  it('on changes nothing of what is on and has not failed', () => {
+    given(toggled(true, 1)).when(toggle(true)).thenNothing();
+    given(toggled(true, 1), started(1)).when(toggle(true)).thenNothing();
+    given(toggled(true, 1), started(1), completed(1)).when(toggle(true)).thenNothing();
+  });
+  it('on tries again what has failed', () =>
+    given(toggled(true, 1), started(1), failed(1)).when(toggle(true)).then(toggled(true, 2)));
+  it('off changes nothing of what is off', () => given(toggled(false, 1)).when(toggle(false)).thenNothing());
+  it('off ends everything else', () => {
+    given(toggled(true, 1), started(1)).when(toggle(false)).then(toggled(false, 2));
+    given(toggled(true, 1), failed(1)).when(toggle(false)).then(toggled(false, 2));
+  });
+  it('on again forgets what the last generation led to', () => {
+    const state = given(
+      toggled(true, 1),
+      started(1),
+      completed(1),
+      toggled(false, 2),
+      toggled(true, 3),
+    ).state();
+    expect(state).toMatchObject({
+      status: 'PENDING',
+      generation: 3,
+      request: null,
+      completedAt: null,
+      responseData: null,
+      errorMessage: null,
+      mayBeAtAgent: true,
+    });
+  });
+  it('on, before its dropping has come to its end, leaves open what the agent has of the rest', () => {
+    const dropping = [toggled(true, 1), started(1), completed(1), toggled(false, 2)];
+    const isUnsure = (...more: readonly SyndicationEvent[]): boolean => {
+      const state = given(...dropping, ...more).state();
+      return state.status !== 'NONE' && state.restIsUnsure === true;
+    };
+    expect(isUnsure(toggled(true, 3))).toBe(true);
+    expect(isUnsure(toggled(true, 3), started(3), failed(3), toggled(true, 4))).toBe(true);
+    expect(isUnsure(toggled(true, 3), started(3), completed(3))).toBe(false);
+    expect(isUnsure(withdrawn(2), toggled(true, 3))).toBe(false);
+  });
+});
+
+describe('what a worker found out', () => {
+  const superseded = { reason: 'superseded' as const };
+
+  it('is recorded for the current generation', () => {
+    given(toggled(true, 1)).when(start(1)).then(started(1));
+    given(toggled(true, 1), started(1)).when(complete(1)).then(completed(1));
+    given(toggled(true, 1), started(1)).when(fail(1)).then(failed(1));
+    given(toggled(true, 1)).when(fail(1)).then(failed(1));
+    given(toggled(true, 1), started(1), toggled(false, 2)).when(withdraw(2)).then(withdrawn(2));
+  });
+  it('changes nothing when it is recorded already', () => {
+    given(toggled(true, 1), started(1)).when(start(1)).thenNothing();
+    given(toggled(true, 1), started(1), toggled(false, 2), withdrawn(2)).when(withdraw(2)).thenNothing();
+  });
+  it('is refused of a generation that is over', () => {
+    const history = [toggled(true, 1), started(1), toggled(false, 2), toggled(true, 3)] as const;
+    for (const command of [start(1), complete(1), fail(1), withdraw(2)]) {
+      given(...history)
+        .when(command)
+        .thenRefused(superseded);
+    }
+  });
+  it('is refused out of its order', () => {
+    given(toggled(true, 1)).when(complete(1)).thenRefused(superseded);
+    given(toggled(true, 1), started(1), completed(1)).when(fail(1)).thenRefused(superseded);
+    given(toggled(true, 1), started(1), failed(1)).when(complete(1)).thenRefused(superseded);
+    given(toggled(false, 1)).when(start(1)).thenRefused(superseded);
+    given(toggled(true, 1), started(1)).when(withdraw(1)).thenRefused(superseded);
+    given().when(complete(1)).thenRefused(superseded);
+  });
+  it('of an earlier generation is passed over even when it stands in the stream', () => {
+    const before = given(toggled(true, 1), started(1), toggled(false, 2)).state();
+    expect(given(toggled(true, 1), started(1), toggled(false, 2), completed(1)).state()).toEqual(before);
+  });
+});
+
+describe('a change of what the agent has', () => {
+  const there = [toggled(true, 1), started(1), completed(1)] as const;
+
+  it('begins the next generation, which knows what the agent has', () => {
+    given(...there)
+      .when(refresh(1))
+      .then(refreshed(2));
+    expect(given(...there, refreshed(2)).state()).toMatchObject({
+      status: 'PENDING',
+      enabled: true,
+      generation: 2,
+      request: null,
+      delivered: { n: 1 },
+      mayBeAtAgent: true,
+      responseData: null,
+      completedAt: null,
+    });
+  });
+  it('begins none while the agent is being told, nor of what is off or has failed', () => {
+    const superseded = { reason: 'superseded' as const };
+    given(toggled(true, 1)).when(refresh(1)).thenRefused(superseded);
+    given(toggled(true, 1), started(1)).when(refresh(1)).thenRefused(superseded);
+    given(toggled(true, 1), started(1), failed(1)).when(refresh(1)).thenRefused(superseded);
+    given(...there, toggled(false, 2))
+      .when(refresh(2))
+      .thenRefused(superseded);
+    given(...there, refreshed(2))
+      .when(refresh(1))
+      .thenRefused(superseded);
+  });
+  it('that came to nothing leaves nothing that the agent surely has', () => {
+    const state = given(...there, refreshed(2), started(2), failed(2), toggled(true, 3)).state();
+    expect(state).toMatchObject({ status: 'PENDING', delivered: null, mayBeAtAgent: true });
+  });
+});
+
+describe('what an agent has while bringing it up to date fails', () => {
+  const there = [toggled(true, 1), started(1), completed(1), refreshed(2), started(2), failed(2)];
+  it('is the older state, until it is brought up to date or switched off', () => {
+    const older = { stillThere: { n: 1 } };
+    expect(given(...there).state()).toMatchObject({ status: 'FAILED', ...older });
+    const again = [...there, toggled(true, 3), started(3)];
+    expect(given(...again, failed(3)).state()).toMatchObject({ status: 'FAILED', ...older });
+    expect(given(...again, completed(3)).state()).not.toMatchObject(older);
+    expect(given(...there, toggled(false, 3), toggled(true, 4)).state()).not.toMatchObject(older);
+    expect(given(toggled(true, 1), started(1), failed(1)).state()).not.toHaveProperty('stillThere.n');
+  });
+});
+
+describe('what an agent could not be told to drop', () => {
+  const given1 = [toggled(true, 1), started(1), completed(1), toggled(false, 2)] as const;
+  const notRemoved: SyndicationEvent = {
+    type: 'SyndicationWithdrawn',
+    data: { generation: 2, removed: false, reason: 'It is away.' },
+    occurredAt: day(4),
+  };
+
+  it('may be there still when it is switched on again, and nothing waits until then', () => {
+    const off = given(...given1, notRemoved).state();
+    expect(off.status !== 'NONE' && isWaiting(off)).toBe(false);
+    expect(given(...given1, notRemoved, toggled(true, 3)).state()).toMatchObject({ mayBeAtAgent: true });
+    expect(given(...given1, withdrawn(2), toggled(true, 3)).state()).toMatchObject({ mayBeAtAgent: false });
+  });
+  it('is not at another account', () => {
+    const elsewhere: SyndicationEvent = {
+      type: 'SyndicationToggled',
+      data: { ...record, account: { account_id: 'another' }, enabled: true, generation: 3 },
+      occurredAt: day(4),
+    };
+    expect(given(...given1, notRemoved, elsewhere).state()).toMatchObject({ mayBeAtAgent: false });
+  });
+});
+
+describe('a call that the agent has taken in', () => {
+  const superseded = { reason: 'superseded' as const };
+  const submittedIn = (...events: readonly SyndicationEvent[]) => {
+    const state = given(...events).state();
+    return state.status === 'NONE' ? undefined : state.submitted;
+  };
+
+  it('is remembered while the agent has it, whether it is to take or to drop something', () => {
+    given(toggled(true, 1), started(1)).when(submit(1)).then(submitted(1));
+    given(toggled(true, 1), started(1), toggled(false, 2)).when(submit(2)).then(submitted(2));
+    expect(submittedIn(toggled(true, 1), started(1), submitted(1))).toEqual({
+      generation: 1,
+      ...taken,
+      submittedAt: day(2),
+    });
+  });
+  it('is remembered by its first id', () => {
+    const other = { taskId: 'task-2' };
+    given(toggled(true, 1), started(1), submitted(1)).when(submit(1)).thenNothing();
+    given(toggled(true, 1), started(1), submitted(1)).when(submit(1, other)).thenNothing();
+  });
+  it('gives way to another call of the same generation', () => {
+    const another = { idempotencyKey: 'another-key', taskId: 'task-2' };
+    given(toggled(true, 1), started(1), submitted(1)).when(submit(1, another)).then(submitted(1, another));
+  });
+  it('is known to the next generation until that one asks for something', () => {
+    const history = [toggled(true, 1), started(1), submitted(1), toggled(false, 2)] as const;
+    expect(submittedIn(...history)).toMatchObject({ generation: 1 });
+    expect(submittedIn(...history, toggled(true, 3))).toMatchObject({ generation: 1 });
+    expect(submittedIn(...history, toggled(true, 3), started(3))).toBeUndefined();
+  });
+  it('is known to the next generation also when the answer comes after the toggle', () => {
+    const history = [toggled(true, 1), started(1), toggled(false, 2)] as const;
+    given(...history)
+      .when(submit(1))
+      .then(submitted(1));
+    expect(submittedIn(...history, submitted(1))).toMatchObject({ generation: 1 });
+    given(...history, submitted(2))
+      .when(submit(1))
+      .thenRefused(superseded);
+  });
+  it('is forgotten with its end', () => {
+    const history = [toggled(true, 1), started(1), submitted(1)] as const;
+    for (const end of [completed(1), failed(1)]) expect(submittedIn(...history, end)).toBeUndefined();
+    expect(submittedIn(...history, toggled(false, 2), withdrawn(2))).toBeUndefined();
+  });
+  it('changes nothing of what is shown', () => {
+    const shown = (...events: readonly SyndicationEvent[]) => {
+      const state = given(...events).state();
+      return state.status === 'NONE' ? undefined : syndicationResource(state);
+    };
+    const before = [toggled(true, 1), started(1)] as const;
+    expect(shown(...before, submitted(1))).toEqual(shown(...before));
+  });
+  it('is refused of what has asked for nothing, and of what is over', () => {
+    given().when(submit(1)).thenRefused(superseded);
+    given(toggled(true, 1)).when(submit(1)).thenRefused(superseded);
+    given(toggled(true, 1)).when(submit(2)).thenRefused(superseded);
+    given(toggled(true, 1), started(1), completed(1)).when(submit(1)).thenRefused(superseded);
+    given(toggled(false, 1)).when(submit(1)).thenRefused(superseded);
+  });
+});
+
+describe('what waits', () => {
+  it('is what is to be brought to the agent, and what is to be dropped there', () => {
+    const waits = (...events: readonly SyndicationEvent[]): boolean => {
+      const state = given(...events).state();
+      return state.status !== 'NONE' && isWaiting(state);
+    };
+    expect(waits(toggled(true, 1))).toBe(true);
+    expect(waits(toggled(true, 1), started(1))).toBe(true);
+    expect(waits(toggled(true, 1), started(1), completed(1))).toBe(false);
+    expect(waits(toggled(true, 1), started(1), failed(1))).toBe(false);
+    expect(waits(toggled(false, 1))).toBe(false);
+    expect(waits(toggled(true, 1), toggled(false, 2))).toBe(true);
+    expect(waits(toggled(true, 1), started(1), toggled(false, 2))).toBe(true);
+    expect(waits(toggled(true, 1), started(1), toggled(false, 2), withdrawn(2))).toBe(false);
+  });
+});
+
+/** Of one seed. @returns what must not be */
+const wrongOf = (seed: number): readonly string[] => {
+  const random = createRandom(seed);
+  const wrong: string[] = [];
+  let state: SyndicationState = syndicationDecider.initialState;
+  let wanted: boolean | undefined;
+  for (let left = random.below(41); left > 0; left--) {
+    const isToggle = random.chance(0.4);
+    const make = random.pick([start, submit, complete, fail, withdraw, refresh]);
+    const one = isToggle ? toggle(random.chance(0.5)) : make(1 + random.below(6));
+    const before = state;
+    const decision = syndicationDecider.decide(one, state);
+    if ('events' in decision) state = decision.events.reduce(syndicationDecider.evolve, state);
+    if (one.type === 'ToggleSyndication') wanted = one.enabled;
+    const transition = `${before.status}>${state.status}`;
+    if (before.status !== state.status && !legalChanges.has(transition)) wrong.push(transition);
+  }
+  if (state.status === 'NONE') return wrong;
+  if (['COMPLETED', 'FAILED'].includes(state.status) && state.submitted !== undefined)
+    wrong.push('submitted');
+  if (state.enabled !== wanted) wrong.push('not as it was last asked for');
+  const shown = syndicationResource(state);
+  if (shown.enabled !== (shown.status !== 'DISABLED')) wrong.push('enabled');
+  if ((shown.completedAt !== null) !== (shown.status === 'COMPLETED')) wrong.push('completedAt');
+  if ((shown.errorMessage !== null) !== (shown.status === 'FAILED')) wrong.push('errorMessage');
+  if (shown.eventSourceId !== 'web' || shown.audienceId !== null) wrong.push('resource');
+  return wrong.map((text) => `seed ${seed}: ${text}`);
+};
+
+describe('whatever comes in whatever order', () => {
+  it('no transition is illegal, the last toggle wins, and the members of a record fit each other', () => {
+    const wrong: string[] = [];
+    for (let seed = 1; seed <= 20_000; seed++) wrong.push(...wrongOf(seed));
+    expect(wrong).toEqual([]);
+  });
+});

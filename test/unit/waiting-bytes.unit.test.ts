@@ -1,0 +1,55 @@
+import { expect, it } from '@jest/globals';
+import { createWaitingBytes } from '../../src/command/conversions/waiting-bytes.ts';
+import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { callOf, clock, items, ledgerOn } from '../support/conversion-calls.ts';
+
+/** Calls wait up to a number of bytes, over all sources of a process. */
+
+it('a call that does not fit beside those that wait is told to come again, and fits when they are answered', async () => {
+  const waitingBytes = createWaitingBytes(1_000);
+  const store = createMemoryEventStore(clock);
+  const [one, other] = [ledgerOn(store, { waitingBytes }), ledgerOn(store, { waitingBytes })];
+  const waiting = one.submit(callOf(items('a'), { bytes: 900 }));
+  await expect(other.submit(callOf(items('b'), { bytes: 101 }))).rejects.toBeInstanceOf(
+    EventStoreUnavailableError,
+  );
+  await waiting;
+  expect(await other.submit(callOf(items('b'), { bytes: 101 }))).toMatchObject({ outcome: 'done' });
+});
+
+it('one alone may be larger', async () => {
+  const ledger = ledgerOn(createMemoryEventStore(clock), { waitingBytes: createWaitingBytes(10) });
+  for (const id of ['a', 'b']) {
+    expect(await ledger.submit(callOf(items(id), { bytes: 11 }))).toMatchObject({ outcome: 'done' });
+  }
+});
+
+it('what fails or is given up waits no longer', async () => {
+  const waitingBytes = createWaitingBytes(10);
+  const failing = {
+    ...createMemoryEventStore(clock),
+    append: async () => {
+      throw new EventStoreUnavailableError('away');
+    },
+  };
+  const ledger = ledgerOn(failing, { waitingBytes });
+  await expect(ledger.submit(callOf(items('a'), { bytes: 10 }))).rejects.toThrow('away');
+  expect(waitingBytes.take(10)).toBe(true);
+});
+
+it('what was answered before others of its group failed is not counted twice', async () => {
+  const waitingBytes = createWaitingBytes(1_000);
+  const failing = {
+    ...createMemoryEventStore(clock),
+    append: async () => {
+      throw new EventStoreUnavailableError('away');
+    },
+  };
+  const ledger = ledgerOn(failing, { waitingBytes });
+  const tested = ledger.submit(callOf(items('a'), { bytes: 500, mode: 'test', testEventCode: 'T' }));
+  await expect(ledger.submit(callOf(items('b'), { bytes: 500 }))).rejects.toThrow('away');
+  expect(await tested).toMatchObject({ outcome: 'done' });
+  expect(waitingBytes.take(1_000)).toBe(true);
+  expect(waitingBytes.take(1)).toBe(false);
+});
