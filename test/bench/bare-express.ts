@@ -78,6 +78,22 @@ app.get('/advertisers/:id', async (request, response) => {
   const { rows } = await pool.query({ name: 'detail', text: detail, values: [request.params.id] });
   response.json({ data: rows[0] as unknown, error: null });
 });
+app.put('/rows/:id', async (request, response) => {
+  await pool.query(`create table if not exists bare_rows (id text primary key, body text not null)`);
+  await pool.query(
+    'insert into bare_rows values ($1, $2) on conflict (id) do update set body = excluded.body',
+    [request.params.id, JSON.stringify(request.body)],
+  );
+  response.json({});
+});
+app.get('/rows/:id', async (request, response) => {
+  const { rows } = await pool.query<{ body: string }>({
+    name: 'row',
+    text: 'select body from bare_rows where id = $1',
+    values: [request.params.id],
+  });
+  response.type('json').send(`{"data":${rows[0]?.body ?? 'null'},"error":null}`);
+});
 app.post('/fill', async (request, response) => {
   const { count } = request.body as { count: number };
   await pool.query(

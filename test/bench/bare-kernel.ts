@@ -12,6 +12,7 @@ import { startServer } from '../../src/shared/http/server.ts';
 import { createRateLimits } from '../../src/shared/limits/rate-limits.ts';
 import { createPool } from '../../src/shared/postgres/pool.ts';
 import { generous } from '../support/generous-limits.ts';
+import { tellCpuTime } from './child-server.ts';
 
 /**
  * The kernel alone, with the log lines of the real service going nowhere: what does it add to a constant, and what
@@ -60,4 +61,5 @@ const port = await listen(
   securityHeaders(true),
 );
 const barePort = await listen([constant('/bare', { access: 'public', limit: 'none' })], []);
+tellCpuTime();
 process.stdout.write(`${JSON.stringify({ port, barePort })}\n`);

@@ -10,6 +10,7 @@ export interface LoadOptions {
 }
 
 export interface LoadResult {
+  readonly requests: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -55,7 +56,8 @@ export const httpLoad = async ({ port, connections, seconds, request }: LoadOpti
   const elapsedSeconds = (performance.now() - started) / 1000;
   latencies.sort((a, b) => a - b);
   const at = (quantile: number): number => latencies[Math.floor(latencies.length * quantile)] ?? 0;
-  return { perSecond: latencies.length / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99), failed };
+  const requests = latencies.length;
+  return { requests, perSecond: requests / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99), failed };
 };
 
 const open = (port: number): Promise<Socket> =>

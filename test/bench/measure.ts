@@ -6,7 +6,7 @@ export interface Comparison {
   /** Absent: ours stands alone, and a goal is a figure in `unit`. */
   readonly baseline?: readonly number[];
   readonly baselineName?: string;
-  /** What to reach: the ratio ours / baseline; a limit when `atMost`. */
+  /** What to reach: the ratio ours / baseline, pair by pair; a limit when `atMost`. */
   readonly goal?: number;
   readonly atMost?: boolean;
   readonly note?: string;
@@ -27,12 +27,12 @@ const median = (values: readonly number[]): number => {
 };
 
 /** Runs both in turn, so that the machine's moods hit both alike; the first round warms up and is dropped. */
-export const alternate = async (
+export const alternate = async <Measured = number>(
   rounds: number,
-  ours: () => Promise<number>,
-  baseline: () => Promise<number>,
-): Promise<{ ours: number[]; baseline: number[] }> => {
-  const results = { ours: [] as number[], baseline: [] as number[] };
+  ours: () => Promise<Measured>,
+  baseline: () => Promise<Measured>,
+): Promise<{ ours: Measured[]; baseline: Measured[] }> => {
+  const results = { ours: [] as Measured[], baseline: [] as Measured[] };
   for (let round = 0; round <= rounds; round++) {
     const theirs = await baseline();
     const own = await ours();
@@ -43,19 +43,26 @@ export const alternate = async (
   return results;
 };
 
-/** Medians, ratio, and whether the goal is met. */
+/**
+ * Medians, and whether the goal is met. The ratio is the median of those of the pairs: what else goes on on the machine
+ * comes and goes, and both of a pair have met the same.
+ */
 export const lineOf = (comparison: Comparison): Line => {
   const { goal, atMost, ours, baseline } = comparison;
   const oursMedian = median(ours);
-  const compared = baseline === undefined ? {} : ratioOf(oursMedian, median(baseline));
+  const compared: Pick<Line, 'ratio' | 'baselineMedian'> =
+    baseline === undefined ? {} : ratioOf(ours, baseline);
   const reached = compared.ratio ?? oursMedian;
   const met = goal === undefined ? {} : { met: atMost === true ? reached <= goal : reached >= goal };
   return { ...comparison, oursMedian, ...compared, ...met };
 };
 
-const ratioOf = (ours: number, baselineMedian: number): { ratio?: number; baselineMedian?: number } => ({
-  baselineMedian,
-  ratio: ours / baselineMedian,
+const ratioOf = (
+  ours: readonly number[],
+  baseline: readonly number[],
+): { ratio: number; baselineMedian: number } => ({
+  baselineMedian: median(baseline),
+  ratio: median(ours.map((one, at) => one / (baseline[at] ?? Number.NaN))),
 });
 
 const figure = (value: number): string =>

@@ -1,12 +1,11 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { generousLimits } from '../support/generous-limits.ts';
+import { shippedProgram } from '../support/bundles.ts';
+import { packageDirectory } from '../../src/shared/package-directory.ts';
 
-/** The compiled program, beside this compiled file. */
-const dist = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
 
 export interface ServiceProcess {
@@ -33,7 +32,7 @@ export const freePort = async (): Promise<number> => {
 
 /** Starts the real service as a process of its own and waits until it is ready. */
 export const startService: Start = (environment) =>
-  startProcess(process.execPath, [join(dist, 'src', 'main.js')], environment);
+  startProcess(process.execPath, [shippedProgram('main.js')], environment);
 
 /** The same by `npm start`, as a person does; a process group of its own, since npm starts others. */
 export const npmStart: Start = (environment) => startProcess('npm', ['start', '--silent'], environment);
@@ -46,7 +45,7 @@ const startProcess = async (
   const port = await freePort();
   const started = performance.now();
   const child = spawn(program, args, {
-    cwd: join(dist, '..'),
+    cwd: packageDirectory,
     env: { ...process.env, LOG_LEVEL: 'warn', ...generousLimits, ...environment, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'inherit'],
     detached: true,
@@ -93,7 +92,7 @@ export const createAccount = async (
 ): Promise<{ customerId: number; apiKey: string }> => {
   const { stdout } = await run(
     process.execPath,
-    [join(dist, 'src', 'operator', 'exchange.js'), 'accounts', 'create', '--name', 'Benchmark', '--json'],
+    [shippedProgram('exchange.js'), 'accounts', 'create', '--name', 'Benchmark', '--json'],
     { env: { ...process.env, ...environment } },
   );
   return JSON.parse(stdout) as { customerId: number; apiKey: string };

@@ -12,6 +12,10 @@ import { apiOf, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService } from '../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
+import { amount } from '../support/amount.ts';
+
+/** For each of 20 accounts. */
+const PAIRS = amount(20, 50);
 
 /** Credentials over two processes and through failures (faults.md table (e)). */
 
@@ -37,7 +41,7 @@ describe('two processes', () => {
   const node = (index: number, key: string): Api =>
     apiOf(`http://127.0.0.1:${supervisor.ports[index]}`, { Authorization: `Bearer ${key}` });
 
-  it('a key revoked on one is refused by the other on its next request, 1,000 times', async () => {
+  it('a key revoked on one is refused by the other on its next request, hundreds of times', async () => {
     const accounts = await Promise.all(
       Array.from({ length: 20 }, (_, n) => createAccount(backbone, `R${n}`)),
     );
@@ -45,7 +49,7 @@ describe('two processes', () => {
     let pairs = 0;
     await Promise.all(
       accounts.map(async ({ apiKey }) => {
-        for (let n = 0; n < 50; n++) {
+        for (let n = 0; n < PAIRS; n++) {
           const [here, there] = n % 2 === 0 ? [0, 1] : [1, 0];
           const issued = await node(here, apiKey).post<NewKey>('/api-keys', { name: `k${n}` });
           const { id, key } = issued.body.data;
@@ -61,7 +65,7 @@ describe('two processes', () => {
       }),
     );
     console.log(`${pairs} revocations, each used at once on both processes: ${accepted} accepted`);
-    expect([pairs, accepted]).toEqual([1_000, 0]);
+    expect([pairs, accepted]).toEqual([20 * PAIRS, 0]);
   }, 120_000);
 
   it('of 200 keys asked for at once on both, exactly as many are issued as there is room for', async () => {
@@ -86,6 +90,9 @@ describe('two processes', () => {
       [`account-${customerId}`, 'ApiKeyIssued'],
     );
     expect(rows[0]?.count).toBe(100);
+    console.log(
+      `200 keys asked for at once beside 1: ${refused.length} refused, ${rows[0]?.count} in the stream`,
+    );
 
     const last = list.body.data[0]?.id ?? '';
     expect((await node(1, apiKey).delete(`/api-keys/${last}`)).status).toBe(204);

@@ -1,23 +1,38 @@
 import { describe, expect, it } from '@jest/globals';
+import { amount } from '../support/amount.ts';
 import { crashRun, describe as text, isClean } from './crash-run.ts';
+import { totalOf } from './kit/hurt-stores.ts';
+import { sampleDefects } from './kit/sample-defects.ts';
 import { mutants } from './mutants.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
+const SIZE = { commands: amount(650, 1_500), crashes: amount(60, 150), faults: amount(80, 200) };
 
 describe('kill -9 at failpoints, cut and stalled connections', () => {
   it('loses nothing, doubles nothing, answers every repeat alike; read models equal the fold', async () => {
-    const report = await crashRun({ seed, commands: 1_500, crashes: 150, faults: 200, secondsMax: 240 });
+    const report = await crashRun({ seed, ...SIZE, secondsMax: 400 });
     console.log(text(report));
     expect(isClean(report) ? 'clean' : text(report)).toBe('clean');
-    expect(report.commands).toBeGreaterThanOrEqual(1_500);
-    expect(report.crashes).toBeGreaterThanOrEqual(150);
-    expect(report.faults).toBeGreaterThanOrEqual(200);
+    expect(report.commands).toBeGreaterThanOrEqual(SIZE.commands);
+    expect(report.crashes).toBeGreaterThanOrEqual(SIZE.crashes);
+    expect(totalOf(report.faults)).toBeGreaterThanOrEqual(SIZE.faults);
     expect(report.failpointsMissed).toEqual([]);
+  }, 600_000);
+
+  it('nor with the events in EventStoreDB, and it and the way to it failing', async () => {
+    const size = { commands: 60, crashes: 5, faults: 12, secondsMax: 240, crashProbability: 0.01 };
+    const report = await crashRun({ seed, ...size, events: 'eventstoredb' });
+    console.log(text(report));
+    expect(isClean(report) ? 'clean' : text(report)).toBe('clean');
+    expect(report.commands).toBeGreaterThanOrEqual(size.commands);
+    expect(report.crashes).toBeGreaterThanOrEqual(size.crashes);
+    const { eventstoredb, inside } = report.faults;
+    expect(Math.min(eventstoredb, inside)).toBeGreaterThanOrEqual(1);
   }, 400_000);
 });
 
 describe('planted defects are caught', () => {
-  it.each(Object.keys(mutants))(
+  it.each(sampleDefects(mutants, seed, 1))(
     '%s',
     async (mutant) => {
       const reduced = { commands: 200, crashes: 0, faults: 20, secondsMax: 8, crashProbability: 0.01 };

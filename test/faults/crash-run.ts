@@ -6,15 +6,15 @@ import { createAccount } from '../../src/operator/create-account.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
-import { failpointNames } from '../../src/shared/failpoints.ts';
+import { failpointNames as allFailpoints } from '../../src/shared/failpoints.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { createTestDatabase } from '../support/test-database.ts';
+import type { EventsIn } from '../support/test-stores.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
 import { runClient } from './kit/client.ts';
 import { emptyHistory, type History } from './kit/history.ts';
+import { createHurtStores, totalOf, type HurtStores, type StoreFaults } from './kit/hurt-stores.ts';
 import { createRandom, type Random } from './kit/random.ts';
 import { startSupervisor } from './kit/supervisor.ts';
-import { addressOf, startTcpProxy, throughProxy, type TcpProxy } from './kit/tcp-proxy.ts';
 
 export interface CrashRunOptions {
   readonly seed: number;
@@ -23,6 +23,8 @@ export interface CrashRunOptions {
   readonly crashes: number;
   readonly faults: number;
   readonly secondsMax: number;
+  /** Default: in Postgres. */
+  readonly events?: EventsIn;
   /** A planted defect (`mutants.ts`). */
   readonly mutant?: string;
   /** How often a failpoint that is passed kills. Default 0.008. */
@@ -31,11 +33,11 @@ export interface CrashRunOptions {
 
 export interface CrashRunReport {
   readonly seed: number;
+  readonly stores: string;
   readonly seconds: number;
   readonly commands: number;
   readonly crashes: number;
-  /** Connections to Postgres that were cut or stalled. */
-  readonly faults: number;
+  readonly faults: StoreFaults;
   readonly replays: number;
   readonly reads: number;
   readonly failpointsHit: readonly string[];
@@ -50,24 +52,24 @@ const CRASH_PROBABILITY = 0.007;
 const RELEASE_CRASH_PROBABILITY = 0.3;
 const HURT_EVERY_MS = 350;
 
+/** Those of uploads are `uploads.fault`'s: bytes that stream cannot be sent again by a buyer as they are here. */
+const failpointNames = allFailpoints.filter((name) => !name.startsWith('upload-'));
+
 /**
- * Mixed commands on several processes that crash at their failpoints, over connections that are cut and
- * stalled; then the history is checked against the log and the read model.
+ * Mixed commands on several processes that crash at their failpoints, on stores that fail, over connections that
+ * are cut and stalled; then the history is checked against the log and the read model.
  */
 export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport> => {
   const random = createRandom(options.seed);
-  const database = await createTestDatabase();
+  const stores = await createHurtStores(options.events ?? 'postgres');
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-faults-'));
   const hits = join(directory, 'failpoints');
-  const proxy = await startTcpProxy(addressOf(database.url));
-  const backbone = await openBackbone(
-    readConfig({ DATABASE_URL: database.url }),
-    'faults',
-    createLog('silent'),
-  );
+  const backbone = await openBackbone(readConfig(stores.direct), 'faults', createLog('silent'));
   const accounts = await Promise.all(['A', 'B', 'C'].map((name) => createAccount(backbone, name)));
   const supervisor = await startSupervisor(PROCESSES, {
-    DATABASE_URL: throughProxy(database.url, proxy),
+    ...stores.hurt,
+    // Who has a queue to open at each start is of no use here.
+    ROLES: 'api,projector',
     EXCHANGE_FAILPOINTS: failpointNames.map((name) => `${name}:${probabilityOf(name, options)}`).join(','),
     EXCHANGE_FAILPOINT_FILE: hits,
     ...(options.mutant === undefined ? {} : { MUTANT: options.mutant }),
@@ -80,9 +82,9 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     elapsedSeconds() < options.secondsMax &&
     (history.operations.length < options.commands ||
       supervisor.crashes < options.crashes ||
-      proxy.faults < options.faults);
+      totalOf(stores.faults) < options.faults);
   try {
-    const hurting = hurtRegularly(proxy, random, goOn).then(() => supervisor.calm());
+    const hurting = hurtRegularly(stores, random, goOn).then(() => supervisor.calm());
     await Promise.all(
       Array.from({ length: CLIENTS }, (_, index) => {
         const account = accounts[index % accounts.length] ?? { customerId: 0, apiKey: '' };
@@ -99,7 +101,7 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     await hurting;
     const seconds = elapsedSeconds();
     await supervisor.stop();
-    await projectTheRest({ DATABASE_URL: database.url });
+    await projectTheRest(stores.direct);
     days.push(today());
     const findings = await checkHistory(history, backbone.store, backbone.pool, [...new Set(days)]);
     const hit = new Set(
@@ -108,7 +110,8 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     return {
       ...summary(options.seed, seconds, history),
       crashes: supervisor.crashes,
-      faults: proxy.faults,
+      faults: stores.faults,
+      stores: stores.description,
       failpointsHit: [...hit],
       failpointsMissed: failpointNames.filter((name) => !hit.has(name)),
       findings,
@@ -116,8 +119,7 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   } finally {
     await supervisor.stop();
     await backbone.close();
-    await proxy.close();
-    await database.drop();
+    await stores.drop();
     await rm(directory, { recursive: true, force: true });
   }
 };
@@ -138,23 +140,26 @@ const summary = (seed: number, seconds: number, { operations, replays, reads }: 
 
 export const today = (): string => new Date(systemClock.now()).toISOString().slice(0, 10).replaceAll('-', '');
 
-const hurtRegularly = async (proxy: TcpProxy, random: Random, goOn: () => boolean): Promise<void> => {
+const hurtRegularly = async (stores: HurtStores, random: Random, goOn: () => boolean): Promise<void> => {
   while (goOn()) {
     await sleep(random.below(HURT_EVERY_MS * 2));
-    proxy.hurt(random);
+    await stores.hurtOne(random);
   }
+  await stores.calm();
 };
 
-/** One healthy process brings the read model up to the end of the log. */
+/** One healthy process brings every read model up to the end of the log. */
 export const projectTheRest = async (environment: Readonly<Record<string, string>>): Promise<void> => {
   const healthy = await startSupervisor(1, environment);
   try {
-    for (let tries = 0; tries < 200; tries++) {
+    for (let tries = 0; tries < 600; tries++) {
       const answer = await fetch(`http://127.0.0.1:${healthy.ports[0]}/ready`).catch(() => undefined);
-      if (answer?.status === 200 && (await answer.text()).match(/"lag(Events|Bytes)":0\b/)) return;
+      const text = answer?.status === 200 ? await answer.text() : '';
+      const lags = [...text.matchAll(/"lag(?:Events|Bytes)":(-?\d+)/g)].map(([, lag]) => lag);
+      if (lags.length > 0 && lags.every((lag) => lag === '0')) return;
       await sleep(50);
     }
-    throw new Error('the read model did not catch up within 10 s');
+    throw new Error('the read models did not catch up within 30 s');
   } finally {
     await healthy.stop();
   }
@@ -166,8 +171,8 @@ export const describe = ({ findings, ...report }: CrashRunReport): string => {
     ([kind, list]) => `${kind} ${list.length}`,
   );
   return [
-    `seed ${report.seed}: ${report.commands} commands, ${report.crashes} crashes, ${report.faults} cut or stalled ` +
-      `connections, ${report.replays} replays, ${report.reads} reads in ${report.seconds} s`,
+    `seed ${report.seed}, ${report.stores}: ${report.commands} commands, ${report.crashes} crashes, ` +
+      `${describeFaults(report.faults)}, ${report.replays} replays, ${report.reads} reads in ${report.seconds} s`,
     `failpoints hit: ${report.failpointsHit.length} of ${failpointNames.length}` +
       (report.failpointsMissed.length > 0 ? `, missed: ${report.failpointsMissed.join(', ')}` : ''),
     counts.join(', '),
@@ -176,6 +181,12 @@ export const describe = ({ findings, ...report }: CrashRunReport): string => {
     ),
   ].join('\n');
 };
+
+const describeFaults = ({ postgres, eventstoredb, inside }: StoreFaults): string =>
+  eventstoredb + inside === 0
+    ? `${postgres} cut or stalled connections`
+    : `${postgres} cut or stalled connections to Postgres and ${eventstoredb} to EventStoreDB, ` +
+      `${inside} faults of EventStoreDB itself`;
 
 export const isClean = ({ findings }: CrashRunReport): boolean =>
   Object.values(findings as unknown as Record<string, readonly string[]>).every((list) => list.length === 0);

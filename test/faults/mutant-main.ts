@@ -2,10 +2,11 @@ import { startService } from '../../src/service.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { armFailpoints } from '../../src/shared/failpoints.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { conversionMutants } from './conversion-mutants.ts';
 import { mutants } from './mutants.ts';
 
 /** The service with one planted defect, named by MUTANT; otherwise as `src/main.ts` starts it. */
-const replacements = mutants[process.env['MUTANT'] ?? ''];
+const replacements = { ...mutants, ...conversionMutants }[process.env['MUTANT'] ?? ''];
 if (replacements === undefined) throw new Error(`no mutant is named ${process.env['MUTANT'] ?? ''}`);
 const config = readConfig(process.env);
 if (config.EXCHANGE_FAILPOINTS !== undefined) {

@@ -74,7 +74,7 @@ it('one bad event among 10,000: its stream is parked and reported, all others ar
   // The parked advertiser: never the old value.
   expect((await api.get<{ name: string }>(`/advertisers/${victim.id}`)).body.data.name).toBe(BAD_NAME);
 
-  const environment = { DATABASE_URL: service.databaseUrl };
+  const environment = service.stores;
   const listed = await exchange(['parked', 'list', '--json'], environment);
   expect(listed.stdout).toContain(advertiserStream(customerId, victim.id));
 

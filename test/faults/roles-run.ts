@@ -3,8 +3,7 @@ import { createAccount } from '../../src/operator/create-account.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
-import { createTestDatabase } from '../support/test-database.ts';
+import { createTestStores, describeStores, type EventsIn } from '../support/test-stores.ts';
 import { projectTheRest, today } from './crash-run.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
 import { runClient } from './kit/client.ts';
@@ -14,12 +13,13 @@ import { startSupervisor } from './kit/supervisor.ts';
 
 export interface RolesRunOptions {
   readonly seed: number;
-  readonly events: 'postgres' | 'eventstoredb';
+  readonly events: EventsIn;
   /** How often every process is killed. */
   readonly rounds: number;
 }
 
 export interface RolesRunReport {
+  readonly stores: string;
   readonly commands: number;
   readonly reads: number;
   readonly replays: number;
@@ -35,17 +35,12 @@ const BETWEEN_MS_MAX = 5_000;
 /** Two processes of every role under load, each killed in turn; then the history is checked. */
 export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport> => {
   const { seed, rounds } = options;
-  const database = await createTestDatabase();
-  const service = options.events === 'eventstoredb' ? await startEventStoreService() : undefined;
-  const environment = {
-    DATABASE_URL: database.url,
-    ...(service === undefined ? {} : { EVENTSTORE_URL: service.url }),
-  };
-  const backbone = await openBackbone(readConfig(environment), 'faults', createLog('silent'));
+  const stores = await createTestStores(options.events);
+  const backbone = await openBackbone(readConfig(stores.settings), 'faults', createLog('silent'));
   const accounts = await Promise.all(['A', 'B'].map((name) => createAccount(backbone, name)));
   const supervisor = await startSupervisor(
     ROLES.map((role) => ({ ROLES: role })),
-    environment,
+    stores.settings,
   );
   try {
     await supervisor.ready();
@@ -75,16 +70,15 @@ export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport
     await killing;
     const kills = supervisor.crashes;
     await supervisor.stop();
-    await projectTheRest(environment);
+    await projectTheRest(stores.settings);
     days.push(today());
     const findings = await checkHistory(history, backbone.store, backbone.pool, [...new Set(days)]);
     const { operations, reads, replays } = history;
-    return { commands: operations.length, reads, replays, kills, findings };
+    return { stores: describeStores(stores), commands: operations.length, reads, replays, kills, findings };
   } finally {
     await supervisor.stop();
     await backbone.close();
-    await service?.close();
-    await database.drop();
+    await stores.drop();
   }
 };
 

@@ -4,7 +4,7 @@ import { createAccount } from '../../src/operator/create-account.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestStores, describeStores, type TestStores } from '../support/test-stores.ts';
 import { startBalancer } from './kit/balancer.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 import { rolesRun } from './roles-run.ts';
@@ -16,24 +16,25 @@ const CLIENTS = 20;
 const path = '/api/v2/buyer/advertisers';
 
 describe('processes of one role each', () => {
-  let database: TestDatabase;
+  let stores: TestStores;
   let backbone: Backbone;
   let supervisor: Supervisor;
   let apiKey: string;
   beforeAll(async () => {
-    database = await createTestDatabase();
-    backbone = await openBackbone(readConfig({ DATABASE_URL: database.url }), 'faults', createLog('silent'));
+    stores = await createTestStores();
+    console.log(describeStores(stores));
+    backbone = await openBackbone(readConfig(stores.settings), 'faults', createLog('silent'));
     ({ apiKey } = await createAccount(backbone, 'Roles'));
     supervisor = await startSupervisor(
       ['api', 'api', 'projector', 'projector', 'worker'].map((role) => ({ ROLES: role })),
-      { DATABASE_URL: database.url },
+      stores.settings,
     );
     await supervisor.ready();
   }, 60_000);
   afterAll(async () => {
     await supervisor.stop();
     await backbone.close();
-    await database.drop();
+    await stores.drop();
   });
 
   const portOf = (index: number): number => supervisor.ports[index] ?? 0;
@@ -126,7 +127,7 @@ describe('two API processes, two projectors and two workers, each killed in turn
     async (events) => {
       const report = await rolesRun({ seed: 7, events, rounds: ROUNDS });
       const { findings, ...figures } = report;
-      console.log(`events in ${events}: ${JSON.stringify(figures)}`);
+      console.log(JSON.stringify(figures));
       expect(Object.entries(findings).filter(([, found]) => found.length > 0)).toEqual([]);
       expect(report.kills).toBeGreaterThanOrEqual(6 * ROUNDS);
       expect(report.commands).toBeGreaterThan(50);

@@ -2,9 +2,17 @@ import { parseArgs } from 'node:util';
 import { startTestPostgres } from '../support/test-postgres.ts';
 import { crashRun, describe, isClean } from './crash-run.ts';
 
-/** `npm run faults -- --seed N [--long]`: the crash run on demand; exit status 1 when anything is wrong. */
+/**
+ * `npm run faults -- --seed N [--long] [--events eventstoredb] [--seconds N]`: the crash run on demand; exit
+ * status 1 when anything is wrong. `--seconds`: ends then, however much was done.
+ */
 const { values } = parseArgs({
-  options: { seed: { type: 'string' }, long: { type: 'boolean', default: false } },
+  options: {
+    seed: { type: 'string' },
+    long: { type: 'boolean', default: false },
+    events: { type: 'string', default: 'postgres' },
+    seconds: { type: 'string' },
+  },
 });
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
 const size = values.long
@@ -15,7 +23,9 @@ const given = process.env['DATABASE_URL'] ?? '';
 const postgres = given === '' ? await startTestPostgres() : undefined;
 process.env['TEST_POSTGRES_URL'] = postgres?.url ?? given;
 process.stdout.write(`crash run, seed ${seed}\n`);
-const report = await crashRun({ seed, ...size });
+const events = values.events === 'eventstoredb' ? 'eventstoredb' : 'postgres';
+const secondsMax = Number(values.seconds ?? size.secondsMax);
+const report = await crashRun({ seed, ...size, secondsMax, events });
 process.stdout.write(`${describe(report)}\n`);
 await postgres?.stop();
 process.exit(isClean(report) ? 0 : 1);

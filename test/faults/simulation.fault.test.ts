@@ -6,7 +6,7 @@ import { schedules, type Schedule } from './simulation/operation.ts';
 import { simulate } from './simulation/simulate.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
-const runs = Number(process.env['FAULT_SCHEDULES'] ?? 5_000);
+const runs = Number(process.env['FAULT_SCHEDULES'] ?? 600);
 
 const failed = async (schedule: Schedule, defect: Defect = {}): Promise<string> => {
   const { problems, story } = await simulate(schedule, { defect, keepStory: true });

@@ -1,4 +1,4 @@
-import { httpLoad, rawRequest } from '../http-load.ts';
+import { httpLoad, rawRequest, type LoadOptions, type LoadResult } from '../http-load.ts';
 
 export const advertisersPath = '/api/v2/buyer/advertisers';
 
@@ -24,17 +24,20 @@ export const createRequests = (
   return () => rawRequest('POST', path, { 'Content-Type': 'application/json', ...headers() }, body(n++));
 };
 
-/** Requests per second. @throws when any answer is not 2xx: the figure would mean nothing */
+/** @throws when any answer is not 2xx: the figures would mean nothing */
+export const loadWell = async (options: LoadOptions): Promise<LoadResult> => {
+  const result = await httpLoad(options);
+  if (result.failed > 0) throw new Error(`${result.failed} answers were not 2xx`);
+  return result;
+};
+
+/** Requests per second. @throws when any answer is not 2xx */
 export const rate = async (
   port: number,
   connections: number,
   seconds: number,
   request: () => string,
-): Promise<number> => {
-  const { perSecond, failed } = await httpLoad({ port, connections, seconds, request });
-  if (failed > 0) throw new Error(`${failed} answers were not 2xx`);
-  return perSecond;
-};
+): Promise<number> => (await loadWell({ port, connections, seconds, request })).perSecond;
 
 /** Ids of an account's newest advertisers; waits for the read model, like every read. */
 export const newestIds = async (

@@ -1,18 +1,19 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
 import { sleep } from '../../../src/shared/backoff.ts';
 import { freePort } from '../../bench/service-process.ts';
+import { shippedProgram, testProgram } from '../../support/bundles.ts';
 import { generousLimits } from '../../support/generous-limits.ts';
 
-/** The compiled programs, beside this compiled file. */
-const service = join(import.meta.dirname, '..', '..', '..', 'src', 'main.js');
-const mutant = join(import.meta.dirname, '..', 'mutant-main.js');
+const service = shippedProgram('main.js');
+const mutant = testProgram('faults/mutant-main.js');
 
 export interface Supervisor {
   /** Where the processes listen; the same for as long as the supervisor runs. */
   readonly ports: readonly number[];
   /** Processes that died without being told to. */
   readonly crashes: number;
+  /** Of the processes that run now. */
+  readonly pids: readonly number[];
   /** Resolves when every process says that it is ready. */
   ready(): Promise<void>;
   /** Processes started from now on have no failpoints. */
@@ -76,6 +77,9 @@ export const startSupervisor = async (
     ports,
     get crashes() {
       return crashes;
+    },
+    get pids() {
+      return children.map((child) => child?.pid ?? 0);
     },
     ready: async () => {
       await Promise.all(ports.map(untilReady));

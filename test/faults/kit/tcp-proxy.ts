@@ -115,16 +115,16 @@ export const startTcpProxy = async (target: { host: string; port: number }): Pro
   };
 };
 
-/** The same database, reached through a proxy. */
-export const throughProxy = (databaseUrl: string, { port }: TcpProxy): string => {
-  const url = new URL(databaseUrl);
+/** The same store, reached through a proxy. */
+export const throughProxy = (storeUrl: string, { port }: TcpProxy): string => {
+  const url = new URL(storeUrl);
   url.hostname = '127.0.0.1';
   url.port = String(port);
   return url.href;
 };
 
-/** Where a database's server listens. */
-export const addressOf = (databaseUrl: string): { host: string; port: number } => {
-  const { hostname, port } = new URL(databaseUrl);
+/** Where a store's server listens; without a port it is a Postgres. */
+export const addressOf = (storeUrl: string): { host: string; port: number } => {
+  const { hostname, port } = new URL(storeUrl);
   return { host: hostname, port: Number(port === '' ? 5432 : port) };
 };

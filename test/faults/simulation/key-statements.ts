@@ -97,7 +97,10 @@ export const keyStatements: readonly Statement[] = [
   {
     is: 'idempotency-kept',
     run: ({ keys }, [scopes, names]) =>
-      strings(scopes).flatMap((scope, index) => find(keys, keyOf(scope, strings(names)[index])) ?? []),
+      strings(scopes).flatMap((scope, index) => {
+        const row = find(keys, keyOf(scope, strings(names)[index]));
+        return row === undefined ? [] : [{ ...row, day: dayOf(row.claimedAt) }];
+      }),
   },
   {
     is: 'idempotency-complete',

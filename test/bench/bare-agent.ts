@@ -1,0 +1,55 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
+
+/**
+ * An AdCP agent that answers at once: as much of MCP over HTTP as one call of `sync_event_sources` needs, and nothing
+ * behind it. The sandbox agent of the tests, made with the SDK, takes longer than all that is measured. A process of
+ * its own (`child-server.ts`).
+ */
+const Request = z.object({
+  id: z.union([z.number(), z.string()]).optional(),
+  method: z.string(),
+  params: z
+    .looseObject({
+      protocolVersion: z.string().optional(),
+      arguments: z
+        .looseObject({ event_sources: z.array(z.object({ event_source_id: z.string() })).optional() })
+        .optional(),
+    })
+    .optional(),
+});
+
+const resultOf = ({ method, params }: z.output<typeof Request>): object => {
+  if (method === 'initialize') {
+    const serverInfo = { name: 'prompt', version: '1' };
+    return { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo };
+  }
+  if (method === 'tools/list') {
+    return { tools: [{ name: 'sync_event_sources', inputSchema: { type: 'object' } }] };
+  }
+  const taken = params?.arguments?.event_sources ?? [];
+  const event_sources = taken.map(({ event_source_id }) => ({ event_source_id, action: 'created' }));
+  return {
+    content: [{ type: 'text', text: JSON.stringify({ event_sources }) }],
+    structuredContent: { event_sources },
+  };
+};
+
+const server = createServer((request, response) => {
+  let text = '';
+  request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  request.on('end', () => {
+    const asked = request.method === 'POST' ? Request.parse(JSON.parse(text)) : undefined;
+    if (asked?.id === undefined) {
+      response.writeHead(asked === undefined ? 405 : 202).end();
+    } else {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: asked.id, result: resultOf(asked) });
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end(body);
+    }
+  });
+});
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo;
+  process.stdout.write(`${JSON.stringify({ port })}\n`);
+});

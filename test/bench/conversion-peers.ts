@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import knex from 'knex';
+import { Pool } from 'pg';
+import { byteaArray, int8Array, textArray } from '../../src/shared/postgres/binary-array.ts';
+
+/** Ways to log each conversion event once that somebody else would take. Rates in events a second. */
+export interface ConversionPeer {
+  /** Logs events `from` to `from + count - 1`; those that are there already are duplicates. */
+  log(from: number, count: number): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const key = (id: string): Buffer => createHash('md5').update(id).digest();
+
+/**
+ * The bare dedup insert of the goals: a unique 16-byte key and the full row, binary arrays, one statement a call. No
+ * HTTP, no JSON, no checks, no event log.
+ */
+export const bareInsert = async (url: string, connections: number): Promise<ConversionPeer> => {
+  const pool = new Pool({ connectionString: url, max: connections });
+  await pool.query(`
+    create table if not exists bare_conversions (
+      key bytea primary key, event_id text not null, event_time bigint not null, event_type text not null,
+      value float8 not null, currency text not null)`);
+  return {
+    log: (from, count) => {
+      const ids = Array.from({ length: count }, (_, n) => `order-${from + n}`);
+      return pool.query({
+        name: 'bare-conversions',
+        text: `insert into bare_conversions select key, id, time, 'purchase', 12.5, 'EUR'
+               from unnest($1::bytea[], $2::text[], $3::bigint[]) as n(key, id, time) on conflict do nothing`,
+        values: [byteaArray(ids.map(key)), textArray(ids), int8Array(ids.map(() => 1_772_362_800_000))],
+      });
+    },
+    close: () => pool.end(),
+  };
+};
+
+/** As a product on knex does it: rows in chunks, a text key. */
+export const knexInsert = async (url: string, connections: number): Promise<ConversionPeer> => {
+  const builder = knex({ client: 'pg', connection: url, pool: { min: 1, max: connections } });
+  await builder.raw(`
+    create table if not exists knex_conversions (
+      source_id int not null, event_type text not null, event_id text not null, event_time timestamptz not null,
+      value float8 not null, currency text not null, primary key (source_id, event_type, event_id))`);
+  const time = '2026-03-01T11:00:00Z';
+  return {
+    log: async (from, count) => {
+      for (let done = 0; done < count; done += 1_000) {
+        const rows = Array.from({ length: Math.min(1_000, count - done) }, (_, n) => ({
+          source_id: 1,
+          event_type: 'purchase',
+          event_id: `order-${from + done + n}`,
+          event_time: time,
+          value: 12.5,
+          currency: 'EUR',
+        }));
+        await builder('knex_conversions')
+          .insert(rows)
+          .onConflict(['source_id', 'event_type', 'event_id'])
+          .ignore();
+      }
+    },
+    close: () => builder.destroy(),
+  };
+};
+
+/** Runs calls of `count` events, `inFlight` at once, for a while; gives events a second. */
+export const peerRate = async (
+  peer: ConversionPeer,
+  next: (count: number) => number,
+  count: number,
+  inFlight: number,
+  seconds: number,
+): Promise<number> => {
+  const startMs = performance.now();
+  let calls = 0;
+  const loop = async (): Promise<void> => {
+    while (performance.now() < startMs + seconds * 1_000) {
+      await peer.log(next(count), count);
+      calls += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, loop));
+  return (calls * count * 1_000) / (performance.now() - startMs);
+};

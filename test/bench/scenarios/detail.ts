@@ -1,0 +1,81 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AdvertiserResource } from '../../../src/domain/advertisers/advertiser-resource.ts';
+import type { CampaignResource } from '../../../src/domain/campaigns/campaign-resource.ts';
+import type { CreativeResource } from '../../../src/domain/creatives/creative-resource.ts';
+import { apiOf } from '../../support/api-client.ts';
+import { png } from '../../support/sample-media.ts';
+import { reserve, send } from '../../support/uploads.ts';
+import { startChildServer } from '../child-server.ts';
+import { rawRequest } from '../http-load.ts';
+import { alternate, lineOf, type Line } from '../measure.ts';
+import { createAccount, startService } from '../service-process.ts';
+import { authorized, rate } from './advertiser-requests.ts';
+import type { Scenario } from './scenario.ts';
+
+const CONNECTIONS = 32;
+const GOAL = 0.7;
+const ASSETS = 3;
+
+/**
+ * Endpoint 9, which is joined when it is read, against Express 5 with one prepared query of a row that has the very answer
+ * as text: no account, no join, nothing to wait for.
+ */
+export const creativeDetails: Scenario = async (bench) => {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-detail-'));
+  bench.atEnd(() => rm(folder, { recursive: true, force: true }));
+  const { url } = await bench.createDatabase();
+  const environment = { DATABASE_URL: url, DATA_DIR: folder, NODE_ENV: 'test' };
+  const service = await startService(environment);
+  bench.atEnd(() => service.kill());
+  const bare = await startChildServer('bare-express.js', {
+    DATABASE_URL: (await bench.createDatabase()).url,
+  });
+  bench.atEnd(() => bare.stop());
+  const own = await createAccount(environment);
+  const base = `http://127.0.0.1:${service.port}`;
+  const api = apiOf(base, authorized(own));
+  const { id: advertiserId } = (await api.post<AdvertiserResource>('/advertisers', { name: 'Bench' })).body
+    .data;
+  const { id: campaignId } = (await api.post<CampaignResource>('/campaigns', { advertiserId, name: 'Bench' }))
+    .body.data;
+
+  const compare = async (assets: number): Promise<Line> => {
+    const slots: object[] = [];
+    for (let n = 0; n < assets; n += 1) {
+      const { data } = (await reserve(api, advertiserId, { name: `Hero ${n}`, mimeType: 'image/png' })).body;
+      const { pathname, search } = new URL(data.uploadUrl);
+      await send(`${base}${pathname}${search}`, png(300, 250));
+      slots.push({ slotId: `slot-${n}`, kind: 'asset', assetId: data.assetId });
+    }
+    const made = await api.post<CreativeResource>(`/campaigns/${campaignId}/creatives/create`, {
+      formatKind: 'image',
+      name: `With ${assets}`,
+      slots,
+    });
+    const { id } = made.body.data;
+    const detail = await api.get(`/creatives/${id}/detail`);
+    const { data } = JSON.parse(detail.text) as { data: object };
+    await fetch(`http://127.0.0.1:${bare.port}/rows/${id}`, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(data),
+    });
+    const ourRequest = rawRequest('GET', `/api/v2/buyer/creatives/${id}/detail`, authorized(own));
+    const bareRequest = rawRequest('GET', `/rows/${id}`, {});
+    const result = await alternate(
+      bench.rounds,
+      () => rate(service.port, CONNECTIONS, bench.seconds, () => ourRequest),
+      () => rate(bare.port, CONNECTIONS, bench.seconds, () => bareRequest),
+    );
+    return lineOf({
+      name: `GET creative detail, ${assets} assets, ${detail.text.length} bytes`,
+      unit: '/s',
+      ...result,
+      baselineName: 'Express 5 + prepared JSON row',
+      goal: GOAL,
+    });
+  };
+  return [await compare(0), await compare(ASSETS)];
+};

@@ -1,0 +1,293 @@
+import { apiOf, type Api } from '../../support/api-client.ts';
+import { startOwnRedis } from '../../support/own-redis.ts';
+import { openBareJobs } from '../bare-jobs.ts';
+import { runSql } from '../bench-database.ts';
+import { startChildServer } from '../child-server.ts';
+import { fillRecords, type FilledRecords } from '../fill-records.ts';
+import { httpLoad, rawRequest } from '../http-load.ts';
+import { alternate, lineOf, type Line } from '../measure.ts';
+import { createAccount, startService } from '../service-process.ts';
+import { startOwnService, type OwnService } from '../stage.ts';
+import { steadyRate } from '../steady-rate.ts';
+import { authorized } from './advertiser-requests.ts';
+import type { Bench, Scenario } from './scenario.ts';
+
+/** What a toggle leads to, what it costs while the queue does not answer, and what is shown of very many. */
+
+/** Jobs that one worker process runs at once (`src/worker.ts`). */
+const CONCURRENCY = 50;
+/** Enough of them that the turns of one account do not bound what is measured. */
+const ACCOUNTS = 6;
+const AGENTS = 10;
+const SOURCES_MAX = 50;
+
+interface Buyer {
+  readonly api: Api;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly customerId: number;
+  readonly advertiser: string;
+  readonly agentIds: readonly string[];
+}
+
+const openBuyer = async (
+  own: Pick<OwnService, 'service' | 'customerId' | 'apiKey'>,
+  agentUrl: string,
+): Promise<Buyer> => {
+  const headers = authorized(own);
+  const api = apiOf(`http://127.0.0.1:${own.service.port}`, headers);
+  const created = await api.post<{ id: number }>('/advertisers', { name: 'Bench' });
+  const agentIds: string[] = [];
+  for (let n = 0; n < AGENTS; n++) {
+    const body = { name: `Agent ${n}`, url: agentUrl, protocol: 'MCP', accountId: `acct-${n}` };
+    agentIds.push((await api.post<{ id: string }>('/adcp-agents', body)).body.data.id);
+  }
+  return { api, headers, customerId: own.customerId, advertiser: String(created.body.data.id), agentIds };
+};
+
+/** New event sources, so many; ids of the next ones on each call. */
+const newSources = async ({ api, advertiser }: Buyer, count: number): Promise<readonly string[]> => {
+  const ids = Array.from({ length: count }, () => `source-${(sources += 1)}`);
+  for (let from = 0; from < count; from += SOURCES_MAX) {
+    const some = ids.slice(from, from + SOURCES_MAX);
+    const synced = await api.post(`/advertisers/${advertiser}/event-sources/sync`, {
+      account: { account_id: advertiser },
+      event_sources: some.map((event_source_id) => ({ event_source_id })),
+    });
+    if (synced.status !== 200) throw new Error(`no event sources: ${synced.text}`);
+  }
+  return ids;
+};
+let sources = 0;
+
+const switchOn = async ({ api, advertiser, agentIds }: Buyer, ids: readonly string[]): Promise<void> => {
+  for (const resourceId of ids) {
+    const body = { resourceId, adcpAgentIds: agentIds, enabled: true };
+    const answer = await api.post(`/advertisers/${advertiser}/syndicate`, body);
+    if (answer.status !== 201) throw new Error(`a toggle was refused: ${answer.text}`);
+  }
+};
+
+/** Records from PENDING to COMPLETED, with all that is recorded of them, against BullMQ's own jobs. */
+export const syndications: Scenario = async (bench) => {
+  const agent = await startChildServer('bare-agent.js', {});
+  bench.atEnd(() => agent.stop());
+  const agentUrl = `http://127.0.0.1:${agent.port}/mcp`;
+  const redisUrl = process.env['REDIS_URL'];
+  const backends = redisUrl === undefined || redisUrl === '' ? [undefined] : [undefined, redisUrl];
+  const lines: Line[] = [];
+  for (const backend of backends) lines.push(...(await jobRatesOn(bench, agentUrl, backend)));
+  return lines;
+};
+
+const jobRatesOn = async (
+  bench: Bench,
+  agentUrl: string,
+  redisUrl: string | undefined,
+): Promise<readonly Line[]> => {
+  const { url } = await bench.createDatabase();
+  const environment = {
+    DATABASE_URL: url,
+    NODE_ENV: 'test',
+    OUTBOUND_ALLOW_LOOPBACK: 'true',
+    REDIS_URL: redisUrl ?? '',
+    REDIS_KEY_PREFIX: `bench-${process.pid}-ours:`,
+  };
+  const service = await startService({ ...environment, ROLES: 'api,projector' });
+  bench.atEnd(() => service.kill());
+  const worker = await startService({ ...environment, ROLES: 'worker' });
+  bench.atEnd(() => worker.kill());
+  const buyers: Buyer[] = [];
+  for (let n = 0; n < ACCOUNTS; n++) {
+    buyers.push(await openBuyer({ service, ...(await createAccount(environment)) }, agentUrl));
+  }
+  const sourcesEach = bench.quick ? 5 : 50;
+  const ours = async (all: readonly Buyer[]): Promise<number> => {
+    const ids = await Promise.all(all.map((buyer) => newSources(buyer, sourcesEach)));
+    const [row] = (await runSql(url, 'select now() as now')) as [{ now: Date }];
+    await Promise.all(all.map((buyer, n) => switchOn(buyer, ids[n] ?? [])));
+    return steadyRate(await completed(url, row.now, sourcesEach * AGENTS * all.length));
+  };
+  const jobs = sourcesEach * AGENTS * ACCOUNTS;
+  const bare = await openBareJobs({ databaseUrl: url, redisUrl, concurrency: CONCURRENCY, agentUrl });
+  const idle = await openBareJobs({ databaseUrl: url, redisUrl, concurrency: CONCURRENCY });
+  const store = redisUrl === undefined ? 'Postgres' : 'Redis';
+  const alone = buyers.slice(0, 1);
+  try {
+    return [
+      lineOf({
+        name: `syndications, ${ACCOUNTS} accounts, jobs in ${store}`,
+        unit: '/s',
+        ...(await alternate(
+          bench.rounds,
+          () => ours(buyers),
+          () => bare.rate(jobs),
+        )),
+        baselineName: 'BullMQ, jobs that call the agent',
+        goal: 0.7,
+      }),
+      lineOf({
+        name: `syndications, 1 account, jobs in ${store}`,
+        unit: '/s',
+        ...(await alternate(
+          bench.rounds,
+          () => ours(alone),
+          () => idle.rate(jobs),
+        )),
+        baselineName: 'BullMQ, jobs that do nothing',
+        note: 'ten at once of one account',
+      }),
+    ];
+  } finally {
+    await bare.close();
+    await idle.close();
+    await worker.stop();
+    await service.stop();
+  }
+};
+
+const COMPLETED_S_MAX = 300;
+
+/** When each was completed, ms. */
+const completed = async (url: string, since: Date, count: number): Promise<readonly number[]> => {
+  const endMs = performance.now() + COMPLETED_S_MAX * 1000;
+  while (performance.now() < endMs) {
+    const rows = (await runSql(
+      url,
+      `select extract(epoch from updated_at)::float8 * 1000 as at from syndication_records
+       where status = 'COMPLETED' and updated_at >= '${since.toISOString()}'`,
+    )) as { at: number }[];
+    if (rows.length >= count) return rows.map(({ at }) => at);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 200);
+    });
+  }
+  throw new Error(`${count} records were not completed within ${COMPLETED_S_MAX} s`);
+};
+
+const TOGGLERS = 8;
+
+/** Redis holds jobs and counts requests: without it a toggle is to take as long as with it. */
+export const togglesWithoutQueue: Scenario = async (bench) => {
+  const agent = await startChildServer('bare-agent.js', {});
+  bench.atEnd(() => agent.stop());
+  const redis = await startOwnRedis();
+  bench.atEnd(() => redis.stop());
+  const { url } = await bench.createDatabase();
+  const environment = {
+    DATABASE_URL: url,
+    NODE_ENV: 'test',
+    OUTBOUND_ALLOW_LOOPBACK: 'true',
+    REDIS_URL: redis.url,
+  };
+  const service = await startService(environment);
+  bench.atEnd(() => service.kill());
+  const own = { service, databaseUrl: url, ...(await createAccount(environment)) };
+  const buyer = await openBuyer(own, `http://127.0.0.1:${agent.port}/mcp`);
+  const ids = await newSources(buyer, SOURCES_MAX);
+  let n = 0;
+  const request = (): string => {
+    const resourceId = ids[n % ids.length];
+    const enabled = Math.floor(n++ / ids.length) % 2 === 0;
+    const body = JSON.stringify({ resourceId, adcpAgentIds: buyer.agentIds.slice(0, 1), enabled });
+    const headers = { 'Content-Type': 'application/json', ...buyer.headers };
+    return rawRequest('POST', `/api/v2/buyer/advertisers/${buyer.advertiser}/syndicate`, headers, body);
+  };
+  const p99Ms = async (): Promise<number> => {
+    const { port } = service;
+    const load = await httpLoad({
+      port,
+      connections: TOGGLERS,
+      seconds: Math.max(2, bench.seconds),
+      request,
+    });
+    if (load.failed > 0) throw new Error(`${load.failed} toggles failed`);
+    return load.p99Ms;
+  };
+  const stalled = async (): Promise<number> => {
+    redis.stall();
+    // The first ones find out; what is measured is how it goes on.
+    await httpLoad({ port: service.port, connections: 1, seconds: 1, request });
+    return p99Ms().finally(() => redis.resume());
+  };
+  const line = lineOf({
+    name: `toggle, p99, ${TOGGLERS} connections, queue stalled`,
+    unit: 'ms',
+    ...(await alternate(bench.rounds, stalled, p99Ms)),
+    baselineName: 'queue fine',
+    goal: 1.3,
+    atMost: true,
+  });
+  await service.kill();
+  return [line];
+};
+
+const READERS = 8;
+const FEW = 10_000;
+
+/** The same questions of few and of many records, each on a database of its own. */
+export const statusLists: Scenario = async (bench) => {
+  const small = await filled(bench, FEW);
+  const large = await filled(bench, bench.growTo);
+  const size = bench.growTo.toLocaleString('en');
+  const lines: Line[] = [];
+  const compare = async (name: string, query: (of: Filled) => string): Promise<void> => {
+    const msOf = async (of: Filled): Promise<number> => {
+      const { port } = of.own.service;
+      const path = `/api/v2/buyer/advertisers/${of.advertiserId}/syndication-status`;
+      const request = (): string => rawRequest('GET', `${path}?${query(of)}`, authorized(of.own));
+      const load = await httpLoad({ port, connections: READERS, seconds: bench.seconds, request });
+      if (load.failed > 0) throw new Error(`${load.failed} answers were not 2xx`);
+      return (READERS * 1000) / load.perSecond;
+    };
+    lines.push(
+      lineOf({
+        name: `GET syndication-status, ${name}, ${size} records`,
+        unit: 'ms',
+        ...(await alternate(
+          bench.rounds,
+          () => msOf(large),
+          () => msOf(small),
+        )),
+        baselineName: `${FEW.toLocaleString('en')} records`,
+        goal: 1.3,
+        atMost: true,
+      }),
+    );
+  };
+  const page = (): string =>
+    `limit=${50 - Math.floor(Math.random() * 20)}&offset=${Math.floor(Math.random() * 500)}`;
+  await compare('among the first pages', page);
+  await compare(
+    'resourceType that is rare',
+    () => `resourceType=CATALOG&limit=${20 + Math.floor(Math.random() * 30)}`,
+  );
+  await compare(
+    'enabled=false that is rare',
+    () => `enabled=false&limit=${20 + Math.floor(Math.random() * 30)}`,
+  );
+  await compare('enabled=true that is common', () => `enabled=true&${page()}`);
+  await compare(
+    'one agent, status, type',
+    ({ agentId }) => `adcpAgentId=${agentId}&status=COMPLETED&${page()}`,
+  );
+  await compare('one resource', () => `resourceId=r-${1 + Math.floor(Math.random() * 2_000)}`);
+  await compare('among the last pages', ({ count }) => {
+    const offset = count - 550 + Math.floor(Math.random() * 500);
+    return `limit=50&offset=${offset}`;
+  });
+  return lines;
+};
+
+interface Filled extends FilledRecords {
+  readonly own: OwnService;
+  readonly count: number;
+}
+
+const filled = async (bench: Bench, count: number): Promise<Filled> => {
+  const own = await startOwnService(bench);
+  const api = apiOf(`http://127.0.0.1:${own.service.port}`, authorized(own));
+  const created = await api.post<{ id: number }>('/advertisers', { name: 'Bench' });
+  const advertiserId = created.body.data.id;
+  const records = await fillRecords(own.databaseUrl, { customerId: own.customerId, advertiserId, count });
+  return { own, count, ...records };
+};

@@ -1,0 +1,92 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { apiOf } from '../../support/api-client.ts';
+import { png } from '../../support/sample-media.ts';
+import { reserve } from '../../support/uploads.ts';
+import { startChildServer } from '../child-server.ts';
+import { alternate, lineOf } from '../measure.ts';
+import { createAccount, startService } from '../service-process.ts';
+import type { Scenario } from './scenario.ts';
+
+const BYTES = 10_000_000;
+const IN_FLIGHT = 4;
+const MB = 1e6;
+
+/** What a bare Node stream to a file does for each, and what ours shall reach of it. */
+const peers: readonly (readonly [name: string, goal?: number])[] = [
+  ['bare Node stream to a file', 0.8],
+  ['the same and fsync'],
+  ['the same, fsync and SHA-256'],
+];
+
+/**
+ * Bytes of uploads per second, to a folder on the same disk as those of a bare Node stream. Ours are hashed, looked at, on
+ * the disk (`fsync`) and in the log when they are answered; a reservation each is made before, and is not counted.
+ */
+export const uploads: Scenario = async (bench) => {
+  // In the project's folder: the system's temporary one is memory on some machines.
+  const folder = await mkdtemp(join(process.cwd(), '.bench-upload-'));
+  bench.atEnd(() => rm(folder, { recursive: true, force: true }));
+  const { url } = await bench.createDatabase();
+  const environment = { DATABASE_URL: url, DATA_DIR: folder, NODE_ENV: 'test' };
+  const service = await startService(environment);
+  bench.atEnd(() => service.kill());
+  const bare = await startChildServer('bare-upload.js', { FOLDER: folder });
+  bench.atEnd(() => bare.stop());
+  const { apiKey } = await createAccount(environment);
+  const api = apiOf(`http://127.0.0.1:${service.port}`, { Authorization: `Bearer ${apiKey}` });
+  const { id } = (await api.post<{ id: number }>('/advertisers', { name: 'Bench' })).body.data;
+  const bytes = png(1, 1, BYTES - 33);
+  const count = bench.quick ? 12 : 24;
+
+  const rate = async (urls: readonly string[]): Promise<number> => {
+    const waiting = [...urls];
+    const startedAt = performance.now();
+    const lanes = Array.from({ length: IN_FLIGHT }, async () => {
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await put(next, bytes);
+    });
+    await Promise.all(lanes);
+    return (urls.length * BYTES) / MB / ((performance.now() - startedAt) / 1_000);
+  };
+  const reserved = async (): Promise<readonly string[]> => {
+    const urls: string[] = [];
+    for (let n = 0; n < count; n += 1) {
+      const { body } = await reserve(api, id, { name: 'Bench', mimeType: 'image/png' });
+      const { pathname, search } = new URL(body.data.uploadUrl);
+      urls.push(`http://127.0.0.1:${service.port}${pathname}${search}`);
+    }
+    return urls;
+  };
+  const bareRate = (path: string): Promise<number> =>
+    rate(Array.from({ length: count }, () => `http://127.0.0.1:${bare.port}/${path}`));
+  const result = await alternate<readonly number[]>(
+    bench.rounds,
+    async () => [await rate(await reserved())],
+    async () => [await bareRate(''), await bareRate('sync'), await bareRate('hash-sync')],
+  );
+  const ours = result.ours.map(([one = Number.NaN]) => one);
+  return peers.map(([baselineName, goal], n) =>
+    lineOf({
+      name: `uploads of ${BYTES / MB} MB, ${IN_FLIGHT} in flight`,
+      unit: 'MB/s',
+      ours,
+      baseline: result.baseline.map((rates) => rates[n] ?? Number.NaN),
+      baselineName,
+      ...(goal !== undefined && { goal }),
+    }),
+  );
+};
+
+const put = (url: string, bytes: Buffer): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const headers = { 'Content-Type': 'application/octet-stream', 'Content-Length': bytes.length };
+    const client = request(url, { method: 'PUT', headers }, (response) => {
+      response.resume();
+      response.once('end', () =>
+        response.statusCode === 200 ? resolve() : reject(new Error(`status ${response.statusCode}`)),
+      );
+    });
+    client.once('error', reject);
+    client.end(bytes);
+  });

@@ -1,0 +1,326 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setAccountAccess } from '../../src/command/accounts/manage-account.ts';
+import { createRetiredKeys } from '../../src/command/accounts/retire-keys.ts';
+import { admitUpload } from '../../src/command/assets/admit-upload.ts';
+import { createUploadTokens } from '../../src/command/assets/upload-token.ts';
+import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
+import { listAccounts, setAccess } from '../../src/operator/accounts.ts';
+import { createAccount, createFirstAccount } from '../../src/operator/create-account.ts';
+import { allProjections } from '../../src/projections/all-projections.ts';
+import { credentialsProjection } from '../../src/projections/credentials.ts';
+import { openCheckpoint } from '../../src/projections/engine/checkpoint.ts';
+import { commitBatch } from '../../src/projections/engine/commit-batch.ts';
+import { resetReadModels } from '../../src/projections/engine/reset.ts';
+import { verifyApiKey } from '../../src/query/accounts/verify-api-key.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { createSnapshotStore } from '../../src/shared/command/snapshots.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { comparePositions, START } from '../../src/shared/event-store/event-store.ts';
+import { ApiError } from '../../src/shared/http/errors.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
+import { apiOf, type Api } from '../support/api-client.ts';
+import { exchange } from '../support/program.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
+
+/** The rows that credentials are checked against follow the accounts' streams, whatever is cut off in between. */
+
+type NewKey = ApiKeyResource & { readonly key: string };
+type Access = 'disabled' | 'enabled';
+
+let database: TestDatabase;
+let backbone: Backbone;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  backbone = await openHere();
+  await backbone.migrate();
+});
+afterAll(async () => {
+  await backbone.close();
+  await database.drop();
+});
+
+const openHere = (): Promise<Backbone> =>
+  openBackbone(readConfig({ DATABASE_URL: database.url }), 'faults', createLog('silent'));
+
+/** What the row says, and what the last event of the stream says. */
+const standing = async (customerId: number): Promise<readonly [row: Access, stream: Access]> => {
+  const { rows } = await backbone.pool.query<{ disabled: boolean }>(
+    'select disabled_at is not null as disabled from accounts where customer_id = $1',
+    [customerId],
+  );
+  let stream: Access = 'enabled';
+  for await (const { type } of backbone.store.readStream(`account-${customerId}`)) {
+    if (type === 'AccountDisabled') stream = 'disabled';
+    if (type === 'AccountEnabled') stream = 'enabled';
+  }
+  return [rows[0]?.disabled === true ? 'disabled' : 'enabled', stream];
+};
+
+const until = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
+  const startedAt = performance.now();
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() - startedAt > 20_000) throw new Error(`never: ${what}`);
+    await sleep(50);
+  }
+};
+
+describe('disabling and enabling an account at the same moment', () => {
+  it.each([
+    ['disabled', 'enabled'],
+    ['enabled', 'disabled'],
+  ] as const)('%s writes its row after %s, decided later, has written its own', async (slow, fast) => {
+    const { customerId } = await createAccount(backbone, 'Interleaved');
+    await setAccess(backbone, customerId, fast);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let reached = (): void => undefined;
+    const isReached = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const { store, pool } = backbone;
+    const late = {
+      store,
+      clock: systemClock,
+      pool: new Proxy(pool, {
+        get: (target, name: keyof typeof pool) =>
+          name === 'query'
+            ? async (...asked: readonly unknown[]) => {
+                reached();
+                await released;
+                return Reflect.apply(target.query, target, asked) as unknown;
+              }
+            : target[name],
+      }),
+    };
+    const first = setAccountAccess(late, customerId, slow);
+    await isReached;
+    await setAccess(backbone, customerId, fast);
+    release();
+    await first;
+    expect(await standing(customerId)).toEqual([fast, fast]);
+  });
+
+  it('by two processes, many times: the row says what the stream says', async () => {
+    const other = await openHere();
+    const accounts = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => createAccount(backbone, `Both ${n}`)),
+    );
+    const seen = { disabled: 0, enabled: 0 };
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(
+        accounts.flatMap(({ customerId }) => [
+          setAccess(backbone, customerId, 'disabled'),
+          setAccess(other, customerId, 'enabled'),
+        ]),
+      );
+      for (const { customerId } of accounts) {
+        const [row, stream] = await standing(customerId);
+        expect(row).toBe(stream);
+        seen[row] += 1;
+      }
+    }
+    await other.close();
+    console.log(
+      `100 pairs at once: ${seen.disabled} ended disabled, ${seen.enabled} enabled, all rows right`,
+    );
+  });
+});
+
+describe("an operator's command killed between event and row", () => {
+  it('the running service makes the row follow: an account that was disabled, a user who was added', async () => {
+    const account = await createAccount(backbone, 'Killed');
+    const { customerId, apiKey } = account;
+    const killed = { DATABASE_URL: database.url, EXCHANGE_FAILPOINTS: 'after-append:1' };
+    const added = await exchange(
+      ['users', 'create', String(customerId), '--name', 'Mo', '--role', 'member'],
+      killed,
+    );
+    const disabled = await exchange(['accounts', 'disable', String(customerId)], killed);
+    expect([added.status, disabled.status]).toEqual([null, null]);
+    expect(await standing(customerId)).toEqual(['enabled', 'disabled']);
+
+    const supervisor = await startSupervisor(1, { DATABASE_URL: database.url });
+    await supervisor.ready();
+    const api = apiOf(`http://127.0.0.1:${supervisor.ports[0]}`, { Authorization: `Bearer ${apiKey}` });
+    await until('refused', async () => (await api.get('/advertisers')).status === 401);
+    expect(await standing(customerId)).toEqual(['disabled', 'disabled']);
+    for await (const { customerId: id, users } of listAccounts(backbone)) {
+      if (id === customerId) expect(users.map(({ name }) => name)).toEqual(['Administrator', 'Mo']);
+    }
+    await setAccess(backbone, customerId, 'enabled');
+    expect((await api.get('/advertisers')).status).toBe(200);
+    await supervisor.stop();
+  });
+
+  it('an account whose opening was cut off before its event is none: not listed, not in the way of a first one', async () => {
+    const empty = await createTestDatabase();
+    const settings = { DATABASE_URL: empty.url };
+    const killed = await exchange(['accounts', 'create', '--name', 'Half'], {
+      ...settings,
+      EXCHANGE_FAILPOINTS: 'before-append:1',
+    });
+    expect([killed.status, killed.stdout]).toEqual([null, '']);
+    expect((await exchange(['accounts', 'list', '--json'], settings)).stdout).toBe('');
+    const here = await openBackbone(readConfig(settings), 'faults', createLog('silent'));
+    expect((await createFirstAccount(here))?.customerId).toBe(2);
+    await here.pool.query(`update api_keys set created_at = now() - interval '48 hours'`);
+    await createRetiredKeys({ ...here, clock: systemClock }).purge(1_000);
+    const { rows } = await here.pool.query<{ left: string }>(
+      `select 'account ' || customer_id as left from accounts union all select 'user ' || user_id from users
+       union all select 'key of ' || customer_id from api_keys`,
+    );
+    expect(rows.map(({ left }) => left)).toEqual(['account 2', 'user 2-1', 'key of 2']);
+    await here.close();
+    await empty.drop();
+  });
+});
+
+/** What an upload is told whose token the service has signed. */
+const uploadTo = async ({ store, pool }: Backbone, customerId: number): Promise<string> => {
+  const tokens = createUploadTokens(async () => parseKeyRing(`k:${'A'.repeat(43)}`));
+  const grant = { customerId, advertiserId: 1, uploadId: 'u', maxBytes: 1, mimeType: 'image/png' };
+  const token = await tokens.issue({ ...grant, exp: Math.floor(systemClock.now() / 1_000) + 900 });
+  const snapshots = createSnapshotStore(pool, createLog('silent'));
+  return admitUpload({ store, snapshots, pool, tokens }, 'u', token).then(
+    () => 'admitted',
+    (error: unknown) => (error instanceof ApiError ? error.body.code : String(error)),
+  );
+};
+
+describe('a rebuild that was killed, and goes on event by event', () => {
+  it('lets nobody in before all that the log says of accounts is known', async () => {
+    const own = await createTestDatabase();
+    const here = await openBackbone(readConfig({ DATABASE_URL: own.url }), 'faults', createLog('silent'));
+    const open = await createAccount(here, 'Open');
+    const closed = await createAccount(here, 'Closed');
+    for (const access of ['disabled', 'enabled', 'disabled'] as const) {
+      await setAccess(here, closed.customerId, access);
+    }
+    const head = await here.store.head();
+    await resetReadModels(here.pool, allProjections, head);
+
+    const verify = verifyApiKey(here.pool);
+    const ask = ({ apiKey }: { readonly apiKey: string }): Promise<string> =>
+      verify(apiKey, {}).then(
+        ({ outcome }) => outcome,
+        (error: unknown) => (error as Error).name,
+      );
+    const stranger = { apiKey: `${open.apiKey.slice(0, -1)}${open.apiKey.endsWith('A') ? 'B' : 'A'}` };
+    const answers = (): Promise<readonly string[]> => Promise.all([open, closed, stranger].map(ask));
+    const away = 'CredentialsIncompleteError';
+    expect(await answers()).toEqual([away, away, 'rejected']);
+    expect(await uploadTo(here, closed.customerId)).toBe('SERVICE_UNAVAILABLE');
+    const stopped = new AbortController();
+    const batches = here.store.subscribeToAll({
+      after: START,
+      filter: { categories: credentialsProjection.categories },
+      batchSize: 1,
+      signal: stopped.signal,
+    });
+    let looked = 0;
+    for await (const batch of batches) {
+      const checkpoint = await openCheckpoint(here.pool, credentialsProjection.name);
+      await commitBatch(here.pool, credentialsProjection, checkpoint, batch);
+      if (comparePositions(batch.position, head) >= 0) break;
+      expect(await answers()).toEqual([away, away, 'rejected']);
+      looked += 1;
+    }
+    stopped.abort();
+    // Two accounts, each opened with a key; disabled, enabled, disabled: looked at behind all but the last.
+    expect(looked).toBeGreaterThanOrEqual(6);
+    expect(await answers()).toEqual(['verified', 'rejected', 'rejected']);
+    expect(await uploadTo(here, closed.customerId)).toBe('UNAUTHORIZED');
+    await here.close();
+    await own.drop();
+  });
+});
+
+describe('a process killed while it issues a key', () => {
+  let supervisor: Supervisor | undefined;
+  afterAll(() => supervisor?.stop());
+
+  /** A service that dies at the failpoint, having been asked for a key, and is back. */
+  const askAndDie = async (failpoint: string, headers: Readonly<Record<string, string>>) => {
+    const { apiKey, customerId } = await createAccount(backbone, failpoint);
+    await supervisor?.stop();
+    supervisor = await startSupervisor(1, {
+      DATABASE_URL: database.url,
+      EXCHANGE_FAILPOINTS: `${failpoint}:1`,
+    });
+    await supervisor.ready();
+    supervisor.calm();
+    const api = apiOf(`http://127.0.0.1:${supervisor.ports[0]}`, { Authorization: `Bearer ${apiKey}` });
+    const outcome = await api.post('/api-keys', { name: 'Killed' }, headers).catch(() => 'cut');
+    expect(outcome).toBe('cut');
+    await until('died', async () => supervisor?.crashes === 1);
+    await supervisor.ready();
+    return { api, customerId };
+  };
+  const keysOf = async (api: Api): Promise<readonly ApiKeyResource[]> =>
+    (await api.get<ApiKeyResource[]>('/api-keys')).body.data;
+  const rowsOf = async (customerId: number): Promise<readonly boolean[]> => {
+    const { rows } = await backbone.pool.query<{ announced: boolean }>(
+      'select announced from api_keys where customer_id = $1 order by created_at',
+      [customerId],
+    );
+    return rows.map(({ announced }) => announced);
+  };
+  const works = async (key: string): Promise<boolean> => {
+    const api = apiOf(`http://127.0.0.1:${supervisor?.ports[0]}`, { Authorization: `Bearer ${key}` });
+    return (await api.get('/advertisers')).status === 200;
+  };
+
+  it('before its event: there is no key, and the row is swept after two days', async () => {
+    const { api, customerId } = await askAndDie('before-append', {});
+    expect(await keysOf(api)).toHaveLength(1);
+    expect(await rowsOf(customerId)).toEqual([true, false]);
+    const retired = createRetiredKeys({ ...backbone, clock: systemClock });
+    const age = (hours: number) =>
+      backbone.pool.query(
+        `update api_keys set created_at = now() - make_interval(hours => $1) where customer_id = $2`,
+        [hours, customerId],
+      );
+    await age(47);
+    await retired.purge(1_000);
+    expect(await rowsOf(customerId)).toHaveLength(2);
+    await age(48);
+    await retired.purge(1_000);
+    expect(await rowsOf(customerId)).toEqual([true]);
+  }, 60_000);
+
+  it('before its event: the repeat issues it, also when the row was swept before', async () => {
+    const headers = { 'Idempotency-Key': 'killed-before-the-event' };
+    const { api, customerId } = await askAndDie('before-append', headers);
+    expect(await keysOf(api)).toHaveLength(1);
+    await backbone.pool.query(
+      `update api_keys set created_at = created_at - interval '3 days' where customer_id = $1`,
+      [customerId],
+    );
+    await createRetiredKeys({ ...backbone, clock: systemClock }).purge(1_000);
+    const send = () => api.post<NewKey>('/api-keys', { name: 'Killed' }, headers);
+    await until('free', async () => (await send()).status === 201);
+    const again = await send();
+    expect(await works(again.body.data.key)).toBe(true);
+    expect((await keysOf(api)).map(({ name }) => name)).toEqual(['Killed', 'First key']);
+  }, 60_000);
+
+  it('after its event: it is listed, so that its owner can revoke it; the repeat shows it', async () => {
+    const headers = { 'Idempotency-Key': 'killed-behind-the-event' };
+    const { api, customerId } = await askAndDie('after-append', headers);
+    await until('listed', async () => (await keysOf(api)).length === 2);
+    expect(await rowsOf(customerId)).toEqual([true, true]);
+    const send = () => api.post<NewKey>('/api-keys', { name: 'Killed' }, headers);
+    await until('free', async () => (await send()).status === 201);
+    const { id, key } = (await send()).body.data;
+    expect(await works(key)).toBe(true);
+    expect((await keysOf(api))[0]?.id).toBe(id);
+    expect((await api.delete(`/api-keys/${id}`)).status).toBe(204);
+    expect(await works(key)).toBe(false);
+  }, 60_000);
+});

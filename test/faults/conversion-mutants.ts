@@ -1,0 +1,118 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import type { Segment, Segments } from '../../src/command/conversions/segments.ts';
+import {
+  sourceOfStream,
+  typeAt,
+  type ConversionsLogged,
+} from '../../src/domain/conversions/conversion-events.ts';
+import { fingerprintsOf } from '../../src/domain/conversions/fingerprint.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import type { Replacements } from '../../src/service.ts';
+import type { NewEvent } from '../../src/shared/event-store/event-store.ts';
+
+/** Deliberate defects of the conversion ledger: designs that were tempting. The run must catch every one. */
+
+const isConversions = (stream: string): boolean => sourceOfStream(stream) !== undefined;
+
+const fingerprintsIn = (sourceId: string, events: readonly NewEvent[]): Uint32Array => {
+  const into = fingerprintsOf(sourceId);
+  const all = events.flatMap(({ data }) => {
+    const logged = data as unknown as ConversionsLogged;
+    return logged.eventIds.map((id, item) => {
+      const words = new Uint32Array(4);
+      into(typeAt(logged, item), id, words, 0);
+      return [...words];
+    });
+  });
+  return new Uint32Array(all.flat());
+};
+
+const file = (): string => process.env['CONVERSION_RESERVATIONS'] ?? '';
+
+const reserve = (stream: string, events: readonly NewEvent[]): void => {
+  const { sourceId } = sourceOfStream(stream) ?? { sourceId: '' };
+  appendFileSync(
+    file(),
+    `${sourceId} ${Buffer.from(fingerprintsIn(sourceId, events).buffer).toString('base64')}\n`,
+  );
+};
+
+const reservedOf = (sourceId: string): Uint32Array => {
+  const lines = readFileSync(file(), { encoding: 'utf8', flag: 'a+' }).split('\n');
+  const own = lines.flatMap((line) => {
+    const [source, words = ''] = line.split(' ');
+    return source === sourceId ? [Buffer.from(words, 'base64')] : [];
+  });
+  const bytes = Buffer.concat(own);
+  const words = new Uint32Array(bytes.length / 4);
+  Buffer.from(words.buffer).set(bytes);
+  return words;
+};
+
+const together = (one: Uint32Array, other: Uint32Array): Uint32Array => {
+  const both = new Uint32Array(one.length + other.length);
+  both.set(one);
+  both.set(other, one.length);
+  return both;
+};
+
+const nothing: Segment = {
+  firstRevision: 0,
+  lastRevision: -1,
+  recordedAtMs: systemClock.now(),
+  fingerprints: new Uint32Array(),
+  commands: new Uint32Array(),
+};
+
+const withSegments = (change: (segments: Segments) => Partial<Segments>): Replacements => ({
+  segments: (segments) => ({ ...segments, ...change(segments) }),
+});
+
+export const conversionMutants: Readonly<Record<string, Replacements>> = {
+  /** The keys are written down, durably, before the events: a crash in between makes duplicates of what never was. */
+  'conversions-reserve-then-append': {
+    store: (store) => ({
+      ...store,
+      append: async (stream, events, expected) => {
+        if (isConversions(stream)) reserve(stream, events);
+        return store.append(stream, events, expected);
+      },
+    }),
+    ...withSegments((segments) => ({
+      before: async (customerId, sourceId, revision) => {
+        const page = await segments.before(customerId, sourceId, revision);
+        if (revision !== Number.MAX_SAFE_INTEGER) return page;
+        const [first = nothing, ...rest] = page;
+        return [{ ...first, fingerprints: together(first.fingerprints, reservedOf(sourceId)) }, ...rest];
+      },
+    })),
+  },
+  /** The decision is not proven by the revision it was made on. */
+  'conversions-append-at-any': {
+    store: (store) => ({
+      ...store,
+      append: (stream, events, expected) =>
+        store.append(stream, events, isConversions(stream) ? 'any' : expected),
+    }),
+  },
+  /** The table is taken for complete up to its last row: what it lacks before is not looked for in the stream. */
+  'conversions-trust-segments': withSegments((segments) => ({
+    before: async (customerId, sourceId, revision) => {
+      const page = await segments.before(customerId, sourceId, revision);
+      return page.map((row, at) => ({ ...row, firstRevision: (page[at + 1]?.lastRevision ?? -1) + 1 }));
+    },
+  })),
+  /** A lost reply is taken for a lost append: the same events are tried again as new ones. */
+  'conversions-own-events-not-recognised': {
+    store: (store) => ({
+      ...store,
+      readStream: async function* (stream, options) {
+        for await (const event of store.readStream(stream, options)) {
+          const metadata = { ...event.metadata, causationId: '00000000-0000-4000-8000-000000000001' };
+          yield isConversions(stream) ? { ...event, metadata } : event;
+        }
+      },
+    }),
+    ...withSegments(() => ({ before: async () => [], ofCommand: async () => [] })),
+  },
+};

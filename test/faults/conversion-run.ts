@@ -1,0 +1,379 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openBackbone } from '../../src/composition.ts';
+import {
+  CONVERSIONS,
+  sourceOfStream,
+  type ConversionsLogged,
+} from '../../src/domain/conversions/conversion-events.ts';
+import { createAccount } from '../../src/operator/create-account.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { categoryOf, START, type EventStore } from '../../src/shared/event-store/event-store.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { apiOf } from '../support/api-client.ts';
+import type { EventsIn } from '../support/test-stores.ts';
+import { projectTheRest } from './crash-run.ts';
+import { createHurtStores, totalOf, type HurtStores } from './kit/hurt-stores.ts';
+import { createRandom, type Random } from './kit/random.ts';
+import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
+
+export interface ConversionRunOptions {
+  readonly seed: number;
+  /** Distinct events to send; the run ends when they are all answered, or fails when the time is over. */
+  readonly distinct: number;
+  readonly secondsMax: number;
+  /** Default: in Postgres. */
+  readonly events?: EventsIn;
+  /** A planted defect (`conversion-mutants.ts`). */
+  readonly mutant?: string;
+}
+
+export interface ConversionRunReport {
+  readonly seed: number;
+  readonly stores: string;
+  readonly seconds: number;
+  readonly calls: number;
+  readonly repeats: number;
+  readonly crashes: number;
+  /** Connections cut or stalled, and what EventStoreDB itself did wrong. */
+  readonly faults: number;
+  /** How often the table of segments was emptied, holed or held up. */
+  readonly segmentFaults: number;
+  /** Distinct events in calls that were answered. */
+  readonly sent: number;
+  readonly accepted: number;
+  readonly stored: number;
+  readonly storedDistinct: number;
+  /** In the read model. */
+  readonly counted: number;
+  readonly wrong: readonly string[];
+}
+
+const PROCESSES = 2;
+const CLIENTS = 24;
+const SOURCES = 4;
+/** How often something is done to a store, to a process, and to the segments. What EventStoreDB leaves unanswered holds up for 3 s. */
+const paces = {
+  postgres: { hurtEveryMs: 300, killEveryMs: 2_500, breakEveryMs: 1_000 },
+  eventstoredb: { hurtEveryMs: 1_500, killEveryMs: 10_000, breakEveryMs: 1_500 },
+} as const;
+const ATTEMPT_MS_MAX = 5_000;
+/** A tenth of a second each: processes start and are killed meanwhile. */
+const SETUP_TRIES = 600;
+const FAILPOINTS =
+  'before-append:0.006,after-append:0.006,after-claim:0.002,before-complete:0.004,projection-before-commit:0.01';
+
+interface Run {
+  readonly apiKey: string;
+  readonly ports: readonly number[];
+  /** Ids handed out so far, by source: calls reach back into them. */
+  readonly heads: number[];
+  readonly sent: readonly Set<number>[];
+  readonly goOn: () => boolean;
+  readonly isLate: () => boolean;
+  calls: number;
+  repeats: number;
+  accepted: number;
+  readonly wrong: string[];
+}
+
+/**
+ * Overlapping batches from many clients on few sources, over two processes that are killed, on connections that are
+ * cut and stalled, beside a table of segments that is emptied, holed and held up. Each client repeats a call with its
+ * key until it is answered. Then the sums are compared: what was accepted, what was sent, what is in the log, what is
+ * counted.
+ */
+export const conversionRun = async (options: ConversionRunOptions): Promise<ConversionRunReport> => {
+  const random = createRandom(options.seed);
+  const stores = await createHurtStores(options.events ?? 'postgres');
+  const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-conversions-'));
+  const backbone = await openBackbone(readConfig(stores.direct), 'faults', createLog('silent'));
+  const { apiKey } = await createAccount(backbone, 'A');
+  const supervisor = await startSupervisor(PROCESSES, {
+    ...stores.hurt,
+    EXCHANGE_FAILPOINTS: FAILPOINTS,
+    CONVERSION_RESERVATIONS: join(directory, 'reservations'),
+    ...(options.mutant === undefined ? {} : { MUTANT: options.mutant }),
+  });
+  const startedAt = performance.now();
+  const secondsSince = (): number => (performance.now() - startedAt) / 1_000;
+  try {
+    await openSources(supervisor, apiKey);
+    const run: Run = {
+      apiKey,
+      ports: supervisor.ports,
+      heads: Array.from({ length: SOURCES }, () => 0),
+      sent: Array.from({ length: SOURCES }, () => new Set<number>()),
+      goOn: () => sumOf(run.sent.map(({ size }) => size)) < options.distinct && !run.isLate(),
+      isLate: () => secondsSince() > options.secondsMax,
+      calls: 0,
+      repeats: 0,
+      accepted: 0,
+      wrong: [],
+    };
+    const pace = paces[options.events ?? 'postgres'];
+    const hurting = Promise.all([
+      hurtRegularly(run, stores, supervisor, random, pace).then(() => supervisor.calm()),
+      hurtSegments(run, backbone.pool, createRandom(options.seed + 1), pace),
+    ]);
+    await Promise.all(
+      Array.from({ length: CLIENTS }, (_, n) =>
+        client(run, `c${n}-${options.seed}`, createRandom(options.seed * 100 + n)),
+      ),
+    );
+    const [, segmentFaults] = await hurting;
+    const seconds = Math.round(secondsSince());
+    await supervisor.stop();
+    await projectTheRest(stores.direct);
+    return {
+      seed: options.seed,
+      stores: stores.description,
+      seconds,
+      ...(await sumsOf(backbone.store, run)),
+      counted: await countedIn(backbone.pool),
+      crashes: supervisor.crashes,
+      faults: totalOf(stores.faults),
+      segmentFaults,
+    };
+  } finally {
+    await supervisor.stop();
+    await backbone.close();
+    await stores.drop();
+    await rm(directory, { recursive: true, force: true });
+  }
+};
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);
+
+const openSources = async ({ ports }: Supervisor, apiKey: string): Promise<void> => {
+  const api = apiOf(`http://127.0.0.1:${ports[0]}`, { Authorization: `Bearer ${apiKey}` });
+  const untilDone = async <Data>(path: string, body: object): Promise<Data> => {
+    for (let tries = 0; tries < SETUP_TRIES; tries += 1) {
+      const answer = await api
+        .post<Data>(path, body, { 'Idempotency-Key': `setup-of-the-run-${path.replaceAll('/', '-')}` })
+        .catch(() => undefined);
+      if (answer !== undefined && answer.status < 300) return answer.body.data;
+      await sleep(100);
+    }
+    throw new Error(`${path} was not done`);
+  };
+  const { id } = await untilDone<{ id: number }>('/advertisers', { name: 'A' });
+  await untilDone(`/advertisers/${id}/event-sources/sync`, {
+    account: { account_id: String(id) },
+    event_sources: Array.from({ length: SOURCES }, (_, n) => ({ event_source_id: `source-${n}` })),
+  });
+};
+
+const client = async (run: Run, name: string, random: Random): Promise<void> => {
+  const done: {
+    readonly key: string;
+    readonly source: number;
+    readonly body: string;
+    readonly text: string;
+  }[] = [];
+  for (let n = 0; run.goOn(); n += 1) {
+    const source = random.below(SOURCES);
+    const { ids, body, broken } = batchOf(run, source, random);
+    const key = `${name}-${n}-conversions`;
+    const text = await untilAnswered(run, random, source, key, body);
+    if (text === undefined) return;
+    run.calls += 1;
+    check(run, key, text, ids.length, broken);
+    for (const id of ids) run.sent[source]?.add(id);
+    done.push({ key, source, body, text });
+    if (!random.chance(0.1)) continue;
+    const earlier = random.pick(done);
+    const again = await untilAnswered(run, random, earlier.source, earlier.key, earlier.body);
+    run.repeats += 1;
+    if (again !== undefined && again !== earlier.text)
+      run.wrong.push(`${earlier.key}: ${earlier.text} then ${again}`);
+  }
+};
+
+const SIZES = [1, 1, 10, 100, 400, 1_000, 2_500] as const;
+
+/** Ids from behind and before the highest that anybody has sent to the source, some of them twice, some items broken. */
+const batchOf = (run: Run, source: number, random: Random) => {
+  const size = random.pick(SIZES);
+  const head = run.heads[source] ?? 0;
+  const start = Math.max(0, head - random.below(size + 50));
+  const ids = Array.from({ length: size }, (_, n) =>
+    random.chance(0.05) ? start + random.below(size) : start + n,
+  );
+  run.heads[source] = Math.max(head, start + size);
+  const eventTime = isoTimestamp(systemClock.now());
+  const items: object[] = ids.map((id) => ({ eventId: `order-${id}`, eventTime, value: 1, currency: 'EUR' }));
+  const broken = random.chance(0.2) ? 1 + random.below(3) : 0;
+  for (let n = 0; n < broken; n += 1) items.splice(random.below(items.length + 1), 0, { eventId: 'broken' });
+  return { ids, broken, body: JSON.stringify({ events: items }) };
+};
+
+const untilAnswered = async (
+  run: Run,
+  random: Random,
+  source: number,
+  key: string,
+  body: string,
+): Promise<string | undefined> => {
+  while (!run.isLate()) {
+    const answer = await attempt(run, random.pick(run.ports), source, key, body);
+    if (answer?.status === 200) return answer.text;
+    const isRefused = answer !== undefined && answer.status < 500 && !answer.text.includes('IN_FLIGHT');
+    if (isRefused) {
+      run.wrong.push(`${key}: ${answer.status} ${answer.text}`);
+      return undefined;
+    }
+    await sleep(20 + random.below(200));
+  }
+  run.wrong.push(`${key}: no answer in time`);
+  return undefined;
+};
+
+const attempt = async ({ apiKey }: Run, port: number, source: number, key: string, body: string) => {
+  try {
+    const response = await fetch(
+      `http://127.0.0.1:${port}/api/v2/buyer/event-sources/source-${source}/events`,
+      {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${apiKey}`,
+          'Content-Type': 'application/json',
+          'Idempotency-Key': key,
+        },
+        body,
+        signal: AbortSignal.timeout(ATTEMPT_MS_MAX),
+      },
+    );
+    return { status: response.status, text: await response.text() };
+  } catch {
+    return undefined;
+  }
+};
+
+const check = (run: Run, key: string, text: string, valid: number, broken: number): void => {
+  const { data } = JSON.parse(text) as {
+    data: { accepted: number; duplicates: number; rejected: unknown[] };
+  };
+  run.accepted += data.accepted;
+  const isWhole = data.accepted + data.duplicates === valid && data.rejected.length === broken;
+  if (!isWhole) run.wrong.push(`${key}: ${valid} valid and ${broken} broken ones gave ${text.slice(0, 200)}`);
+};
+
+const hurtRegularly = async (
+  run: Run,
+  stores: HurtStores,
+  supervisor: Supervisor,
+  random: Random,
+  { hurtEveryMs, killEveryMs }: (typeof paces)[EventsIn],
+): Promise<void> => {
+  let nextKillMs = performance.now() + killEveryMs;
+  while (run.goOn()) {
+    await sleep(random.below(hurtEveryMs * 2));
+    await stores.hurtOne(random);
+    const index = random.below(PROCESSES);
+    // One that is not yet there has nothing to lose; on a busy machine none would ever be there.
+    if (performance.now() < nextKillMs || !(await answers(supervisor.ports[index]))) continue;
+    nextKillMs = performance.now() + random.below(killEveryMs * 2);
+    supervisor.kill(index);
+  }
+  await stores.calm();
+};
+
+const answers = async (port: number | undefined): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(1_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+type Pool = Awaited<ReturnType<typeof openBackbone>>['pool'];
+
+/** What a restored replica, an operator's mistake or a slow projector would leave of the segments. */
+const hurtSegments = async (
+  run: Run,
+  pool: Pool,
+  random: Random,
+  { breakEveryMs }: (typeof paces)[EventsIn],
+): Promise<number> => {
+  let done = 0;
+  while (run.goOn()) {
+    await sleep(random.below(breakEveryMs * 2));
+    const how = random.pick([
+      'truncate conversion_segments',
+      'truncate conversion_commands',
+      'delete from conversion_segments where random() < 0.3',
+      'begin; lock table conversion_segments in share mode; select pg_sleep(1.5); commit',
+    ]);
+    // Cut off by a time limit, or waiting behind somebody: then the next one.
+    await pool.query(how).then(
+      () => (done += 1),
+      () => undefined,
+    );
+  }
+  return done;
+};
+
+const sumsOf = async (store: EventStore, run: Run) => {
+  const stored = new Map<string, number>();
+  let after = START;
+  for (;;) {
+    const page = await store.readAll({ after, limit: 500 });
+    for (const { stream, data } of page) {
+      if (categoryOf(stream) !== CONVERSIONS) continue;
+      const { sourceId } = sourceOfStream(stream) ?? { sourceId: '' };
+      for (const id of (data as unknown as ConversionsLogged).eventIds) {
+        stored.set(`${sourceId} ${id}`, (stored.get(`${sourceId} ${id}`) ?? 0) + 1);
+      }
+    }
+    const last = page.at(-1);
+    if (last === undefined) break;
+    after = last.position;
+  }
+  const { calls, repeats, accepted, wrong } = run;
+  const sent = sumOf(run.sent.map(({ size }) => size));
+  return {
+    calls,
+    repeats,
+    accepted,
+    sent,
+    stored: sumOf([...stored.values()]),
+    storedDistinct: stored.size,
+    wrong,
+  };
+};
+
+const countedIn = async (pool: Pool): Promise<number> =>
+  (
+    await pool.query<{ counted: number }>(
+      'select coalesce(sum(event_count), 0)::int as counted from conversion_hours',
+    )
+  ).rows[0]?.counted ?? 0;
+
+export const isExact = ({
+  sent,
+  accepted,
+  stored,
+  storedDistinct,
+  counted,
+  wrong,
+}: ConversionRunReport): boolean =>
+  wrong.length === 0 && accepted === sent && stored === sent && storedDistinct === sent && counted === sent;
+
+/**
+ * Whether events were lost or doubled, or more or less accepted than stored, beyond doubt: a run that was only too slow
+ * leaves calls without an answer, whose events may be in the log or not.
+ */
+export const isBroken = ({ sent, accepted, stored, storedDistinct, wrong }: ConversionRunReport): boolean =>
+  storedDistinct < sent || stored > storedDistinct || (wrong.length === 0 && accepted !== stored);
+
+/** The report in lines for people. */
+export const describe = (report: ConversionRunReport): string =>
+  [
+    `seed ${report.seed}, ${report.stores}: ${report.calls} calls, ${report.repeats} repeats, ${report.crashes} crashes, ` +
+      `${report.faults} faults of stores and connections, ${report.segmentFaults} broken segments in ${report.seconds} s`,
+    `sent ${report.sent}, accepted ${report.accepted}, stored ${report.stored} (${report.storedDistinct} distinct), ` +
+      `counted ${report.counted}, wrong answers ${report.wrong.length}`,
+    ...report.wrong.slice(0, 5),
+  ].join('\n');

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { amount } from '../support/amount.ts';
+import { conversionMutants } from './conversion-mutants.ts';
+import { sampleDefects } from './kit/sample-defects.ts';
+import { conversionRun, describe as text, isBroken, isExact } from './conversion-run.ts';
+
+const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
+/** `CONVERSION_EVENTS=2000000` for the long form. */
+const distinct = Number(process.env['CONVERSION_EVENTS'] ?? amount(50_000, 100_000));
+
+describe('conversion events under kills, cuts, lost replies and broken segments', () => {
+  it('are each accepted, stored and counted once', async () => {
+    const report = await conversionRun({ seed, distinct, secondsMax: 120 + distinct / 500 });
+    console.log(text(report));
+    expect(isExact(report) ? 'exact' : text(report)).toBe('exact');
+    expect(report.sent).toBeGreaterThanOrEqual(distinct);
+    expect(report.crashes).toBeGreaterThan(0);
+    expect(report.faults).toBeGreaterThan(0);
+  }, 10_000_000);
+
+  it('are so with the events in EventStoreDB, too, and it and the way to it failing', async () => {
+    const report = await conversionRun({ seed, distinct: 2_000, secondsMax: 240, events: 'eventstoredb' });
+    console.log(text(report));
+    expect(isExact(report) ? 'exact' : text(report)).toBe('exact');
+    expect(report.faults).toBeGreaterThan(0);
+  }, 400_000);
+});
+
+describe('planted defects are caught', () => {
+  it.each(sampleDefects(conversionMutants, seed, 1))(
+    '%s',
+    async (mutant) => {
+      // A defect may need luck to show: four reduced runs at most.
+      for (let round = 0; round < 4; round += 1) {
+        const report = await conversionRun({ seed: seed + round, distinct: 60_000, secondsMax: 25, mutant });
+        if (!isBroken(report)) continue;
+        console.log(`${mutant}, caught in run ${round + 1}\n${text(report)}`);
+        return;
+      }
+      throw new Error(`${mutant} was not caught in four runs, seeds ${seed} to ${seed + 3}`);
+    },
+    300_000,
+  );
+});

@@ -1,0 +1,422 @@
+import type { Pool } from 'pg';
+import { createAccount } from '../../src/operator/create-account.ts';
+import { openBackbone, type Backbone } from '../../src/composition.ts';
+import { syndicationEvents, type SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
+import type { SyndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
+import { evolve, initialState, type SyndicationState } from '../../src/domain/syndication/syndication.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import {
+  categoryOf,
+  START,
+  type EventStore,
+  type RecordedEvent,
+} from '../../src/shared/event-store/event-store.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { apiOf, type Api } from '../support/api-client.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
+import { startSandboxAgent, type Behaviour, type SandboxAgent } from '../support/sandbox-agent.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { createRandom, type Random } from './kit/random.ts';
+import { startSupervisor } from './kit/supervisor.ts';
+import { legalSteps } from '../support/legal-transitions.ts';
+
+export interface SyndicationRunOptions {
+  readonly seed: number;
+  readonly jobs: 'postgres' | 'redis';
+  readonly toggles: number;
+  readonly kills: number;
+  /** Records that one account switches on at slow agents before another switches on some of its own. */
+  readonly crowd: number;
+}
+
+export interface SyndicationRunReport {
+  readonly toggles: number;
+  readonly kills: number;
+  readonly flushes: number;
+  readonly records: Readonly<Record<string, number>>;
+  readonly generations: number;
+  /** Calls that agents took, and those among them that were the first of their key. */
+  readonly calls: number;
+  readonly effects: number;
+  /** From toggle to COMPLETED at p95, ms: for an account that is alone, and that comes after the crowd of another. */
+  readonly afterCrowd: {
+    readonly crowd: number;
+    readonly records: number;
+    readonly aloneMs: number;
+    readonly crowdedMs: number;
+  };
+  /** Calls that were followed as tasks. */
+  readonly followed: number;
+  /** What must be empty or 0. */
+  readonly findings: {
+    readonly waitingAtTheEnd: number;
+    readonly notTheLastToggle: number;
+    readonly illegalTransitions: readonly string[];
+    readonly atTheAgentAndShouldNot: number;
+    readonly notAtTheAgentAndShould: number;
+    /** Audiences with other members at an agent than here. */
+    readonly otherMembers: number;
+    /** Effects of one call more than one. */
+    readonly repeatedEffects: number;
+  };
+}
+
+const SOURCES = ['s1', 's2'] as const;
+const CATALOGS = ['c1', 'c2'] as const;
+const AUDIENCES = ['a1', 'a2'] as const;
+const RESOURCES = [...SOURCES, ...CATALOGS, ...AUDIENCES];
+const PEOPLE = 1_500;
+const BETWEEN_KILLS_MS = 1_500;
+const SETTLE_MS_MAX = 60_000;
+
+/** Toggles at three agents while workers are killed, the queue is emptied and agents misbehave; then the sums. */
+export const syndicationRun = async (options: SyndicationRunOptions): Promise<SyndicationRunReport> => {
+  const random = createRandom(options.seed);
+  const database = await createTestDatabase();
+  const redis = options.jobs === 'redis' ? await startOwnRedis() : undefined;
+  const environment = {
+    DATABASE_URL: database.url,
+    SECRET_KEYS: `test:${'A'.repeat(43)}`,
+    OUTBOUND_ALLOW_LOOPBACK: 'true',
+    ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
+  };
+  const backbone = await openBackbone(readConfig(environment), 'faults', createLog('silent'));
+  await backbone.migrate();
+  const account = await createAccount(backbone, 'A');
+  const roles = ['api,projector', 'worker', 'worker'];
+  const supervisor = await startSupervisor(
+    roles.map((role) => ({ ROLES: role })),
+    environment,
+  );
+  const agents = await Promise.all([1, 2, 3].map((n) => startSandboxAgent(`token-of-agent-${n}`)));
+  try {
+    await supervisor.ready();
+    const api = apiOf(`http://127.0.0.1:${supervisor.ports[0]}`, {
+      Authorization: `Bearer ${account.apiKey}`,
+    });
+    const buyer = await setUp(api, agents);
+    let flushes = 0;
+    const breaking = (async () => {
+      for (let kill = 1; kill <= options.kills; kill++) {
+        await sleep(BETWEEN_KILLS_MS);
+        supervisor.kill(1 + (kill % 2));
+        if (kill === Math.ceil(options.kills / 2)) {
+          await (redis === undefined ? emptyPostgresQueue(backbone.pool) : redis.flush());
+          flushes += 1;
+        }
+        await random.pick(agents).behave({ mode: random.pick(MODES), delayMs: 1_000 });
+      }
+    })();
+    const wanted = await toggleOften(buyer, random, options.toggles, options.kills * BETWEEN_KILLS_MS);
+    await breaking;
+    // One that finishes later has all its tasks to be followed while workers live.
+    const last = (n: number): Behaviour =>
+      n === 0 ? { mode: 'submitted', delayMs: 4_000 } : { mode: 'works', delayMs: 0 };
+    await Promise.all(agents.map((agent, n) => agent.behave(last(n))));
+    const waitingAtTheEnd = await settle(backbone.pool);
+    const records = await recordsOf(buyer);
+    const streams = await historyOf(backbone.store);
+    const states = await Promise.all(agents.map((agent) => agent.state()));
+    const comparison = await compareWithAgents(records, buyer, await membersOf(backbone.pool));
+    const afterCrowd = await runWithCrowd(backbone, supervisor.ports[0], agents, options.crowd);
+    return {
+      toggles: options.toggles,
+      kills: options.kills,
+      flushes,
+      records: countBy(records.map(({ status }) => status)),
+      generations: countOf(streams, 'SyndicationToggled'),
+      followed: countOf(streams, 'SyndicationSubmitted'),
+      calls: states.flatMap(({ calls }) => calls).length,
+      effects: states.flatMap(({ effects }) => effects).length,
+      afterCrowd,
+      findings: {
+        waitingAtTheEnd,
+        notTheLastToggle: records.filter((record) => record.enabled !== wanted.get(keyOf(record))).length,
+        illegalTransitions: [...streams.values()].flatMap(illegalTransitionsOf),
+        ...comparison,
+      },
+    };
+  } finally {
+    await supervisor.stop();
+    await Promise.all(agents.map((agent) => agent.stop()));
+    await backbone.close();
+    await redis?.stop();
+    await database.drop();
+  }
+};
+
+/** More of what works, or nothing would ever be done. */
+const MODES: readonly Behaviour['mode'][] = ['works', 'works', 'submitted', 'submitted', 'slow', 'busy'];
+
+/** Of one call, by the specification. */
+const SYNC_MAX = 50;
+
+interface Buyer {
+  readonly api: Api;
+  readonly advertiser: string;
+  readonly agents: readonly {
+    readonly id: string;
+    readonly agent: SandboxAgent;
+    readonly accountId: string;
+  }[];
+}
+
+const setUp = async (
+  api: Api,
+  sandboxes: readonly SandboxAgent[],
+  sources: readonly string[] = SOURCES,
+): Promise<Buyer> => {
+  const created = await api.post<{ id: number }>('/advertisers', { name: 'Acme' });
+  const advertiser = String(created.body.data.id);
+  for (let from = 0; from < sources.length; from += SYNC_MAX) {
+    const some = sources.slice(from, from + SYNC_MAX);
+    await api.post(`/advertisers/${advertiser}/event-sources/sync`, {
+      account: { account_id: advertiser },
+      event_sources: some.map((event_source_id) => ({ event_source_id })),
+    });
+  }
+  await api.post(`/advertisers/${advertiser}/catalogs/sync`, {
+    catalogs: CATALOGS.map((catalog_id) => ({ catalog_id, type: 'product', items: [{ sku: '1' }] })),
+  });
+  await api.post(`/advertisers/${advertiser}/audiences/sync`, {
+    audiences: AUDIENCES.map((audienceId) => ({
+      audienceId,
+      add: Array.from({ length: PEOPLE }, (_, n) => person(n)),
+    })),
+  });
+  const agents: Buyer['agents'][number][] = [];
+  for (const [n, agent] of sandboxes.entries()) {
+    const accountId = `acct-${n}`;
+    const registered = await api.post<{ id: string }>('/adcp-agents', {
+      name: `Agent ${n}`,
+      ...(n === 0 ? { url: agent.a2aUrl, protocol: 'A2A' } : { url: agent.url, protocol: 'MCP' }),
+      auth: { type: 'bearer', token: agent.token },
+      accountId,
+    });
+    if (registered.status !== 201) throw new Error(`no agent was registered: ${registered.text}`);
+    agents.push({ id: registered.body.data.id, agent, accountId });
+  }
+  return { api, advertiser, agents };
+};
+
+const person = (n: number) => ({ externalId: `p${n}`, hashedEmail: n.toString(16).padStart(64, '0') });
+
+/** Somebody comes and somebody goes; in doubt, both again. */
+const changeAudience = async ({ api, advertiser }: Buyer, random: Random): Promise<void> => {
+  const audienceId = random.pick(AUDIENCES);
+  const [come, gone] = [random.below(PEOPLE), random.below(PEOPLE)];
+  const remove = come === gone ? [] : [{ externalId: `p${gone}` }];
+  const body = { audiences: [{ audienceId, add: [person(come)], remove }] };
+  for (let tries = 0; tries < 100; tries++) {
+    if ((await api.post(`/advertisers/${advertiser}/audiences/sync`, body)).status === 202) return;
+    await sleep(100);
+  }
+  throw new Error('an audience was never changed');
+};
+
+const keyOf = ({
+  resourceId,
+  adcpAgentId,
+}: Pick<SyndicationResource, 'resourceId' | 'adcpAgentId'>): string => `${resourceId}@${adcpAgentId}`;
+
+/** @returns what was asked for last, by record */
+const toggleOften = async (
+  buyer: Buyer,
+  random: Random,
+  toggles: number,
+  withinMs: number,
+): Promise<Map<string, boolean>> => {
+  const { api, advertiser, agents } = buyer;
+  const wanted = new Map<string, boolean>();
+  for (let n = 0; n < toggles; n++) {
+    const resourceId = random.pick(RESOURCES);
+    const enabled = random.chance(0.6);
+    if (random.chance(0.3)) await changeAudience(buyer, random);
+    const some = agents.filter(() => random.chance(0.6));
+    const adcpAgentIds = (some.length === 0 ? agents.slice(0, 1) : some).map(({ id }) => id);
+    const body = { resourceId, adcpAgentIds, enabled };
+    const headers = { 'Idempotency-Key': `toggle-number-${String(n).padStart(6, '0')}` };
+    for (let tries = 0; ; tries++) {
+      const answer = await api.post(`/advertisers/${advertiser}/syndicate`, body, headers);
+      if (answer.status === 201) break;
+      if (tries > 100) throw new Error(`a toggle was never done: ${answer.text}`);
+      await sleep(100);
+    }
+    for (const adcpAgentId of adcpAgentIds) wanted.set(keyOf({ resourceId, adcpAgentId }), enabled);
+    await sleep(withinMs / toggles);
+  }
+  return wanted;
+};
+
+const emptyPostgresQueue = async (pool: Pool): Promise<void> => {
+  await pool.query('delete from bullmq.job');
+};
+
+const CROWD_AGENT_MS = 500;
+const AFTER_CROWD_MS_MAX = 60_000;
+
+/** One account switches on very much at slow agents, then another a little at the same. */
+const runWithCrowd = async (
+  backbone: Backbone,
+  port: number | undefined,
+  agents: readonly SandboxAgent[],
+  crowd: number,
+): Promise<SyndicationRunReport['afterCrowd']> => {
+  await Promise.all(agents.map((agent) => agent.behave({ mode: 'slow', delayMs: CROWD_AGENT_MS })));
+  const open = async (name: string, sources: number): Promise<Buyer> => {
+    const { apiKey } = await createAccount(backbone, name);
+    const api = apiOf(`http://127.0.0.1:${port}`, { Authorization: `Bearer ${apiKey}` });
+    return setUp(
+      api,
+      agents,
+      Array.from({ length: sources }, (_, n) => `source-${n}`),
+    );
+  };
+  const sources = Math.ceil(crowd / agents.length);
+  const [many, few] = [await open('Many', sources), await open('Few', 2 * FEW)];
+  await switchOn(few, 0, FEW, 1);
+  const aloneMs = p95(await allCompleted(few));
+  await switchOn(many, 0, sources, 8);
+  await switchOn(few, FEW, FEW, 1);
+  const records = await allCompleted(few);
+  const crowdedMs = p95(records.filter(({ resourceId }) => Number(resourceId.slice(7)) >= FEW));
+  return { crowd: sources * agents.length, records: records.length / 2, aloneMs, crowdedMs };
+};
+
+/** Event sources that the second account switches on, each time. */
+const FEW = 7;
+
+const allCompleted = async (buyer: Buyer): Promise<readonly SyndicationResource[]> => {
+  const begun = performance.now();
+  for (;;) {
+    await sleep(200);
+    const records = await recordsOf(buyer);
+    const isOver = records.every(({ completedAt }) => completedAt !== null);
+    if (isOver || performance.now() - begun > AFTER_CROWD_MS_MAX) return records;
+  }
+};
+
+const p95 = (records: readonly SyndicationResource[]): number => {
+  const tookMs = records
+    .map(({ createdAt, completedAt }) => Date.parse(completedAt ?? '9999-01-01') - Date.parse(createdAt))
+    .sort((a, b) => a - b);
+  return tookMs[Math.ceil(tookMs.length * 0.95) - 1] ?? Infinity;
+};
+
+const switchOn = async (
+  { api, advertiser, agents }: Buyer,
+  from: number,
+  sources: number,
+  callers: number,
+): Promise<void> => {
+  const adcpAgentIds = agents.map(({ id }) => id);
+  let next = from;
+  const call = async (): Promise<void> => {
+    for (let n = next++; n < from + sources; n = next++) {
+      const body = { resourceId: `source-${n}`, adcpAgentIds, enabled: true };
+      for (let tries = 0; ; tries++) {
+        const answer = await api.post(`/advertisers/${advertiser}/syndicate`, body);
+        if (answer.status === 201) break;
+        if (tries > 100) throw new Error(`a toggle was never done: ${answer.text}`);
+        await sleep(100);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, call));
+};
+
+/** @returns how many still wait after as long as they may take */
+const settle = async (pool: Pool): Promise<number> => {
+  const waiting = async (): Promise<number> =>
+    (await pool.query<{ n: number }>('select count(*)::int as n from syndication_work')).rows[0]?.n ?? -1;
+  const begun = performance.now();
+  while ((await waiting()) > 0 && performance.now() - begun < SETTLE_MS_MAX) await sleep(200);
+  return waiting();
+};
+
+const recordsOf = async ({ api, advertiser }: Buyer): Promise<readonly SyndicationResource[]> => {
+  const answer = await api.get<{ items: SyndicationResource[] }>(
+    `/advertisers/${advertiser}/syndication-status?limit=100`,
+  );
+  return answer.body.data.items;
+};
+
+const countBy = (names: readonly string[]): Readonly<Record<string, number>> => {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+};
+
+const countOf = (streams: ReadonlyMap<string, readonly RecordedEvent[]>, wanted: string): number =>
+  [...streams.values()].flat().filter(({ type }) => type === wanted).length;
+
+const historyOf = async (store: EventStore): Promise<Map<string, RecordedEvent[]>> => {
+  const streams = new Map<string, RecordedEvent[]>();
+  for (let after = START; ;) {
+    const page = await store.readAll({ after, limit: 1_000 });
+    const last = page.at(-1);
+    if (last === undefined) return streams;
+    for (const event of page) {
+      if (categoryOf(event.stream) !== 'syndication') continue;
+      streams.set(event.stream, [...(streams.get(event.stream) ?? []), event]);
+    }
+    after = last.position;
+  }
+};
+
+const illegalTransitionsOf = (events: readonly RecordedEvent[]): readonly string[] => {
+  let state: SyndicationState = initialState;
+  return events.flatMap(({ type, data, metadata, stream }) => {
+    const known = syndicationEvents[type as keyof typeof syndicationEvents];
+    const event = { type, data: known.data.parse(data), occurredAt: metadata.occurredAt } as SyndicationEvent;
+    const before = state.status;
+    state = evolve(state, event);
+    const transition = `${before}>${state.status}`;
+    return legalSteps.has(transition) ? [] : [`${stream}: ${transition}`];
+  });
+};
+
+/** Ids of the members of each audience. */
+const membersOf = async (pool: Pool): Promise<ReadonlyMap<string, string>> => {
+  const { rows } = await pool.query<{ key: string; ids: string[] }>(
+    `select a.key, array_agg(m.external_id order by m.external_id) as ids
+     from audiences a join audience_members m on m.customer_id = a.customer_id and m.audience_id = a.id
+     group by a.key`,
+  );
+  return new Map(rows.map(({ key, ids }) => [key, ids.join()]));
+};
+
+const compareWithAgents = async (
+  records: readonly SyndicationResource[],
+  { agents }: Buyer,
+  members: ReadonlyMap<string, string>,
+) => {
+  let atTheAgentAndShouldNot = 0;
+  let notAtTheAgentAndShould = 0;
+  let otherMembers = 0;
+  let repeatedEffects = 0;
+  for (const { id, agent, accountId } of agents) {
+    const { effects, audiences } = await agent.state();
+    repeatedEffects += effects.length - new Set(effects).size;
+    const there = new Set([
+      ...(await agent.eventSources(accountId)),
+      ...(await agent.catalogs(accountId)),
+      ...Object.keys(audiences[JSON.stringify({ account_id: accountId })] ?? {}),
+    ]);
+    for (const record of records.filter(({ adcpAgentId }) => adcpAgentId === id)) {
+      const { status, resourceType, resourceId } = record;
+      if (status === 'COMPLETED' && !there.has(resourceId)) notAtTheAgentAndShould += 1;
+      if (status === 'DISABLED' && there.has(resourceId) && !isLeftThere(record)) atTheAgentAndShouldNot += 1;
+      if (status === 'COMPLETED' && resourceType === 'AUDIENCE') {
+        const ids = Object.keys((await agent.members(accountId, resourceId)) ?? {}).sort();
+        if (ids.join() !== members.get(resourceId)) otherMembers += 1;
+      }
+    }
+  }
+  return { atTheAgentAndShouldNot, notAtTheAgentAndShould, otherMembers, repeatedEffects };
+};
+
+/** The last catalog, which no agent can be told to drop. */
+const isLeftThere = ({ resourceType, responseData }: SyndicationResource): boolean =>
+  resourceType === 'CATALOG' && JSON.stringify(responseData?.['withdrawal']).includes('its last one');

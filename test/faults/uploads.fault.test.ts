@@ -1,0 +1,349 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { request, type ClientRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  createGoneAssets,
+  createOrphanedObjects,
+  createOverdueReservations,
+} from '../../src/command/assets/sweep-assets.ts';
+import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import type { AssetResource } from '../../src/domain/assets/asset-resource.ts';
+import { createAccount } from '../../src/operator/create-account.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';
+import type { ObjectStore } from '../../src/shared/storage/object-store.ts';
+import { apiOf, type Api } from '../support/api-client.ts';
+import { png } from '../support/sample-media.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { reserve, send, storedFiles, type Reservation, type UploadAnswer } from '../support/uploads.ts';
+import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
+
+/**
+ * Uploads that are cut off, lie, or meet a crash, and many large ones at once. `UPLOADS=long`: the full numbers.
+ */
+
+const isLong = process.env['UPLOADS'] === 'long';
+const CRASHED = isLong ? 100 : 3;
+/** Of each kind. */
+const BROKEN = isLong ? 100 : 4;
+const PARALLEL = isLong ? 100 : 8;
+const GROWTH_MB_MAX = 64;
+const LARGE_BYTES = 10_000_000;
+
+const points = [
+  'upload-before-keep',
+  'upload-after-keep',
+  'upload-after-event',
+  'before-append',
+  'after-append',
+];
+
+let database: TestDatabase;
+let dataDir: string;
+let supervisor: Supervisor;
+let backbone: Backbone;
+let objects: ObjectStore;
+let baseUrl: string;
+let api: Api;
+let advertiser: number;
+let isCalm = false;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dataDir = await mkdtemp(join(tmpdir(), 'uploads-'));
+  const settings = { DATABASE_URL: database.url, DATA_DIR: dataDir };
+  supervisor = await startSupervisor(1, {
+    ...settings,
+    SECRET_KEYS: `test:${'A'.repeat(43)}`,
+    EXCHANGE_FAILPOINTS: [...points, 'before-reply'].map((point) => `${point}:0.1`).join(','),
+  });
+  await supervisor.ready();
+  backbone = await openBackbone(readConfig(settings), 'uploads', createLog('silent'));
+  objects = await openObjectStore(undefined, dataDir);
+  const { apiKey } = await createAccount(backbone, 'Uploads');
+  baseUrl = `http://127.0.0.1:${supervisor.ports[0]}`;
+  api = apiOf(baseUrl, { Authorization: `Bearer ${apiKey}` });
+  advertiser = await newAdvertiser();
+}, 60_000);
+afterAll(async () => {
+  await supervisor.stop();
+  await backbone.close();
+  await database.drop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const newAdvertiser = async (): Promise<number> => {
+  const key = { 'Idempotency-Key': `advertiser-${randomBytes(8).toString('hex')}` };
+  const { body } = await untilAnswered(() =>
+    api.post<AdvertiserResource>('/advertisers', { name: 'Acme' }, key),
+  );
+  return body.data.id;
+};
+
+/** Again until there is an answer that says what happened; a crash is none. */
+const untilAnswered = async <T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> => {
+  for (let tries = 0; tries < 600; tries += 1) {
+    const answer = await ask().catch(() => undefined);
+    if (answer !== undefined && answer.status < 500 && answer.status !== 409) return answer;
+    await sleep(50);
+  }
+  throw new Error('never answered');
+};
+
+const reserveKeyed = async (n: number | string, body = {}): Promise<Reservation> => {
+  const key = { 'Idempotency-Key': `reservation-number-${String(n).replaceAll(' ', '-')}` };
+  const asked = { name: `Number ${n}`, mimeType: 'image/png', ...body };
+  return (await untilAnswered(() => reserve(api, advertiser, asked, key))).body.data;
+};
+
+const library = async (): Promise<readonly AssetResource[]> => {
+  const assets: AssetResource[] = [];
+  for (let skip = 0; ; skip += 200) {
+    const { body } = await untilAnswered(() =>
+      api.get<AssetResource[]>(`/advertisers/${advertiser}/assets?take=200&skip=${skip}`),
+    );
+    assets.push(...body.data);
+    if (!body.meta.pagination.hasMore) return assets;
+  }
+};
+
+/** From here on the process dies of nothing, also where this test runs alone. */
+const calmDown = async (): Promise<void> => {
+  if (isCalm) return;
+  isCalm = true;
+  supervisor.calm();
+  supervisor.kill(0);
+  await sleep(100);
+  await supervisor.ready();
+};
+
+/** What the sweeps do once their time has come. */
+const sweep = async (): Promise<{ readonly drafts: number; readonly unsettled: number }> => {
+  await backbone.pool.query(`update asset_objects set begun_at = begun_at - interval '25 hours'`);
+  const orphans = createOrphanedObjects({ ...backbone, clock: systemClock, objects });
+  return { drafts: await objects.sweep(0), unsettled: await orphans.purge(10_000) };
+};
+
+/** Of the rows that are left when all reservations have been over for long. */
+const statusesOnceOver = async (): Promise<readonly string[]> => {
+  const writes = { ...backbone, clock: systemClock, objects };
+  await library();
+  await backbone.pool.query(
+    `update assets set expires_at = now() - interval '8 days' where status = 'RESERVED'`,
+  );
+  await createOverdueReservations(writes).purge(10_000);
+  await library();
+  await createGoneAssets(writes).purge(10_000);
+  const { rows } = await backbone.pool.query<{ status: string }>('select distinct status from assets');
+  return rows.map(({ status }) => status);
+};
+
+describe('uploads', () => {
+  it('end with one asset each, wherever the process dies', async () => {
+    const bytes = Array.from({ length: CRASHED }, (_, n) => png(1 + n, 7, 20_000));
+    for (const [n, one] of bytes.entries()) {
+      const { uploadUrl } = await reserveKeyed(n);
+      const answer = await untilAnswered(() => send(local(uploadUrl), one));
+      expect([n, answer.status]).toEqual([n, 200]);
+    }
+    const { crashes } = supervisor;
+    await calmDown();
+    const left = await storedFiles(dataDir);
+    const swept = await sweep();
+    const assets = await library();
+    expect(assets.map(({ name }) => name).sort()).toEqual(bytes.map((_, n) => `Number ${n}`).sort());
+    for (const { name, url, width } of assets) {
+      const sent = bytes[Number(name.slice(7))] ?? Buffer.alloc(0);
+      const served = Buffer.from(await (await fetch(local(url))).arrayBuffer());
+      expect([name, width, served.equals(sent)]).toEqual([name, Number(name.slice(7)) + 1, true]);
+    }
+    const files = await storedFiles(dataDir);
+    expect([files.drafts, files.objects.length]).toEqual([[], assets.length]);
+    expect((await sweep()).unsettled).toBe(0);
+    console.log(
+      `${CRASHED} uploads, ${crashes} crashes: ${assets.length} assets; left behind ${left.drafts.length} drafts and ` +
+        `${left.objects.length - assets.length} objects, swept ${swept.drafts} drafts, settled ${swept.unsettled} objects`,
+    );
+    if (isLong) expect(crashes).toBeGreaterThan(0);
+  }, 900_000);
+
+  it('that are cut off, too large, too short, replayed or tampered with leave nothing to be seen', async () => {
+    await calmDown();
+    const before = [(await library()).length, (await storedFiles(dataDir)).objects.length];
+    const bytes = png(9, 9, 200_000);
+    const told: Record<string, number> = {};
+    const tell = (kind: string, { status }: Pick<UploadAnswer, 'status'>): void => {
+      told[`${kind} ${status}`] = (told[`${kind} ${status}`] ?? 0) + 1;
+    };
+    const broken: Record<string, (reservation: Reservation, n: number) => Promise<void>> = {
+      'cut off': async ({ uploadUrl }, n) => {
+        // Before a byte, in the middle, before the last one; every other one does not say how much will come.
+        const sent = [0, 120_000, bytes.length - 1][n % 3];
+        const client = open(uploadUrl, n % 2 === 0 ? bytes.length : undefined);
+        client.flushHeaders();
+        client.write(bytes.subarray(0, sent));
+        await sleep(5);
+        client.destroy();
+      },
+      'too large': async ({ uploadUrl }, n) => {
+        const more = Buffer.concat([bytes, Buffer.alloc(1 + n)]);
+        // Every other one does not say how much will come.
+        tell('too large', await send(local(uploadUrl), n % 2 === 0 ? more : streamOf(more)));
+      },
+      'too short': async ({ uploadUrl }, n) => {
+        const less = bytes.subarray(0, bytes.length - 1 - n);
+        tell('too short', await send(local(uploadUrl), n % 2 === 0 ? less : streamOf(less)));
+      },
+      'tampered with': async ({ uploadUrl }, n) => {
+        const url = new URL(local(uploadUrl));
+        const token = url.searchParams.get('token') ?? '';
+        const at = (n * 7) % token.length;
+        url.searchParams.set(
+          'token',
+          token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1),
+        );
+        tell('tampered with', await send(url.href, bytes));
+      },
+      'of another token': async ({ uploadUrl }, n) => {
+        const other = await reserveKeyed(`other-${n}`, { bytes: bytes.length });
+        const url = new URL(local(uploadUrl));
+        url.search = new URL(other.uploadUrl).search;
+        tell('of another token', await send(url.href, bytes));
+      },
+      'other bytes': async (_, n) => {
+        const sha256 = createHash('sha256').update(bytes).digest('hex');
+        const { uploadUrl } = await reserveKeyed(`promised-${n}`, { sha256 });
+        const other = Buffer.from(bytes);
+        other[other.length - 1 - n] = 1;
+        tell('other bytes', await send(local(uploadUrl), other));
+      },
+      'another type': async ({ uploadUrl }, n) => {
+        const other = Buffer.from(bytes);
+        other.write('<!doctype html>');
+        tell('another type', await send(local(uploadUrl), n % 2 === 0 ? other : streamOf(other)));
+      },
+    };
+    let n = 0;
+    for (const [kind, breakOne] of Object.entries(broken)) {
+      for (let one = 0; one < BROKEN; one += 1) {
+        n += 1;
+        await breakOne(await reserveKeyed(`${kind}-${n}`, { bytes: bytes.length }), one);
+      }
+    }
+    const { uploadUrl } = await reserveKeyed('replayed', { bytes: bytes.length });
+    expect((await send(local(uploadUrl), bytes)).status).toBe(200);
+    for (let one = 0; one < BROKEN; one += 1) {
+      const other = Buffer.from(bytes);
+      other[other.length - 1 - one] = 1;
+      tell('replayed', await send(local(uploadUrl), other));
+      tell('repeated', await send(local(uploadUrl), bytes));
+    }
+    expect(told).toEqual({
+      'too large 413': BROKEN,
+      'too short 400': BROKEN,
+      'tampered with 401': BROKEN,
+      'of another token 401': BROKEN,
+      'other bytes 400': BROKEN,
+      'another type 415': BROKEN,
+      'replayed 409': BROKEN,
+      'repeated 200': BROKEN,
+    });
+    await untilNoDrafts();
+    expect([(await library()).length, (await storedFiles(dataDir)).objects.length]).toEqual([
+      Number(before[0]) + 1,
+      Number(before[1]) + 1,
+    ]);
+    expect((await sweep()).unsettled).toBe(0);
+    expect(await statusesOnceOver()).toEqual(['READY']);
+    console.log(
+      `${8 * BROKEN} broken uploads: no asset, no object, no draft, no row; cut off, ${JSON.stringify(told)}`,
+    );
+  }, 900_000);
+
+  it(`of 10 MB, ${PARALLEL} at once, take no more than ${GROWTH_MB_MAX} MB of memory`, async () => {
+    await calmDown();
+    const bytes = png(3, 3, LARGE_BYTES);
+    const reservations: Reservation[] = [];
+    for (let n = 0; n < PARALLEL + 4; n += 1) reservations.push(await reserveKeyed(`large-${n}`));
+    const sendAll = (some: readonly Reservation[]) =>
+      Promise.all(some.map(({ uploadUrl }) => put(uploadUrl, bytes)));
+    // Pools, buffers and compiled code are there afterwards.
+    await sendAll(reservations.slice(0, 4));
+    const before = await residentMb();
+    let highest = before;
+    let isOver = false;
+    const watch = (async () => {
+      while (!isOver) {
+        highest = Math.max(highest, await residentMb());
+        await sleep(10);
+      }
+    })();
+    const startedAt = performance.now();
+    const statuses = await sendAll(reservations.slice(4));
+    const seconds = (performance.now() - startedAt) / 1_000;
+    isOver = true;
+    await watch;
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const growth = highest - before;
+    console.log(
+      `${PARALLEL} uploads of ${LARGE_BYTES / 1e6} MB at once in ${seconds.toFixed(1)} s: ${before.toFixed(0)} MB resident before, ` +
+        `${highest.toFixed(0)} MB at most, ${growth.toFixed(0)} MB more`,
+    );
+    expect(growth).toBeLessThan(GROWTH_MB_MAX);
+    const sum = createHash('sha256').update(bytes).digest('hex');
+    const [newest] = await library();
+    const served = Buffer.from(await (await fetch(local(newest?.url ?? ''))).arrayBuffer());
+    expect(createHash('sha256').update(served).digest('hex')).toBe(sum);
+  }, 180_000);
+});
+
+/** The service names itself by the port that it was given first. */
+const local = (url: string): string => `${baseUrl}${new URL(url).pathname}${new URL(url).search}`;
+
+const streamOf = (bytes: Buffer): ReadableStream =>
+  new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+
+const open = (url: string, length: number | undefined): ClientRequest => {
+  const headers = {
+    'Content-Type': 'application/octet-stream',
+    ...(length === undefined ? {} : { 'Content-Length': length }),
+  };
+  const client = request(local(url), { method: 'PUT', headers });
+  client.on('error', () => undefined);
+  return client;
+};
+
+const put = (url: string, bytes: Buffer): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const client = open(url, bytes.length);
+    client.on('error', reject);
+    client.on('response', (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode ?? 0));
+    });
+    client.end(bytes);
+  });
+
+const residentMb = async (): Promise<number> => {
+  const status = await readFile(`/proc/${supervisor.pids[0]}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024;
+};
+
+const untilNoDrafts = async (): Promise<void> => {
+  for (let tries = 0; (await storedFiles(dataDir)).drafts.length > 0; tries += 1) {
+    if (tries > 500) throw new Error('drafts are left');
+    await sleep(20);
+  }
+};

@@ -1,0 +1,38 @@
+import type { ApiDocument, Operation } from './read-operations.ts';
+import { idsIn } from './known-ids.ts';
+
+/**
+ * After an attack: every list answers, and so does everything that it lists.
+ * @returns what does not
+ */
+export const checkReads = async (
+  baseUrl: string,
+  { operations }: ApiDocument,
+  authorization: string | undefined,
+): Promise<readonly string[]> => {
+  const headers = authorization === undefined ? {} : { Authorization: authorization };
+  const problems: string[] = [];
+  const read = async (path: string): Promise<string> => {
+    const answer = await fetch(baseUrl + path, { headers });
+    const text = await answer.text();
+    if (answer.status !== 200)
+      problems.push(`afterwards: GET ${path} answers ${answer.status} ${text.slice(0, 500)}`);
+    return text;
+  };
+  const reads = operations.filter(({ method }) => method === 'GET');
+  for (const list of reads.filter(isPlainRead)) {
+    const text = await read(list.path);
+    const detail = reads.find(
+      ({ path, pathParameters }) =>
+        pathParameters.length === 1 && path.startsWith(`${list.path}/{`) && path.endsWith('}'),
+    );
+    if (detail === undefined || !list.isEnveloped) continue;
+    const name = detail.pathParameters[0]?.name ?? 'id';
+    const { data } = JSON.parse(text) as { data: unknown };
+    for (const id of idsIn(data, name)) await read(detail.path.replace(/\{\w+\}/, encodeURIComponent(id)));
+  }
+  return problems.slice(0, 5);
+};
+
+const isPlainRead = ({ pathParameters, queryParameters }: Operation): boolean =>
+  pathParameters.length === 0 && queryParameters.every(({ required }) => !required);

@@ -1,0 +1,115 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openBackbone } from '../../src/composition.ts';
+import { createAccount } from '../../src/operator/create-account.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { specifiedLimits } from '../../src/shared/limits/limits.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { checkHistory } from '../faults/kit/checker.ts';
+import { emptyHistory } from '../faults/kit/history.ts';
+import { apiOf } from '../support/api-client.ts';
+import { generousLimits } from '../support/generous-limits.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { BUSY_ADDRESS } from './fuzz-case.ts';
+import { fuzzRun, type Attack, type FuzzOptions, type FuzzReport } from './fuzz-run.ts';
+import { startTarget } from './fuzz-target.ts';
+import { bytes, members, resources } from './given.ts';
+
+/** The whole service in a process of its own, on a database of its own, under attack; then its read models. */
+export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => {
+  const database = await createTestDatabase();
+  const config = readConfig({ DATABASE_URL: database.url });
+  const backbone = await openBackbone(config, 'fuzz', createLog('silent'));
+  const dataDir = await mkdtemp(join(tmpdir(), 'fuzz-'));
+  const target = await startTarget('service-main.js', {
+    NODE_ENV: 'test',
+    PORT: '0',
+    LOG_LEVEL: 'error',
+    DATABASE_URL: database.url,
+    DATA_DIR: dataDir,
+    // It draws names that may be somebody's.
+    AGENT_CHECK_MS: '0',
+    ...generousLimits,
+    LIMIT_UNVERIFIED: String(specifiedLimits.unverified.requests),
+    // Each request says where it comes from.
+    TRUSTED_PROXIES: '1',
+  });
+  try {
+    const own = await createAccount(backbone, 'Fuzzed');
+    const foreign = await createAccount(backbone, 'Beside it');
+    const api = apiOf(target.baseUrl, { Authorization: `Bearer ${own.apiKey}` });
+    const issued = async (body: object) => (await api.post<IssuedKey>('/api-keys', body)).body.data;
+    const reader = await issued({ name: 'Reads only', scopes: ['exchange:read'] });
+    const revoked = await issued({ name: 'Revoked' });
+    await api.delete(`/api-keys/${revoked.id}`);
+    const keys = [own.apiKey, foreign.apiKey, reader.key];
+    const attack: Attack = {
+      target,
+      credentials: [
+        { name: 'own', authorization: `Bearer ${own.apiKey}`, weight: 30, owner: 'own' },
+        {
+          name: 'of another account',
+          authorization: `Bearer ${foreign.apiKey}`,
+          weight: 3,
+          owner: 'foreign',
+        },
+        { name: 'reads only', authorization: `Bearer ${reader.key}`, weight: 1 },
+        { name: 'revoked', authorization: `Bearer ${revoked.key}`, weight: 1 },
+        { name: 'none', authorization: undefined, weight: 1 },
+      ],
+      secrets: keys.map(secretOf),
+      keep: [...keys.map(idOf), reader.id],
+      members,
+      bytes,
+      give: async (known) => {
+        for (const { path, make } of resources) known.give(path, await make(api));
+      },
+      refused: BUSY_ADDRESS,
+      whenWarm: () => failTooOften(target.baseUrl, revoked.key),
+    };
+    const report = await fuzzRun(attack, options);
+    await untilCaughtUp(target.baseUrl);
+    const { brokenLog, wrongRows } = await checkHistory(emptyHistory(), backbone.store, backbone.pool, []);
+    return { ...report, failures: [...report.failures, ...brokenLog.slice(0, 3), ...wrongRows.slice(0, 3)] };
+  } finally {
+    await target.stop();
+    await backbone.close();
+    await database.drop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+};
+
+/**
+ * From here on half of the requests meet the rule of 30 failures: keys that verified from there within a minute pass,
+ * all others get 429.
+ */
+const failTooOften = async (baseUrl: string, key: string): Promise<void> => {
+  const headers = { Authorization: `Bearer ${key}`, 'X-Forwarded-For': BUSY_ADDRESS };
+  const statuses: number[] = [];
+  for (let n = 0; n <= specifiedLimits.unverified.requests; n++) {
+    statuses.push((await fetch(`${baseUrl}/api/v2/buyer/advertisers`, { headers })).status);
+  }
+  if (statuses.at(-1) !== 429) throw new Error(`not refused after ${statuses.join()}`);
+};
+
+interface IssuedKey {
+  readonly id: string;
+  readonly key: string;
+}
+
+/** Of `bx_ID_SECRET`. */
+const idOf = (key: string): string => key.split('_')[1] ?? '';
+const secretOf = (key: string): string => key.slice(key.indexOf('_', 3) + 1);
+
+const CATCH_UP_MS_MAX = 30_000;
+
+const untilCaughtUp = async (baseUrl: string): Promise<void> => {
+  for (const startedAt = performance.now(); performance.now() - startedAt < CATCH_UP_MS_MAX;) {
+    const answer = await fetch(`${baseUrl}/ready`);
+    if (answer.status === 200 && /"lag(?:Events|Bytes)":0\b/.test(await answer.text())) return;
+    await sleep(100);
+  }
+  throw new Error(`the read models did not catch up within ${CATCH_UP_MS_MAX} ms`);
+};

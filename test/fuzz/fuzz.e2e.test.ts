@@ -1,0 +1,13 @@
+import { expect, it } from '@jest/globals';
+import { fuzzOptions } from './fuzz-options.ts';
+import { fuzzService } from './fuzz-service.ts';
+import { amount } from '../support/amount.ts';
+
+/** The short form; `npm run fuzz` is the long one (docs/fuzzing.md). */
+const options = fuzzOptions({ requests: amount(300, 2_000), raw: 50 });
+
+it('no request makes the service fail, end, answer late or outside the envelope, or changes a prototype', async () => {
+  const { failures, text } = await fuzzService(options);
+  console.log(text);
+  expect(failures.join('\n\n')).toBe('');
+}, 1_800_000);

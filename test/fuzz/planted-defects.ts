@@ -1,0 +1,12 @@
+/** What the careless service can be careless with, and what the fuzzer must say of it. */
+export const plantedDefects = {
+  nul: /status 500/,
+  deep: /status 500/,
+  pollution: /prototype\.\w+ is polluted/,
+  envelope: /a refusal in another envelope/,
+  leak: /a stack trace in a refusal/,
+  exit: /the process ended/,
+  raw: /no X-Request-Id/,
+} as const;
+
+export type Defect = keyof typeof plantedDefects;

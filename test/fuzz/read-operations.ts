@@ -1,0 +1,142 @@
+/** The part of JSON Schema (draft 2020-12) that OpenAPI documents of services like this one are made of. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Schema | boolean;
+  readonly propertyNames?: Schema;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly required: boolean;
+  readonly schema: Schema;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly method: string;
+  /** As the document has it, e.g. `/things/{id}`. */
+  readonly path: string;
+  /** In the order of the path. */
+  readonly pathParameters: readonly Parameter[];
+  readonly queryParameters: readonly Parameter[];
+  /** Without the idempotency key. */
+  readonly headerParameters: readonly Parameter[];
+  readonly takesIdempotencyKey: boolean;
+  readonly body?: { readonly mediaType: string; readonly required: boolean; readonly schema: Schema };
+  /** The statuses that it declares; all others are refusals in the envelope. */
+  readonly statuses: readonly number[];
+  /** False for the few JSON answers that are not in the envelope, and for those that are no JSON. */
+  readonly isEnveloped: boolean;
+}
+
+export interface ApiDocument {
+  readonly operations: readonly Operation[];
+  /** Follows references; what is none stays as it is. */
+  resolve(schema: Schema): Schema;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+interface RawParameter extends Parameter {
+  readonly in: string;
+}
+interface RawOperation {
+  readonly operationId: string;
+  readonly parameters?: readonly RawParameter[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
+}
+interface Media {
+  readonly schema?: Schema;
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** What a service says of itself at `/openapi.json`. */
+export const readOperations = async (baseUrl: string): Promise<ApiDocument> => {
+  const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, RawOperation>>;
+  };
+  const resolve = (schema: Schema): Schema =>
+    schema.$ref === undefined ? schema : resolve(lookUp(document, schema.$ref));
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, operation]) =>
+      methods.includes(method) ? [readOperation(path, method, operation, resolve)] : [],
+    ),
+  );
+  return { operations, resolve };
+};
+
+const lookUp = (document: Json, reference: string): Schema =>
+  reference
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((at, name) => (at as Json)[name], document) as Schema;
+
+const readOperation = (
+  path: string,
+  method: string,
+  { operationId, parameters = [], requestBody, responses }: RawOperation,
+  resolve: ApiDocument['resolve'],
+): Operation => {
+  const place = (where: string): readonly RawParameter[] => parameters.filter((one) => one.in === where);
+  const named = new Map(place('path').map((parameter) => [parameter.name, parameter]));
+  const [media] = Object.entries(requestBody?.content ?? {});
+  const statuses = Object.keys(responses).map(Number).filter(Number.isInteger);
+  const success = responses[String(statuses.find((status) => status < 300))]?.content;
+  return {
+    operationId,
+    method: method.toUpperCase(),
+    path,
+    pathParameters: parameterNamesOf(path).map(
+      (name) => named.get(name) ?? { name, required: true, schema: { type: 'string', minLength: 1 } },
+    ),
+    queryParameters: place('query'),
+    headerParameters: place('header').filter(({ name }) => !isIdempotencyKey(name)),
+    takesIdempotencyKey: parameters.some(({ name }) => isIdempotencyKey(name)),
+    ...(media === undefined
+      ? {}
+      : {
+          body: {
+            mediaType: media[0],
+            required: requestBody?.required ?? false,
+            schema: media[1].schema ?? {},
+          },
+        }),
+    statuses,
+    isEnveloped: success === undefined || isEnvelope(success['application/json']?.schema, resolve),
+  };
+};
+
+const isIdempotencyKey = (name: string): boolean => name.toLowerCase() === 'idempotency-key';
+
+/** True for a body that is bytes and no JSON. */
+export const takesBytes = ({ body }: Operation): boolean => body?.mediaType === 'application/octet-stream';
+
+/** The names in a path, in its order. */
+export const parameterNamesOf = (path: string): readonly string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+
+const isEnvelope = (schema: Schema | undefined, resolve: ApiDocument['resolve']): boolean => {
+  const { properties } = schema === undefined ? {} : resolve(schema);
+  return properties !== undefined && 'data' in properties && 'error' in properties;
+};

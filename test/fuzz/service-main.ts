@@ -1,0 +1,20 @@
+import { startService } from '../../src/service.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { createInvariantCheck } from '../support/answer-invariants.ts';
+import { createResponseCheck } from '../support/response-check.ts';
+import { reportToParent } from './report-to-parent.ts';
+
+/** The service as `src/main.ts` starts it, in a process of its own, which checks every answer as all API tests do. */
+const config = readConfig(process.env);
+const declared = createResponseCheck();
+const invariant = createInvariantCheck();
+const service = await startService(config, createLog(config.LOG_LEVEL), (route, status, text, headers) => {
+  declared.onAnswer(route, status, text);
+  invariant.onAnswer(route, status, text, headers);
+});
+await service.prepared;
+reportToParent(Number(new URL(service.baseUrl).port), () => [
+  ...declared.problems.splice(0),
+  ...invariant.problems.splice(0),
+]);

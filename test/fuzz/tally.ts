@@ -1,0 +1,64 @@
+import type { Operation } from './read-operations.ts';
+
+/** What was sent and what came back, by operation. */
+export interface Tally {
+  count(operation: Operation, kind: 'valid' | 'malformed' | 'raw', status: number, tookMs: number): void;
+  readonly statuses: ReadonlyMap<number, number>;
+  readonly sent: Readonly<Record<'valid' | 'malformed' | 'raw', number>>;
+  readonly slowest: { readonly tookMs: number; readonly what: string };
+  /** Operations that were reached too shallowly to say anything about them, each with what to do. */
+  shallow(refusalsMin: number): readonly string[];
+  refusalsOf(operation: Operation): number;
+  /** One line an operation. */
+  lines(): readonly string[];
+}
+
+interface Counts {
+  successes: number;
+  refusals: number;
+  unavailable: number;
+}
+
+export const createTally = (operations: readonly Operation[]): Tally => {
+  const counts = new Map<Operation, Counts>(
+    operations.map((one) => [one, { successes: 0, refusals: 0, unavailable: 0 }]),
+  );
+  const statuses = new Map<number, number>();
+  const sent = { valid: 0, malformed: 0, raw: 0 };
+  let slowest = { tookMs: 0, what: 'nothing' };
+  return {
+    statuses,
+    sent,
+    get slowest() {
+      return slowest;
+    },
+    count: (operation, kind, status, tookMs) => {
+      sent[kind] += 1;
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (tookMs > slowest.tookMs) slowest = { tookMs, what: operation.operationId };
+      const own = counts.get(operation);
+      if (own === undefined) return;
+      if (status < 300 && kind === 'valid') own.successes += 1;
+      if (status >= 400 && status < 500) own.refusals += 1;
+      if (status === 503) own.unavailable += 1;
+    },
+    shallow: (refusalsMin) =>
+      [...counts].flatMap(([{ operationId, method, path }, { successes, refusals }]) => {
+        const what = `${operationId} (${method} ${path})`;
+        if (successes === 0) return [unreached(what)];
+        return refusals < refusalsMin
+          ? [`${what}: ${refusals} refusals only, however many malformed requests it got`]
+          : [];
+      }),
+    refusalsOf: (operation) => counts.get(operation)?.refusals ?? 0,
+    lines: () =>
+      [...counts].map(
+        ([{ operationId }, { successes, refusals, unavailable }]) =>
+          `${operationId.padEnd(28)} valid 2xx ${String(successes).padStart(6)}   4xx ${String(refusals).padStart(6)}   503 ${unavailable}`,
+      ),
+  };
+};
+
+const unreached = (what: string): string =>
+  `${what}: no valid request to it succeeded, so nothing behind its schema was tried. Make what it needs and name ` +
+  'it in test/fuzz/given.ts: `resources` for what its path names, `members` for values that a schema cannot say.';
