@@ -8,6 +8,7 @@ import { createLog } from '../../src/shared/log.ts';
 import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { noSnapshots } from '../support/two-processes.ts';
+import { until } from '../support/toy-projection.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** AdCP agents of decisions.md section 2. */
@@ -120,6 +121,11 @@ describe('an agent', () => {
     const gone = (await register()).body.data.id;
     const [ofLive, ofGone] = [await secretOf(live), await secretOf(gone)];
     await account.api.delete(`/adcp-agents/${gone}`);
+    // While the read model still has it, its token is nobody's orphan.
+    const listed = `select from adcp_agents where customer_id = $1 and id = $2 and status = 'ACTIVE'`;
+    const isGone = async () =>
+      (await pool.query(listed, [account.customerId, agentIdOf(gone)])).rowCount === 0;
+    await until(isGone);
     await pool.query(`update secrets set created_at = now() - interval '3 years'`);
     await plant(ofGone, agentIdOf(gone) ?? '', '2 hours');
     const [young, old, replaced] = [randomUUID(), randomUUID(), randomUUID()];
