@@ -1,9 +1,9 @@
 import { loadAsset } from './command/assets/asset-writes.ts';
 import type { AssetLibrary } from './command/creatives/asset-library.ts';
-import { assetIdOf, assetResource } from './domain/assets/asset-resource.ts';
-import { findAssets } from './query/assets/find-assets.ts';
-import type { AssetReads } from './query/assets/list-assets.ts';
-import type { DetailReads } from './query/creatives/get-detail.ts';
+import { assetIdOf, assetResource, type StoredAsset } from './domain/assets/asset-resource.ts';
+import { findAssets, readyAssetsSql } from './query/assets/find-assets.ts';
+import { ASSETS, type AssetReads } from './query/assets/list-assets.ts';
+import type { ShownAssets } from './query/creatives/get-detail.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
 
 interface Parts extends AssetReads {
@@ -12,8 +12,8 @@ interface Parts extends AssetReads {
   readonly baseUrl: () => string;
 }
 
-/** What creatives know of the assets in a library: the one place where the two are brought together. */
-export const assetLibrary = (parts: Parts): AssetLibrary & Pick<DetailReads, 'findAssets'> => ({
+/** What creatives know of the assets in a library: here, and in `shownAssets`, the two are brought together. */
+export const assetLibrary = (parts: Pick<Parts, 'store'>): AssetLibrary => ({
   readyAssets: async (customerId, advertiserId, shownIds) => {
     const ready = await Promise.all(
       shownIds.map(async (shownId) => {
@@ -25,9 +25,15 @@ export const assetLibrary = (parts: Parts): AssetLibrary & Pick<DetailReads, 'fi
     );
     return new Set(ready.flat());
   },
-  findAssets: async (customerId, shownIds) => {
-    const assetIds = shownIds.map(assetIdOf).filter((assetId) => assetId !== undefined);
-    const assets = await findAssets(parts, customerId, assetIds);
-    return assets.map((asset) => assetResource(asset, parts.baseUrl()));
-  },
 });
+
+/** What a creative's detail shows of them. */
+export const shownAssets = (parts: Omit<Parts, 'store'>): ShownAssets => {
+  const shown = (asset: StoredAsset) => assetResource(asset, parts.baseUrl());
+  return {
+    readModel: ASSETS,
+    sql: readyAssetsSql,
+    read: (found) => (JSON.parse(found) as readonly StoredAsset[]).map(shown),
+    find: async (customerId, shownIds) => (await findAssets(parts, customerId, shownIds)).map(shown),
+  };
+};

@@ -1,4 +1,4 @@
-import { assetLibrary } from './asset-library.ts';
+import { assetLibrary, shownAssets } from './asset-library.ts';
 import { campaignWriteRoutes } from './command/campaigns/routes.ts';
 import { loadCampaign, type CampaignStores } from './command/campaigns/run-on-campaign.ts';
 import { campaignCreativeWriteRoutes } from './command/creatives/campaign-routes.ts';
@@ -11,9 +11,9 @@ import { creativeStream } from './domain/creatives/creative.ts';
 import type { CampaignReads } from './query/campaigns/list-campaigns.ts';
 import { campaignReadRoutes } from './query/campaigns/routes.ts';
 import { creativeReadRoutes } from './query/creatives/routes.ts';
-import { findSellers } from './query/sellers/find-sellers.ts';
 import { sellerReadRoutes } from './query/sellers/routes.ts';
 import type { Route } from './shared/http/route.ts';
+import type { AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 import type { KeyRing } from './shared/secrets/key-ring.ts';
 import { sessionRoutes } from './session-routes.ts';
 
@@ -22,6 +22,7 @@ export interface CampaignParts extends CampaignStores, CampaignReads {
   readonly baseUrl: () => string;
   /** Of the installation: they sign cursors. */
   readonly keys: () => Promise<KeyRing>;
+  readonly answers: AnswerCache;
 }
 
 /** Campaigns, the creatives in them and in libraries, and the sessions that creatives are made in. */
@@ -42,8 +43,7 @@ export const campaignRoutes = (parts: CampaignParts): readonly Route[] => {
       streamOf: creativeStream,
       foldCreative: (customerId, creativeId) => loadCreative(parts, customerId, creativeId),
       foldCampaign,
-      findAssets: library.findAssets,
-      findSellers: (customerId, sellerIds) => findSellers(parts, customerId, sellerIds),
+      assets: shownAssets(parts),
       foldSellers: () => loadDirectory(parts),
     }),
     ...sessionRoutes(writes),

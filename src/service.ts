@@ -341,7 +341,7 @@ const apiRoutes = ({
       database,
       progress,
     }),
-    ...campaignRoutes({ ...stores, ...parts, clock: systemClock, database, progress }),
+    ...campaignRoutes({ ...stores, ...parts, answers, clock: systemClock, database, progress }),
     ...engineRoutes({ ...stores, ...parts, log, clock: systemClock, database, progress }),
     ...syndicationRoutes({
       ...stores,

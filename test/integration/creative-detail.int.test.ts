@@ -30,7 +30,6 @@ import {
   listCampaignCreatives,
   listLibraryCreatives,
 } from '../../src/query/creatives/list-creatives.ts';
-import { findSellers } from '../../src/query/sellers/find-sellers.ts';
 import { isoTimestamp } from '../../src/shared/clock.ts';
 import {
   categoryOf,
@@ -249,11 +248,15 @@ const reads = () => ({
   streamOf: creativeStream,
   foldCreative: nothing,
   foldCampaign: nothing,
-  findSellers: (customerId: number, sellerIds: readonly number[]) =>
-    findSellers(through, customerId, sellerIds),
   foldSellers: async () => [],
-  findAssets: async (_customer: number, asked: readonly string[]) =>
-    assets.filter(({ id }) => asked.includes(id)),
+  assets: {
+    readModel: 'assets',
+    sql: (_customer: string, shownIds: string) =>
+      `(select coalesce(json_agg(a), '[]') from json_array_elements('${JSON.stringify(assets)}') a
+        where a ->> 'id' = any(${shownIds}))::text`,
+    read: (found: string) => JSON.parse(found) as readonly UsedAsset[],
+    find: async () => [],
+  },
 });
 
 describe('details and lists', () => {
@@ -284,7 +287,7 @@ describe('details and lists', () => {
           const sellers = await loadDirectory(log);
           const expected = creativeDetail({ creative, campaigns: known, assets, sellers });
           reviews += expected.sellerStatuses.length;
-          expect(await getDetail(reads(), CUSTOMER, id)).toEqual(expected);
+          expect((await getDetail(reads(), CUSTOMER, id)).detail).toEqual(expected);
           details += 1;
         }
         await checkLists(creatives, campaigns);
@@ -300,9 +303,9 @@ describe('details and lists', () => {
     campaigns: readonly Campaign[],
   ): Promise<void> => {
     const live = creatives.filter(({ state }) => state !== 'archived');
-    const idsOf = (page: { creatives: readonly Creative[]; total: number } | undefined) => [
-      page?.creatives.map(({ creativeId }) => creativeId).sort(),
-      page?.total,
+    const idsOf = (page: { readonly creatives: readonly Creative[] | undefined; total: number }) => [
+      page.creatives?.map(({ creativeId }) => creativeId).sort(),
+      page.total,
     ];
     const expected = (wanted: readonly Creative[]) => [
       wanted.map(({ creativeId }) => creativeId).sort(),

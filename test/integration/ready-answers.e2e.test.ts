@@ -1,7 +1,19 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { changeSeller } from '../../src/command/sellers/manage-sellers.ts';
+import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { CreativeDetail } from '../../src/domain/creatives/creative-detail-resource.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { createAccount, startService, type ServiceProcess } from '../bench/service-process.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { amount } from '../support/amount.ts';
+import { apiOf, untilTold, type Api } from '../support/api-client.ts';
+import { png } from '../support/sample-media.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { upload } from '../support/uploads.ts';
 
 /**
  * Two processes on one database, several accounts, writes and reads at random on either of them: no read may
@@ -14,15 +26,23 @@ const READERS = 4;
 const READS_MIN = amount(400, 4_000);
 
 let database: TestDatabase;
+let environment: { DATABASE_URL: string; DATA_DIR: string; NODE_ENV: string; SECRET_KEYS: string };
 let services: readonly ServiceProcess[];
+/** What an operator's command has. */
+let operator: Backbone;
 beforeAll(async () => {
   database = await createTestDatabase();
-  const environment = { DATABASE_URL: database.url, NODE_ENV: 'test' };
+  const dataDir = await mkdtemp(join(tmpdir(), 'exchange-test-'));
+  const secretKeys = `test:${'A'.repeat(43)}`;
+  environment = { DATABASE_URL: database.url, DATA_DIR: dataDir, NODE_ENV: 'test', SECRET_KEYS: secretKeys };
   services = await Promise.all([startService(environment), startService(environment)]);
+  operator = await openBackbone(readConfig(environment), 'exchange-operator', createLog('silent'));
 }, 30_000);
 afterAll(async () => {
+  await operator.close();
   await Promise.all(services.map((service) => service.kill()));
   await database.drop();
+  await rm(environment.DATA_DIR, { recursive: true, force: true });
 });
 
 /** Of an advertiser: how many of its changes were answered as done; undefined while it is not. */
@@ -50,7 +70,7 @@ const call = async <T>(apiKey: string, method: string, path: string, body?: unkn
 const countOf = ({ description = '0' }: Advertiser): number => Number(description);
 
 const account = async (state: { reads: number; stale: string[] }): Promise<void> => {
-  const { apiKey } = await createAccount({ DATABASE_URL: database.url, NODE_ENV: 'test' });
+  const { apiKey } = await createAccount(environment);
   const done: Done = new Map();
   const isRunning = (): boolean => state.reads < READS_MIN;
   const pause = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, Math.random() * 80));
@@ -111,3 +131,152 @@ it(`shows nothing old in ${READS_MIN} reads while both processes write`, async (
   // Otherwise nothing was tried.
   for (const service of services) expect(await readyAnswers(service)).toBeGreaterThan(0);
 }, 180_000);
+
+/** What a creative's detail is joined of, each part as a number that only grows. */
+const parts = ['creative', 'campaign', 'review', 'seller'] as const;
+type Parts = Record<(typeof parts)[number], number>;
+
+const numberIn = (name = ''): number => Number(/\d+$/.exec(name)?.[0] ?? 0);
+
+const partsOf = ({ name, campaigns, sellerStatuses }: CreativeDetail): Parts => ({
+  creative: numberIn(name),
+  campaign: numberIn(campaigns[0]?.name),
+  review: Date.parse(sellerStatuses[0]?.syncedAt ?? ''),
+  seller: numberIn(sellerStatuses[0]?.seller.name),
+});
+
+/** Names of the one directory, which everybody reads: how often it was changed. */
+let renamed = 0;
+
+const renameSeller = async (): Promise<void> => {
+  const changes = { name: `Seller ${renamed + 1}` };
+  await changeSeller({ store: operator.store, clock: systemClock }, 1, changes);
+  renamed += 1;
+};
+
+interface Made {
+  /** Of each process. */
+  readonly apis: readonly Api[];
+  /** Any of them. */
+  readonly api: () => Api;
+  readonly campaignId: string;
+  readonly creativeId: string;
+  readonly advertiserId: number;
+  readonly assetId: string;
+}
+
+const told = async <Data>(send: () => ReturnType<Api['get']>): Promise<Data> => {
+  const answer = await untilTold(send);
+  if (answer.status >= 300) throw new Error(answer.text);
+  return answer.body.data as Data;
+};
+
+const makeCreative = async (): Promise<Made> => {
+  const { apiKey } = await createAccount(environment);
+  const apis = services.map(({ port }) =>
+    apiOf(`http://127.0.0.1:${port}`, { Authorization: `Bearer ${apiKey}` }),
+  );
+  const api = () => pick(apis);
+  type Id = { readonly id: never };
+  const advertiser = { name: 'Acme', sandbox: true };
+  const { id: advertiserId } = await told<Id>(() => api().post('/advertisers', advertiser));
+  const campaign = { advertiserId, name: 'Campaign 0' };
+  const { id: campaignId } = await told<Id>(() => api().post('/campaigns', campaign));
+  const file = { name: 'Hero', mimeType: 'image/png' };
+  // Each process tells its own address of it.
+  const { assetId } = await upload(apis[0] as Api, advertiserId, file, png(300, 250));
+  const creative = {
+    name: 'Creative 0',
+    formatKind: 'display_tag',
+    copy: { tag: '<b></b>' },
+    slots: [{ slotId: 'main', kind: 'asset', assetId }],
+  };
+  const { id: creativeId } = await told<Id>(() =>
+    api().post(`/campaigns/${campaignId}/creatives/create`, creative),
+  );
+  await told(() => api().post(`/creatives/${creativeId}/submit`, { sellerIds: [1] }));
+  return { apis, api, campaignId, creativeId, advertiserId, assetId };
+};
+
+const DETAILS = amount(150, 2_000);
+const detailOf = ({ api, creativeId }: Made): Promise<CreativeDetail> =>
+  told<CreativeDetail>(() => api().get(`/creatives/${creativeId}/detail`));
+
+it(`shows nothing old in ${2 * DETAILS} details of creatives while each part of them changes`, async () => {
+  await renameSeller();
+  const all = await Promise.all([makeCreative(), makeCreative()]);
+  const stale: unknown[] = [];
+  let details = 0;
+  const isRunning = (): boolean => details < all.length * DETAILS;
+  const repeatedly = async (change: (count: number) => Promise<unknown>): Promise<void> => {
+    for (let count = 1; isRunning(); count += 1) {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 80));
+      await change(count);
+    }
+  };
+
+  const useCreative = async (made: Made): Promise<void> => {
+    const { api, campaignId, creativeId } = made;
+    const done = partsOf(await detailOf(made));
+    const read = async (): Promise<void> => {
+      while (isRunning()) {
+        const before = { ...done, seller: renamed };
+        const found = partsOf(await detailOf(made));
+        details += 1;
+        if (!parts.every((part) => found[part] >= before[part])) stale.push({ before, found });
+      }
+    };
+    const campaign = `/campaigns/${campaignId}`;
+    await Promise.all([
+      read(),
+      read(),
+      repeatedly(async (count) => {
+        await told(() => api().put(`${campaign}/creatives/${creativeId}`, { name: `Creative ${count}` }));
+        done.creative = count;
+      }),
+      repeatedly(async (count) => {
+        await told(() => api().put(campaign, { name: `Campaign ${count}` }));
+        done.campaign = count;
+      }),
+      repeatedly(async (count) => {
+        const review =
+          count % 2 === 0 ? { status: 'approved' } : { status: 'rejected', rejectionReason: 'No' };
+        const said = await told<{ syncedAt: string }>(() =>
+          api().put(`/creatives/${creativeId}/sellers/1/review`, review),
+        );
+        done.review = Date.parse(said.syncedAt);
+      }),
+    ]);
+  };
+  await Promise.all([...all.map(useCreative), repeatedly(renameSeller)]);
+  expect(stale).toEqual([]);
+
+  for (const made of all) await tryFromMemory(made);
+}, 180_000);
+
+/** Once nobody writes, both processes have the detail in memory, and each write is seen all the same. */
+const tryFromMemory = async (made: Made): Promise<void> => {
+  const { apis, api, campaignId, advertiserId, creativeId, assetId } = made;
+  const everywhere = async (): Promise<readonly CreativeDetail[]> => {
+    const found: CreativeDetail[] = [];
+    for (const [n, service] of services.entries()) {
+      const before = await readyAnswers(service);
+      // A new connection to the database empties the memory once.
+      for (let reads = 0; reads < 50 && (await readyAnswers(service)) === before; reads += 1) {
+        found.push(await detailOf({ ...made, api: () => apis[n] as Api }));
+      }
+      expect(await readyAnswers(service)).toBeGreaterThan(before);
+    }
+    return found;
+  };
+  const shown = (details: readonly CreativeDetail[]): unknown => [
+    ...new Set(details.map(({ campaigns: [campaign], assets }) => `${campaign?.phase} ${assets.length}`)),
+  ];
+  expect(shown(await everywhere())).toEqual(['draft 1']);
+  await told(() => api().post(`/campaigns/${campaignId}/execute`));
+  expect(shown(await everywhere())).toEqual(['active 1']);
+  await told(() => api().delete(`/advertisers/${advertiserId}/creatives/${creativeId}`));
+  expect(shown(await everywhere())).toEqual(['active 1']);
+  await told(() => api().delete(`/advertisers/${advertiserId}/assets/${assetId}`));
+  expect(shown(await everywhere())).toEqual(['active 0']);
+};

@@ -1,5 +1,5 @@
 import type { StoredAsset } from '../../domain/assets/asset-resource.ts';
-import { uuidArray } from '../../shared/postgres/binary-array.ts';
+import { textArray } from '../../shared/postgres/binary-array.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
@@ -7,33 +7,42 @@ import {
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
-import type { AssetReads } from './list-assets.ts';
+import { ASSETS, type AssetReads } from './list-assets.ts';
 
-const projection = 'assets';
+/** SQL of the UUID behind an asset's id that was shown (`assetIdOf`); null when the text is none. */
+const assetIdSql = (shown: string): string =>
+  `case when ${shown} ~ '^ast_[0-9a-f]{32}$' then substr(${shown}, 5)::uuid end`;
+
+/**
+ * SQL of a JSON text: an array of those of the assets that are in a library, in no order.
+ * @param customer parameter of the account's id
+ * @param shownIds SQL of an array of ids as they are shown, some of which may be none
+ */
+export const readyAssetsSql = (customer: string, shownIds: string): string =>
+  `(select coalesce('[' || string_agg(a.body, ',') || ']', '[]')
+    from assets a
+    where a.customer_id = ${customer} and a.status = 'READY'
+      and a.id = any(array(select ${assetIdSql('asked.id')} from unnest(${shownIds}) as asked(id))))`;
 
 /**
  * Those of the assets that are in a library, in no order.
- * @param assetIds UUIDs
+ * @param shownIds as they are shown
  * @throws ReadModelBehindError
  */
 export const findAssets = async (
   { database, progress }: AssetReads,
   customerId: number,
-  assetIds: readonly string[],
+  shownIds: readonly string[],
 ): Promise<readonly StoredAsset[]> => {
   const { items } = await consistentRead<Freshness & { readonly items: string }>({
     pool: boundTo(database, customerId),
-    projection,
+    projection: ASSETS,
     progress,
     query: {
       name: 'find-assets',
-      text: `select ${freshnessColumns('f')}, found.items
-             from ${freshnessSql('$1', '$2')} f, lateral (
-               select coalesce('[' || string_agg(a.body, ',') || ']', '[]') as items
-               from unnest($3::uuid[]) as asked(id)
-               join assets a on a.customer_id = $1 and a.id = asked.id and a.status = 'READY'
-             ) found`,
-      values: [customerId, projection, uuidArray(assetIds)],
+      text: `select ${freshnessColumns('f')}, ${readyAssetsSql('$1', '$3::text[]')} as items
+             from ${freshnessSql('$1', '$2')} f`,
+      values: [customerId, ASSETS, textArray(shownIds)],
     },
   });
   return JSON.parse(items) as readonly StoredAsset[];

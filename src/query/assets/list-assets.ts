@@ -22,7 +22,7 @@ export interface AssetFilters {
   readonly search?: string | undefined;
 }
 
-const projection = 'assets';
+export const ASSETS = 'assets';
 
 interface ListRow extends Freshness {
   readonly known: boolean;
@@ -42,7 +42,7 @@ export const listAssets = async (
   filters: AssetFilters,
   { skip, take }: { readonly skip: number; readonly take: number },
 ): Promise<{ readonly assets: readonly StoredAsset[]; readonly total: number } | undefined> => {
-  const values: unknown[] = [customerId, projection, 'advertisers', advertiserId, take, skip];
+  const values: unknown[] = [customerId, ASSETS, 'advertisers', advertiserId, take, skip];
   const { where, counted, variant } = conditionsOf(filters, (value) => `$${values.push(value)}`);
   const ready = `${where} and status = 'READY'`;
   const total =
@@ -58,7 +58,7 @@ export const listAssets = async (
   });
   const row = await consistentRead<ListRow>({
     pool: boundTo(database, customerId),
-    projection,
+    projection: ASSETS,
     progress,
     query: {
       name: `list-assets${variant}`,
@@ -117,7 +117,7 @@ export const getAsset = async (
 ): Promise<StoredAsset | undefined> => {
   const { body } = await consistentRead<Freshness & { readonly body: string | null }>({
     pool: boundTo(database, customerId),
-    projection,
+    projection: ASSETS,
     progress,
     query: {
       name: 'get-asset',
@@ -125,7 +125,7 @@ export const getAsset = async (
                (select body from assets where customer_id = $1 and id = $3 and advertiser_id = $4
                 and status = 'READY') as body
              from ${freshnessSql('$1', '$2')} f`,
-      values: [customerId, projection, assetId, advertiserId],
+      values: [customerId, ASSETS, assetId, advertiserId],
     },
   });
   return body === null ? undefined : (JSON.parse(body) as StoredAsset);

@@ -3,6 +3,7 @@ import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-datab
 import {
   freshnessColumns,
   freshnessSql,
+  keptMark,
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
@@ -74,6 +75,13 @@ const listCampaignsQuery = (
   };
 };
 
+export interface CampaignPage {
+  readonly campaigns: readonly Campaign[];
+  readonly total: number;
+  /** To be kept with it; undefined: not to be kept. */
+  readonly mark: string | undefined;
+}
+
 /**
  * One page, newest first. Totals are kept by the projection.
  * @throws ReadModelBehindError
@@ -83,9 +91,9 @@ export const listCampaigns = async (
   customerId: number,
   filters: CampaignFilters,
   page: { readonly skip: number; readonly take: number },
-): Promise<{ readonly campaigns: readonly Campaign[]; readonly total: number }> => {
+): Promise<CampaignPage> => {
   const query = listCampaignsQuery(customerId, filters, page);
   const pool = boundTo(database, customerId);
-  const { items, total } = await consistentRead<ListRow>({ pool, projection: CAMPAIGNS, query, progress });
-  return { campaigns: JSON.parse(items) as readonly Campaign[], total };
+  const row = await consistentRead<ListRow>({ pool, projection: CAMPAIGNS, query, progress });
+  return { campaigns: JSON.parse(row.items) as readonly Campaign[], total: row.total, mark: keptMark(row) };
 };

@@ -4,113 +4,133 @@ import {
   type CreativeDetail,
   type UsedAsset,
 } from '../../domain/creatives/creative-detail-resource.ts';
-import type { Seller } from '../../domain/sellers/seller-resource.ts';
 import { assetIdsOf, type Creative } from '../../domain/creatives/creative-resource.ts';
+import type { Seller } from '../../domain/sellers/seller-resource.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
-  freshnessOfBothSql,
+  freshnessWithInstallationSql,
+  keptMark,
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead, ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import { directoryOf, SELLERS, sellersSql } from '../sellers/find-sellers.ts';
 import { CREATIVES, type CreativeReads } from './list-creatives.ts';
 
+/** What is known of the assets in an account's library, as they are shown. */
+export interface ShownAssets {
+  readonly readModel: string;
+  /**
+   * SQL of a JSON text, which `read` reads, of those of the assets that are in the library, or of more.
+   * @param customer parameter of the account's id
+   * @param shownIds SQL of an array of ids as they are shown, some of which may be none
+   */
+  readonly sql: (customer: string, shownIds: string) => string;
+  readonly read: (found: string) => readonly UsedAsset[];
+  /** The same in a question of its own, with all that the account has written before. @throws ReadModelBehindError */
+  readonly find: (customerId: number, shownIds: readonly string[]) => Promise<readonly UsedAsset[]>;
+}
+
 export interface DetailReads extends CreativeReads {
+  readonly assets: ShownAssets;
   /** The name of a creative's stream. */
   readonly streamOf: (customerId: number, creativeId: string) => string;
   readonly foldCreative: (customerId: number, creativeId: string) => Promise<Creative | undefined>;
   readonly foldCampaign: (customerId: number, campaignId: string) => Promise<Campaign | undefined>;
-  /** Those sellers, with all that the directory held when the account last wrote. @throws ReadModelBehindError */
-  readonly findSellers: (customerId: number, sellerIds: readonly number[]) => Promise<readonly Seller[]>;
   /** The directory as its stream says. */
   readonly foldSellers: () => Promise<readonly Seller[]>;
-  /** What the library knows of the assets, as they are shown, with all that the account has written before. */
-  readonly findAssets: (customerId: number, assetIds: readonly string[]) => Promise<readonly UsedAsset[]>;
 }
 
 interface Row extends Freshness {
   readonly body: string | null;
   readonly campaigns: string;
+  readonly assets: string;
+  readonly sellers: string;
   readonly parked: boolean;
+}
+
+export interface FoundDetail {
+  /** Undefined when there is no such creative. */
+  readonly detail: CreativeDetail | undefined;
+  /** To be kept with it; undefined: not to be kept. */
+  readonly mark: string | undefined;
 }
 
 /**
  * A creative's detail: joined of what the read models know when it is asked for, each of them with all that the account
- * has written. None of them waits for another, and no order of events can make it wrong. Undefined when there is no
- * such creative.
+ * and the installation have written. None of them waits for another, and no order of events can make it wrong.
  * @param creativeId UUID
+ * @throws ReadModelBehindError when the library's read model is
  */
 export const getDetail = async (
   reads: DetailReads,
   customerId: number,
   creativeId: string,
-): Promise<CreativeDetail | undefined> => {
-  const parts = await readParts(reads, customerId, creativeId).catch(async (error: unknown) => {
+): Promise<FoundDetail> => {
+  try {
+    const row = await readRow(reads, customerId, creativeId);
+    if (!row.parked) return { detail: detailOf(reads, row), mark: keptMark(row) };
+  } catch (error) {
     if (!(error instanceof ReadModelBehindError)) throw error;
-    return foldParts(reads, customerId, creativeId);
-  });
-  if (parts === undefined) return undefined;
-  const assetIds = assetIdsOf(parts.creative);
-  const [assets, sellers] = await Promise.all([
-    assetIds.length === 0 ? [] : reads.findAssets(customerId, assetIds),
-    sellersOf(reads, customerId, parts.creative),
-  ]);
-  return creativeDetail({ ...parts, assets, sellers });
+  }
+  return { detail: await foldDetail(reads, customerId, creativeId), mark: undefined };
 };
 
-const sellersOf = async (
-  { findSellers, foldSellers }: DetailReads,
-  customerId: number,
-  { reviews = [] }: Creative,
-): Promise<readonly Seller[]> => {
-  if (reviews.length === 0) return [];
-  const sellerIds = reviews.map(({ sellerId }) => sellerId);
-  return findSellers(customerId, sellerIds).catch((error: unknown) => {
-    if (!(error instanceof ReadModelBehindError)) throw error;
-    return foldSellers();
-  });
-};
+/** SQL of the values of a member, wherever the path finds it in the creative. */
+const valuesSql = (path: string): string => `select v #>> '{}' from c, jsonb_path_query(c.doc, '${path}') v`;
 
-type Parts = { readonly creative: Creative; readonly campaigns: readonly Campaign[] };
+/** One statement, so that all parts are of one snapshot, with the mark of that snapshot. */
+const detailQuery = ({ assets }: DetailReads) => ({
+  name: 'get-creative-detail',
+  text: `with c as materialized (
+           select body, body::jsonb as doc from creatives where customer_id = $1 and id = $3)
+         select ${freshnessColumns('f')},
+           (select body from c) as body,
+           (select coalesce('[' || string_agg(a.body, ',') || ']', '[]')
+            from creative_campaigns l join campaigns a on a.customer_id = $1 and a.id = l.campaign_id
+            where l.customer_id = $1 and l.creative_id = $3) as campaigns,
+           ${assets.sql('$1', `array(${valuesSql('$.slots[*].assetId')} union ${valuesSql('$.carouselCards[*].assetId')})`)}
+             as assets,
+           ${sellersSql(`s.seller_id = any(array(${valuesSql('$.reviews[*].sellerId')})::int[])`)} as sellers,
+           exists (select from parked_streams p where p.projection = $2 and p.stream = $4) as parked
+         from ${freshnessWithInstallationSql('$1', ['$2', `'campaigns'`, `'${assets.readModel}'`, `'${SELLERS}'`])} f`,
+});
 
-const readParts = async (
-  { database, progress, streamOf }: DetailReads,
-  customerId: number,
-  creativeId: string,
-): Promise<Parts | undefined> => {
-  const { body, campaigns, parked } = await consistentRead<Row>({
-    pool: boundTo(database, customerId),
+const readRow = (reads: DetailReads, customerId: number, creativeId: string): Promise<Row> =>
+  consistentRead<Row>({
+    pool: boundTo(reads.database, customerId),
     projection: CREATIVES,
-    progress,
+    progress: reads.progress,
     query: {
-      name: 'get-creative-detail',
-      text: `select ${freshnessColumns('f')},
-               (select c.body from creatives c where c.customer_id = $1 and c.id = $4) as body,
-               (select coalesce('[' || string_agg(a.body, ',') || ']', '[]')
-                from creative_campaigns l join campaigns a on a.customer_id = $1 and a.id = l.campaign_id
-                where l.customer_id = $1 and l.creative_id = $4) as campaigns,
-               exists (select from parked_streams p where p.projection = $2 and p.stream = $5) as parked
-             from ${freshnessOfBothSql('$1', '$2', '$3')} f`,
-      values: [customerId, CREATIVES, 'campaigns', creativeId, streamOf(customerId, creativeId)],
+      ...detailQuery(reads),
+      values: [customerId, CREATIVES, creativeId, reads.streamOf(customerId, creativeId)],
     },
   });
-  if (parked) throw new ReadModelBehindError(CREATIVES, 0);
-  if (body === null) return undefined;
-  return {
-    creative: JSON.parse(body) as Creative,
-    campaigns: JSON.parse(campaigns) as readonly Campaign[],
-  };
-};
 
-const foldParts = async (
-  { foldCreative, foldCampaign }: DetailReads,
+const detailOf = ({ assets }: DetailReads, row: Row): CreativeDetail | undefined =>
+  row.body === null
+    ? undefined
+    : creativeDetail({
+        creative: JSON.parse(row.body) as Creative,
+        campaigns: JSON.parse(row.campaigns) as readonly Campaign[],
+        assets: assets.read(row.assets),
+        sellers: directoryOf(row.sellers),
+      });
+
+/** Of the streams: when a read model is behind, or leaves the creative's stream out. */
+const foldDetail = async (
+  { assets, foldCreative, foldCampaign, foldSellers }: DetailReads,
   customerId: number,
   creativeId: string,
-): Promise<Parts | undefined> => {
+): Promise<CreativeDetail | undefined> => {
   const creative = await foldCreative(customerId, creativeId);
   if (creative === undefined) return undefined;
-  const campaigns = await Promise.all(
-    creative.campaignIds.map((campaignId) => foldCampaign(customerId, campaignId)),
-  );
-  return { creative, campaigns: campaigns.filter((campaign) => campaign !== undefined) };
+  const assetIds = assetIdsOf(creative);
+  const [campaigns, used, sellers] = await Promise.all([
+    Promise.all(creative.campaignIds.map((campaignId) => foldCampaign(customerId, campaignId))),
+    assetIds.length === 0 ? [] : assets.find(customerId, assetIds),
+    creative.reviews === undefined ? [] : foldSellers(),
+  ]);
+  const known = campaigns.filter((campaign) => campaign !== undefined);
+  return creativeDetail({ creative, campaigns: known, assets: used, sellers });
 };

@@ -8,6 +8,7 @@ import {
   freshnessColumns,
   freshnessOfBothSql,
   freshnessSql,
+  keptMark,
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
@@ -27,8 +28,11 @@ interface Page {
 }
 
 export interface CreativePage {
-  readonly creatives: readonly Creative[];
+  /** Undefined when there is no such campaign or advertiser. */
+  readonly creatives: readonly Creative[] | undefined;
   readonly total: number;
+  /** To be kept with it; undefined: not to be kept. */
+  readonly mark: string | undefined;
 }
 
 interface ListRow extends Freshness {
@@ -37,14 +41,17 @@ interface ListRow extends Freshness {
   readonly total: number;
 }
 
-const pageOfRow = ({ known, items, total }: ListRow): CreativePage | undefined =>
-  known ? { creatives: JSON.parse(items) as readonly Creative[], total } : undefined;
+const pageOfRow = (row: ListRow): CreativePage => ({
+  creatives: row.known ? (JSON.parse(row.items) as readonly Creative[]) : undefined,
+  total: row.total,
+  mark: keptMark(row),
+});
 
 const bodies = `coalesce('[' || string_agg(c.body, ',' order by c.created_at desc, c.id desc) || ']', '[]')`;
 
 /**
- * One page of a campaign's creatives, newest first; undefined when there is no such campaign. They are counted and
- * searched one by one: a campaign has 1,000 at most.
+ * One page of a campaign's creatives, newest first. They are counted and searched one by one: a campaign has 1,000 at
+ * most.
  * @param campaignId UUID
  * @param search case-insensitive part of the name
  * @throws ReadModelBehindError
@@ -55,7 +62,7 @@ export const listCampaignCreatives = async (
   campaignId: string,
   search: string | undefined,
   { skip, take }: Page,
-): Promise<CreativePage | undefined> => {
+): Promise<CreativePage> => {
   const found = `creative_campaigns l join creatives c on c.customer_id = $1 and c.id = l.creative_id
     where l.customer_id = $1 and l.campaign_id = $4 and not l.archived
     ${search === undefined ? '' : 'and position(lower($7::text) in lower(c.name)) > 0'}`;
@@ -97,8 +104,7 @@ export interface LibraryFilters {
 }
 
 /**
- * One page of an advertiser's creatives, newest first, without the archived ones; undefined when there is no such
- * advertiser. Totals are kept by the projection; only a search looks at the library's names.
+ * One page of an advertiser's creatives, newest first, without the archived ones. Totals are kept by the projection; only a search looks at the library's names.
  * @throws ReadModelBehindError
  */
 export const listLibraryCreatives = async (
@@ -107,7 +113,7 @@ export const listLibraryCreatives = async (
   advertiserId: number,
   filters: LibraryFilters,
   { skip, take }: Page,
-): Promise<CreativePage | undefined> => {
+): Promise<CreativePage> => {
   const values: unknown[] = [customerId, CREATIVES, 'advertisers', advertiserId, take, skip];
   const { where, counted, variant } = conditionsOf(filters, (value) => `$${values.push(value)}`);
   const total =

@@ -10,7 +10,7 @@ import {
 } from '../../domain/creatives/creative-resource.ts';
 import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Reply, type Route } from '../../shared/http/route.ts';
+import { route, type Route } from '../../shared/http/route.ts';
 import {
   boundedText,
   pageOf,
@@ -19,8 +19,10 @@ import {
   pathTextId,
   queryBoolean,
 } from '../../shared/http/schemas.ts';
+import type { AnswerCache } from '../../shared/read-your-writes/answer-cache.ts';
 import { behind } from '../resources/behind.ts';
 import { getRow } from '../resources/get-row.ts';
+import { readyReply, type Found } from '../resources/ready-reply.ts';
 import { getDetail, type DetailReads } from './get-detail.ts';
 import {
   CREATIVES,
@@ -33,26 +35,28 @@ const tag = 'Creatives';
 const search = boundedText(1, 200).optional().meta({ description: 'Part of the name; case does not count.' });
 const page = { 200: { description: 'One page', data: z.array(CreativeResource), paginated: true } };
 
+export interface CreativeRouteReads extends DetailReads {
+  readonly answers: AnswerCache;
+}
+
 /** Endpoints 9 and 11 of the specification; lists of decisions.md section 2. */
-export const creativeReadRoutes = (reads: DetailReads): readonly Route[] => [
+export const creativeReadRoutes = (reads: CreativeRouteReads): readonly Route[] => [
   listRoute(reads),
   getRoute(reads),
   libraryRoute(reads),
   detailRoute(reads),
 ];
 
-const pageReply = (
-  found: CreativePage | undefined,
-  owner: string,
+const shownPage = (
+  { creatives, total, mark }: CreativePage,
   { skip, take }: { readonly skip: number; readonly take: number },
-): Reply => {
-  if (found === undefined) throw notFound(owner);
-  const data = found.creatives.map(creativeResource);
-  const pagination = { skip, take, total: found.total, hasMore: skip + data.length < found.total };
-  return { status: 200, data, pagination };
+): Found => {
+  const data = creatives?.map(creativeResource);
+  const pagination = { skip, take, total, hasMore: skip + (data?.length ?? 0) < total };
+  return { data, pagination, mark };
 };
 
-const listRoute = (reads: DetailReads): Route =>
+const listRoute = (reads: CreativeRouteReads): Route =>
   route({
     method: 'get',
     path: '/api/v2/buyer/campaigns/{id}/creatives',
@@ -68,14 +72,16 @@ const listRoute = (reads: DetailReads): Route =>
       if (campaignId === undefined) throw notFound('campaign');
       const { customerId } = request.principal;
       const bounds = pageOf(query);
-      const found = await listCampaignCreatives(reads, customerId, campaignId, query.search, bounds).catch(
-        behind,
-      );
-      return pageReply(found, 'campaign', bounds);
+      const question = ['campaign-creatives', campaignId, query.search, bounds.skip, bounds.take];
+      const reply = await readyReply(reads.answers, request.principal, question, async () =>
+        shownPage(await listCampaignCreatives(reads, customerId, campaignId, query.search, bounds), bounds),
+      ).catch(behind);
+      if (reply === undefined) throw notFound('campaign');
+      return reply;
     },
   });
 
-const getRoute = (reads: DetailReads): Route =>
+const getRoute = (reads: CreativeRouteReads): Route =>
   route({
     method: 'get',
     path: '/api/v2/buyer/campaigns/{id}/creatives/{cid}',
@@ -90,13 +96,18 @@ const getRoute = (reads: DetailReads): Route =>
       if (campaignId === undefined || creativeId === undefined) throw notFound('creative');
       const { streamOf, foldCreative: fold } = reads;
       const source = { readModel: CREATIVES, table: CREATIVES, streamOf, fold };
-      const creative = await getRow(reads, source, request.principal.customerId, creativeId);
-      if (creative?.campaignIds.includes(campaignId) !== true) throw notFound('creative');
-      return { status: 200, data: creativeResource(creative) };
+      const question = ['campaign-creative', campaignId, creativeId];
+      const reply = await readyReply(reads.answers, request.principal, question, async () => {
+        const { state, mark } = await getRow(reads, source, request.principal.customerId, creativeId);
+        const isThere = state?.campaignIds.includes(campaignId) === true;
+        return { data: isThere ? creativeResource(state) : undefined, mark };
+      });
+      if (reply === undefined) throw notFound('creative');
+      return reply;
     },
   });
 
-const libraryRoute = (reads: DetailReads): Route =>
+const libraryRoute = (reads: CreativeRouteReads): Route =>
   route({
     method: 'get',
     path: '/api/v2/buyer/advertisers/{id}/creatives',
@@ -117,12 +128,18 @@ const libraryRoute = (reads: DetailReads): Route =>
     handle: async ({ params: { id }, query, request }) => {
       const bounds = pageOf(query);
       const { customerId } = request.principal;
-      const found = await listLibraryCreatives(reads, customerId, id, query, bounds).catch(behind);
-      return pageReply(found, 'advertiser', bounds);
+      const { role, promoted, source, formatKind } = query;
+      const filters = [role, promoted, source, formatKind, query.search];
+      const question = ['library-creatives', id, ...filters, bounds.skip, bounds.take];
+      const reply = await readyReply(reads.answers, request.principal, question, async () =>
+        shownPage(await listLibraryCreatives(reads, customerId, id, query, bounds), bounds),
+      ).catch(behind);
+      if (reply === undefined) throw notFound('advertiser');
+      return reply;
     },
   });
 
-const detailRoute = (reads: DetailReads): Route =>
+const detailRoute = (reads: CreativeRouteReads): Route =>
   route({
     method: 'get',
     path: '/api/v2/buyer/creatives/{cid}/detail',
@@ -135,8 +152,12 @@ const detailRoute = (reads: DetailReads): Route =>
     handle: async ({ params: { cid }, request }) => {
       const creativeId = creativeIdOf(cid);
       if (creativeId === undefined) throw notFound('creative');
-      const detail = await getDetail(reads, request.principal.customerId, creativeId).catch(behind);
-      if (detail === undefined) throw notFound('creative');
-      return { status: 200, data: detail };
+      const question = ['creative-detail', creativeId];
+      const reply = await readyReply(reads.answers, request.principal, question, async () => {
+        const { detail: data, mark } = await getDetail(reads, request.principal.customerId, creativeId);
+        return { data, mark };
+      }).catch(behind);
+      if (reply === undefined) throw notFound('creative');
+      return reply;
     },
   });

@@ -124,6 +124,6 @@ const liveConnection = async (
     streamOf,
     fold: foldConnection,
   };
-  const connection = await getRow(reads, source, customerId, slotIdOf(customerId, engineId));
+  const { state: connection } = await getRow(reads, source, customerId, slotIdOf(customerId, engineId));
   return connection?.status === 'connected' ? [connection] : [];
 };

@@ -2,6 +2,7 @@ import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-datab
 import {
   freshnessColumns,
   freshnessSql,
+  keptMark,
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead, ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
@@ -22,8 +23,15 @@ export interface RowSource<State> {
   readonly fold: (customerId: number, id: string) => Promise<State | undefined>;
 }
 
+export interface FoundRow<State> {
+  /** Undefined when there is none. */
+  readonly state: State | undefined;
+  /** To be kept with it; undefined: not to be kept. */
+  readonly mark: string | undefined;
+}
+
 /**
- * What a row holds, with all that its account has written; undefined when there is none.
+ * What a row holds, with all that its account has written.
  * @param id UUID
  */
 export const getRow = async <State>(
@@ -31,7 +39,7 @@ export const getRow = async <State>(
   { readModel, table, streamOf, fold }: RowSource<State>,
   customerId: number,
   id: string,
-): Promise<State | undefined> => {
+): Promise<FoundRow<State>> => {
   const query = {
     name: `get-${table}`,
     text: `select ${freshnessColumns('f')},
@@ -48,10 +56,11 @@ export const getRow = async <State>(
       progress,
       query,
     });
-    if (row.parked) return await fold(customerId, id);
-    return row.body === null ? undefined : (JSON.parse(row.body) as State);
+    if (!row.parked) {
+      return { state: row.body === null ? undefined : (JSON.parse(row.body) as State), mark: keptMark(row) };
+    }
   } catch (error) {
     if (!(error instanceof ReadModelBehindError)) throw error;
-    return fold(customerId, id);
   }
+  return { state: await fold(customerId, id), mark: undefined };
 };

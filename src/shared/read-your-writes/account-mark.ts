@@ -1,13 +1,14 @@
 /**
- * SQL of an account's mark: where its events end, and the epochs of all read models. As long as it stays the
- * same, nothing in any read model that follows from the account's own events has changed, once a read model has
- * reached that end: rows are a function of (events, epoch). So an answer that was made when its read model was
- * fresh stays right while the mark, judged in the same snapshot, is the same.
+ * SQL of an account's mark: where its events end, where those of the installation do, and the epochs of all read
+ * models. As long as it stays the same, nothing in any read model that follows from these events has changed, once
+ * a read model has reached both ends: rows are a function of (events, epoch). So an answer that was made when its
+ * read models were fresh stays right while the mark, judged in the same snapshot, is the same.
  *
  * A mark read after a write was answered differs from every mark before: the append itself writes the position.
  * @param customer the account's id, e.g. `$1` or a column
  */
-export const accountMarkSql = (customer: string): string => `(${writtenSql(customer)} || ${epochsSql})`;
+export const accountMarkSql = (customer: string): string =>
+  `(${writtenSql(customer)} || ' ' || ${installationWrittenSql} || ${epochsSql})`;
 
 /** Conversion events have a mark of their own (migrations 0011 and 0021): only what is made of them waits for them. */
 const markTables = { account: 'account_positions', conversions: 'conversion_positions' } as const;
@@ -16,8 +17,19 @@ export type MarkKind = keyof typeof markTables;
 const writtenSql = (customer: string, kind: MarkKind = 'account'): string =>
   `coalesce((select position from ${markTables[kind]} where customer_id = ${customer}), '-') collate "C"`;
 
+/** Events that belong to no account, e.g. those of the directory of sellers, name account 0, which nobody has. */
+const installationWrittenSql = writtenSql('0');
+
 const epochsSql = `coalesce((select string_agg(' ' || name || '=' || epoch, '' order by name)
   from projection_checkpoints), '')`;
+
+const reachedSql = (projection: string): string =>
+  `coalesce((select position from projection_checkpoints where name = ${projection}), '-') collate "C"`;
+
+/** @param written SQL of the positions that are all waited for */
+const freshnessOf = (customer: string, written: readonly string[], projections: readonly string[]): string =>
+  `(select greatest(${written.join(', ')}) as written, least(${projections.map(reachedSql).join(', ')}) as reached,
+      ${accountMarkSql(customer)} as mark)`;
 
 /**
  * How a read model stands to an account's writes, in the snapshot of the rows that come with it: a table
@@ -27,31 +39,37 @@ const epochsSql = `coalesce((select string_agg(' ' || name || '=' || epoch, '' o
  * @param kind `conversions` for a read model of conversion events
  */
 export const freshnessSql = (customer: string, projection: string, kind: MarkKind = 'account'): string =>
-  `(select ${writtenSql(customer, kind)} as written, ${epochsSql} as epochs,
-      coalesce((select position from projection_checkpoints where name = ${projection}), '-') collate "C" as reached)`;
+  freshnessOf(customer, [writtenSql(customer, kind)], [projection]);
 
 /** The same for an answer made of two read models: it reaches as far as the one that is behind. */
 export const freshnessOfBothSql = (customer: string, projection: string, other: string): string =>
-  `(select a.written, a.epochs, least(a.reached, b.reached) as reached
-    from ${freshnessSql(customer, projection)} a, ${freshnessSql(customer, other)} b)`;
+  freshnessOf(customer, [writtenSql(customer)], [projection, other]);
+
+/** The same for an answer that also shows what belongs to the installation: all that it has written is waited for, too. */
+export const freshnessWithInstallationSql = (customer: string, projections: readonly string[]): string =>
+  freshnessOf(customer, [writtenSql(customer), installationWrittenSql], projections);
 
 /** The same for an answer that also holds conversion events' rows, of the read model `conversions`. */
 export const freshnessWithConversionsSql = (customer: string, projection: string): string =>
-  `(select greatest(a.written, b.written) as written, a.epochs, least(a.reached, b.reached) as reached
-    from ${freshnessSql(customer, projection)} a, ${freshnessSql(customer, `'conversions'`, 'conversions')} b)`;
+  freshnessOf(
+    customer,
+    [writtenSql(customer), writtenSql(customer, 'conversions')],
+    [projection, `'conversions'`],
+  );
 
 export const freshnessColumns = (alias: string): string =>
   `${alias}.written, ${alias}.reached, ${alias}.written <= ${alias}.reached as fresh,
-   ${alias}.written || ${alias}.epochs as mark`;
+   ${alias}.mark`;
 
 /** The columns of `freshnessColumns`. */
 export interface Freshness {
-  /** The account's last position. */
+  /** The last position that is waited for: the account's, usually. */
   readonly written: string;
   /** The read model's. */
   readonly reached: string;
-  /** The rows hold everything that the account has written up to their snapshot. */
+  /** The rows hold everything up to `written`, in their snapshot. */
   readonly fresh: boolean;
+  /** As `accountMarkSql` says it in that snapshot. */
   readonly mark: string;
 }
 
