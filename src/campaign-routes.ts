@@ -10,7 +10,9 @@ import { campaignStream } from './domain/campaigns/campaign.ts';
 import { creativeStream } from './domain/creatives/creative.ts';
 import type { CampaignReads } from './query/campaigns/list-campaigns.ts';
 import { campaignReadRoutes } from './query/campaigns/routes.ts';
+import { findSubmission } from './query/creatives/find-submission.ts';
 import { creativeReadRoutes } from './query/creatives/routes.ts';
+import { behind } from './query/resources/behind.ts';
 import { sellerReadRoutes } from './query/sellers/routes.ts';
 import type { Route } from './shared/http/route.ts';
 import type { AnswerCache } from './shared/read-your-writes/answer-cache.ts';
@@ -36,7 +38,11 @@ export const campaignRoutes = (parts: CampaignParts): readonly Route[] => {
     ...campaignReadRoutes({ ...parts, streamOf: campaignStream, foldCampaign }),
     ...campaignCreativeWriteRoutes(writes),
     ...libraryCreativeWriteRoutes(writes),
-    ...creativeReviewRoutes(parts),
+    ...creativeReviewRoutes({
+      ...parts,
+      findSubmission: (sellerAccount, submission) =>
+        findSubmission(parts, sellerAccount, submission).catch(behind),
+    }),
     ...sellerReadRoutes(parts),
     ...creativeReadRoutes({
       ...parts,

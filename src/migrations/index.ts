@@ -1,3 +1,4 @@
+import { sellerAccounts } from './0031-seller-accounts.ts';
 import type { Knex } from 'knex';
 import { eventLog } from './0001-event-log.ts';
 import { projections } from './0002-projections.ts';
@@ -68,4 +69,5 @@ export const migrations: readonly Migration[] = [
   creativeSessions,
   goneAssets,
   feedsAndWhatIsLeft,
+  sellerAccounts,
 ];

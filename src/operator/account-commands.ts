@@ -3,18 +3,20 @@ import type { Backbone } from '../composition.ts';
 import { Role, Scope } from '../domain/accounts/access.ts';
 import { firstUserId } from '../domain/accounts/account.ts';
 import { createKey, createUser, listAccounts, listKeys, revokeKey, setAccess } from './accounts.ts';
-import { createAccount } from './create-account.ts';
+import { createAccount, createSellerAccount } from './create-account.ts';
 import { isoTimestamp } from '../shared/clock.ts';
 import { instant } from '../shared/http/schemas.ts';
 import { idOf, line, read, type Given, type Work } from './words.ts';
 
 /** The operator's commands on accounts, users and keys: from words to words. */
 
-export const accountUsage = `  accounts create --name NAME [--json]   Opens an account with a first API key, shown once.
+export const accountUsage = `  accounts create --name NAME [--seller SELLER] [--json]
+                                         Opens an account with a first API key, shown once. With --seller it
+                                         is that seller's: its keys review creatives, and do nothing else.
   accounts list [--json]                 Lists accounts with their users.
   accounts disable|enable ACCOUNT        Refuses every credential of an account, or no longer.
-  users create ACCOUNT --name NAME --role admin|member [--json]
-  keys create ACCOUNT --name NAME [--user USER] [--scopes read,write,admin] [--expires-at TIME] [--json]
+  users create ACCOUNT --name NAME --role admin|member|seller [--json]
+  keys create ACCOUNT --name NAME [--user USER] [--scopes read,write,admin,review] [--expires-at TIME] [--json]
                                          Issues an API key, shown once. Default user: the account's first.
   keys list ACCOUNT [--json]             Lists the keys of an account, masked.
   keys revoke ACCOUNT KEY                Revokes a key: it is refused on its next request.
@@ -22,6 +24,7 @@ export const accountUsage = `  accounts create --name NAME [--json]   Opens an a
 
 export const accountOptions = {
   name: { type: 'string' },
+  seller: { type: 'string' },
   user: { type: 'string' },
   role: { type: 'string' },
   scopes: { type: 'string' },
@@ -47,7 +50,11 @@ export const accountCommand = (
 ): Work | undefined => {
   switch (command) {
     case 'accounts create':
-      return createAccountWork(nameOf(given, 200), given);
+      return createAccountWork(
+        nameOf(given, 200),
+        given.seller === undefined ? undefined : idOf('SELLER', given.seller),
+        given,
+      );
     case 'accounts list':
       return (backbone) => listAccountsWork(backbone, given);
     case 'accounts disable':
@@ -72,21 +79,25 @@ export const accountCommand = (
   }
 };
 
-const createAccountWork = (name: string, given: Given): Work =>
+const createAccountWork = (name: string, sellerId: number | undefined, given: Given): Work =>
   async function* (backbone) {
-    const { customerId, apiKey } = await createAccount(backbone, name);
+    const { customerId, apiKey } =
+      sellerId === undefined
+        ? await createAccount(backbone, name)
+        : await createSellerAccount(backbone, name, sellerId);
     yield line(
       given,
-      { customerId, apiKey },
+      { customerId, apiKey, sellerId },
       `Account ${customerId} (${name}) is open.\nAPI key, shown only now: ${apiKey}`,
     );
   };
 
 async function* listAccountsWork(backbone: Backbone, given: Given): AsyncGenerator<string> {
   for await (const account of listAccounts(backbone)) {
-    const { customerId, name, status, users } = account;
+    const { customerId, name, status, sellerId, users } = account;
+    const whose = sellerId === undefined ? '' : ` of seller ${sellerId}`;
     const people = users.map((user) => `${user.id} ${user.role} (${user.name})`).join(', ');
-    yield line(given, account, `${customerId} ${status} ${name}: ${people}`);
+    yield line(given, account, `${customerId} ${status} ${name}${whose}: ${people}`);
   }
 }
 
@@ -98,7 +109,7 @@ const setAccessWork = (customerId: number, access: 'disabled' | 'enabled'): Work
 
 const createUserWork = (customerId: number, given: Given): Work => {
   const name = nameOf(given, 200);
-  const role = read(Role, given.role, '--role must be admin or member');
+  const role = read(Role, given.role, "--role must be admin or member, or seller in a seller's account");
   return async function* (backbone) {
     const userId = await createUser(backbone, customerId, { name, role });
     yield line(
@@ -120,7 +131,7 @@ const createKeyWork = (customerId: number, given: Given): Work => {
   const key = {
     name: nameOf(given, 120),
     userId: given.user ?? firstUserId(customerId),
-    scopes: read(Scopes, given.scopes, '--scopes must be some of read,write,admin'),
+    scopes: read(Scopes, given.scopes, '--scopes must be some of read,write,admin,review'),
     expiresAt: read(Expiry, given['expires-at'], '--expires-at must be a time like 2027-01-31T00:00:00Z'),
   };
   return async function* (backbone) {

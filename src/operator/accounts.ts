@@ -15,6 +15,8 @@ export interface ListedAccount {
   readonly customerId: number;
   readonly name: string;
   readonly status: 'ENABLED' | 'DISABLED';
+  /** Whose account it is, if a seller's. */
+  readonly sellerId?: number | undefined;
   readonly users: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
 }
 
@@ -24,15 +26,15 @@ const PAGE = 200;
 export async function* listAccounts({ pool }: Backbone): AsyncGenerator<ListedAccount> {
   let after = 0;
   for (;;) {
-    const { rows } = await pool.query<ListedAccount>(
-      `select a.customer_id::int as "customerId", a.name,
+    const { rows } = await pool.query<ListedAccount & { readonly sellerId: number | null }>(
+      `select a.customer_id::int as "customerId", a.name, a.seller_id as "sellerId",
          case when a.disabled_at is null then 'ENABLED' else 'DISABLED' end as status,
          (select coalesce(json_agg(json_build_object('id', u.user_id, 'name', u.name, 'role', u.role)
             order by u.user_id), '[]') from users u where u.customer_id = a.customer_id) as users
        from accounts a where a.customer_id > $1 and a.access_revision >= 0 order by a.customer_id limit $2`,
       [after, PAGE],
     );
-    yield* rows;
+    for (const { sellerId, ...account } of rows) yield sellerId === null ? account : { ...account, sellerId };
     const last = rows.at(-1);
     if (last === undefined || rows.length < PAGE) return;
     after = last.customerId;

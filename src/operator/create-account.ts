@@ -1,15 +1,34 @@
-import { openAccount, type OpenedAccount } from '../command/accounts/open-account.ts';
+import { openAccount, type NewAccount, type OpenedAccount } from '../command/accounts/open-account.ts';
+import { loadDirectory } from '../command/sellers/directory.ts';
 import type { Backbone } from '../composition.ts';
 import { systemClock } from '../shared/clock.ts';
+import { notFound } from '../shared/http/errors.ts';
 import { advisoryLocks } from '../shared/postgres/advisory-locks.ts';
 import { idSequence } from '../shared/postgres/sequence.ts';
 
-/** Opens an account on this installation. */
-export const createAccount = ({ store, pool }: Backbone, name: string): Promise<OpenedAccount> =>
+const openNumbered = ({ store, pool }: Backbone, account: NewAccount): Promise<OpenedAccount> =>
   openAccount(
     { store, pool, clock: systemClock, nextCustomerId: idSequence(pool, 'customer_ids').next },
-    name,
+    account,
   );
+
+/** Opens an account on this installation. */
+export const createAccount = (backbone: Backbone, name: string): Promise<OpenedAccount> =>
+  openNumbered(backbone, { name });
+
+/**
+ * Opens an account of a seller.
+ * @throws ApiError NOT_FOUND when the directory has no such seller, or it has retired
+ */
+export const createSellerAccount = async (
+  backbone: Backbone,
+  name: string,
+  sellerId: number,
+): Promise<OpenedAccount> => {
+  const directory = await loadDirectory(backbone);
+  if (!directory.some((seller) => seller.sellerId === sellerId && !seller.retired)) throw notFound('seller');
+  return openNumbered(backbone, { name, sellerId });
+};
 
 /**
  * Opens the first account of an empty installation; does nothing when there is one.

@@ -8,6 +8,7 @@ import { validate } from '../shared/http/validate.ts';
 /** Options as they were given; which of them mean anything is the command's. */
 export interface Given {
   readonly name?: string | undefined;
+  readonly seller?: string | undefined;
   readonly user?: string | undefined;
   readonly role?: string | undefined;
   readonly scopes?: string | undefined;

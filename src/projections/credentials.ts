@@ -73,8 +73,8 @@ const readEvent = (
 ): void => {
   switch (type) {
     case 'AccountOpened':
-      said.opened.push({ customerId, name: data.name });
-      said.users.push({ customerId, ...firstUser(customerId) });
+      said.opened.push({ customerId, name: data.name, sellerId: data.sellerId });
+      said.users.push({ customerId, ...firstUser(customerId, data.sellerId) });
       return;
     case 'AccountDisabled':
       said.access.set(customerId, { customerId, revision, disabledAt: occurredAt });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import { setAccess } from '../../src/operator/accounts.ts';
+import { createSellerAccount } from '../../src/operator/create-account.ts';
 import { getAdvertisers } from '../../src/query/advertisers/get-advertisers.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { createPool } from '../../src/shared/postgres/pool.ts';
@@ -450,6 +451,51 @@ describe.each([
       });
     expect((await save(theirs.creative)).text).toBe((await save(never.creative)).text);
     expect([await service.eventsOfAccount(a), await everythingOf(b)]).toEqual(before);
+  });
+
+  it("a seller's key sees what was submitted to that seller, and nothing else of anybody", async () => {
+    const web = await createSellerAccount(service.backbone, 'Web', 1);
+    const tv = await createSellerAccount(service.backbone, 'TV', 2);
+    const owner = await service.openAccount('D');
+    const { campaign } = await belongingsOf(owner);
+    const { id } = (
+      await owner.api.post<{ id: string }>(`/campaigns/${campaign}/creatives/create`, {
+        name: 'Ready',
+        formatKind: 'display_tag',
+        copy: { tag: '<b></b>' },
+      })
+    ).body.data;
+    expect((await owner.api.post(`/creatives/${id}/submit`, { sellerIds: [1] })).status).toBe(202);
+    const before = [await service.store.head(), await everythingOf(b)];
+    for (const operation of operations) {
+      const { refersTo: [kind] = [], at = '', body } = rows[operation.operationId] ?? {};
+      if (operation.operationId === 'reviewCreative') continue;
+      const refused = await send(operation, as(web.apiKey), kind ? theirs[kind] : at, body?.(theirs, b));
+      expect([operation.operationId, refused.status, JSON.parse(refused.text)]).toMatchObject([
+        operation.operationId,
+        403,
+        { error: { code: 'FORBIDDEN', details: { scope: operation.scope } } },
+      ]);
+    }
+    const review = operations.find(({ operationId }) => operationId === 'reviewCreative') as Operation;
+    const decide = (apiKey: string, path: string) => send(review, as(apiKey), path, { status: 'approved' });
+    const absent = await decide(web.apiKey, never.creativeSeller);
+    expect(absent.status).toBe(404);
+    const others = [
+      // Of another account, and never submitted; submitted to another seller; said for another seller.
+      await decide(web.apiKey, theirs.creativeSeller),
+      await decide(tv.apiKey, `${id}/2`),
+      await decide(tv.apiKey, `${id}/1`),
+      await decide(web.apiKey, `${id}/2`),
+      await decide(web.apiKey, 'nonsense/1'),
+    ];
+    for (const answer of others) expect(answer).toEqual(absent);
+    // Nor do buyers see what others have submitted.
+    expect((await decide(a.apiKey, `${id}/1`)).text).toBe(
+      (await decide(a.apiKey, never.creativeSeller)).text,
+    );
+    expect([await service.store.head(), await everythingOf(b)]).toEqual(before);
+    expect((await decide(web.apiKey, `${id}/1`)).status).toBe(200);
   });
 
   it("another account's Idempotency-Key is a key like any other", async () => {

@@ -194,7 +194,10 @@ describe('/openapi.json', () => {
         expect([path, security]).toEqual([
           path,
           path.startsWith('/api/') && !path.includes('/uploads/{')
-            ? [{ bearer: [expect.stringMatching(/^exchange:/)] }]
+            ? [
+                { bearer: [expect.stringMatching(/^exchange:/)] },
+                ...(path.endsWith('/review') ? [{ bearer: ['exchange:review'] }] : []),
+              ]
             : [],
         ]);
       }

@@ -5,11 +5,12 @@ import type { CreativeDetail } from '../../src/domain/creatives/creative-detail-
 import type { CreativeResource } from '../../src/domain/creatives/creative-resource.ts';
 import type { SellerStatus } from '../../src/domain/creatives/seller-review-resource.ts';
 import type { SellerResource } from '../../src/domain/sellers/seller-resource.ts';
+import { accountCommand } from '../../src/operator/account-commands.ts';
 import { sellerCommand } from '../../src/operator/seller-commands.ts';
 import type { Given } from '../../src/operator/words.ts';
 import { createSubmissionList } from '../../src/command/workers/sellers/submission-list.ts';
 import { sleep } from '../../src/shared/backoff.ts';
-import { invalid, refusalOf } from '../support/api-client.ts';
+import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { until } from '../support/toy-projection.ts';
 
@@ -32,7 +33,8 @@ const operator = async (
   words: readonly string[],
   given: Partial<Given>,
 ): Promise<unknown> => {
-  const work = sellerCommand(command, words, { json: true, ...given });
+  const options = { json: true, ...given };
+  const work = sellerCommand(command, words, options) ?? accountCommand(command, words, options);
   for await (const line of work?.(service.backbone) ?? []) return JSON.parse(line);
   throw new Error('nothing was said');
 };
@@ -250,6 +252,88 @@ describe('reviews', () => {
     await expect(enter({ status: 'approved' })).rejects.toThrow('--revision is needed');
     const elsewhere = enter({ status: 'approved', revision: '2' }, ['2147483647', id, '1']);
     await expect(elsewhere).rejects.toThrow('No such creative');
+  });
+});
+
+describe("a seller's key", () => {
+  interface SellersAccount {
+    readonly customerId: number;
+    readonly apiKey: string;
+    readonly api: Api;
+  }
+  const openFor = async (seller: string): Promise<SellersAccount> => {
+    const given = { name: 'Desk', seller };
+    const opened = (await operator('accounts create', [], given)) as SellersAccount;
+    return { ...opened, api: apiOf(service.baseUrl, { Authorization: `Bearer ${opened.apiKey}` }) };
+  };
+  const decide = (
+    seller: Pick<SellersAccount, 'api'>,
+    id: string,
+    sellerId: number,
+    body: object,
+    key = {},
+  ) => seller.api.put<SellerStatus>(`/creatives/${id}/sellers/${sellerId}/review`, body, key);
+  const approved = { status: 'approved' };
+
+  it('reviews what was submitted to that seller, whoever it belongs to', async () => {
+    const [web, tv] = [await openFor('1'), await openFor('2')];
+    const key = { 'Idempotency-Key': 'the-same-key-of-two-sellers' };
+    for (const owner of [account, await service.openAccount()]) {
+      account = owner;
+      const { id } = await newCreative(await newCampaign(await newAdvertiser({})));
+      await submit(id, [1, 2]);
+      // Right behind the submission, of which the seller has no mark.
+      const answer = await decide(web, id, 1, { ...approved, expectedRevision: 2 });
+      expect([answer.status, answer.body.data]).toEqual([200, (await detail(id)).sellerStatuses[0]]);
+      const reason = { status: 'rejected', rejectionReason: 'Too loud' };
+      expect((await decide(tv, id, 2, reason)).body.data).toMatchObject(reason);
+      const [last] = (await service.eventsOfAccount(owner)).slice(-1);
+      expect(last?.metadata.actor).toMatch(/^api-key:/);
+      expect(refusalOf(await decide(web, id, 1, { status: 'pending_review' }))).toEqual(conflict('status'));
+      expect(refusalOf(await decide(web, id, 1, { status: 'rejected' }))).toEqual(invalid('rejectionReason'));
+    }
+    const { id } = await newSandboxCreative();
+    await submit(id, [1, 2]);
+    const [first, second] = [await decide(web, id, 1, approved, key), await decide(tv, id, 2, approved, key)];
+    expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([200, null]);
+    expect((await decide(web, id, 1, approved, key)).text).toBe(first.text);
+    expect(await statuses(id)).toEqual([
+      [1, 'approved'],
+      [2, 'approved'],
+    ]);
+  });
+
+  it('is revoked like any other, and its account disabled', async () => {
+    const seller = await openFor('1');
+    const words = [String(seller.customerId)];
+    const second = (await operator('keys create', words, { name: 'Second' })) as { id: string; key: string };
+    const other = { api: apiOf(service.baseUrl, { Authorization: `Bearer ${second.key}` }) };
+    const { id } = await newSandboxCreative();
+    await submit(id, [1]);
+    expect((await decide(other, id, 1, { status: 'pending_review' })).status).toBe(200);
+    const said = async (command: string, more: readonly string[] = []): Promise<string[]> => {
+      const lines: string[] = [];
+      const work = accountCommand(command, [...words, ...more], { json: false });
+      for await (const line of work?.(service.backbone) ?? []) lines.push(line);
+      return lines;
+    };
+    expect((await said('keys list')).map((line) => line.includes('exchange:review'))).toEqual([true, true]);
+    await said('keys revoke', [second.id]);
+    expect((await decide(other, id, 1, approved)).status).toBe(401);
+    await said('accounts disable');
+    expect((await decide(seller, id, 1, approved)).status).toBe(401);
+    expect(await statuses(id)).toEqual([[1, 'pending_review']]);
+  });
+
+  it('is made of a seller that is there, and for sellers only', async () => {
+    await expect(openFor('999')).rejects.toThrow('No such seller');
+    await expect(openFor('x')).rejects.toThrow('SELLER must be the id');
+    const { customerId } = await openFor('3');
+    const add = (role: string, whose: number) =>
+      operator('users create', [String(whose)], { name: 'Mo', role });
+    await expect(add('admin', customerId)).rejects.toThrow("This is a seller's account");
+    await expect(add('seller', account.customerId)).rejects.toThrow('Give another');
+    expect(await add('seller', customerId)).toMatchObject({ userId: `${customerId}-2` });
   });
 });
 

@@ -291,6 +291,7 @@ describe('details and lists', () => {
           details += 1;
         }
         await checkLists(creatives, campaigns);
+        await checkSubmissions(creatives);
       }),
       { numRuns: Number(process.env['DETAIL_RUNS'] ?? 12) },
     );
@@ -333,6 +334,44 @@ describe('details and lists', () => {
       expect(await isAssetInUse(reads(), CUSTOMER, id)).toBe(used);
     }
   };
+
+  const submissionsIn = async (client: Pick<typeof pool, 'query'>): Promise<unknown> =>
+    (
+      await client.query<{ text: string }>(
+        `select seller_id || ' ' || creative_id || ' ' || customer_id as text from creative_submissions`,
+      )
+    ).rows
+      .map(({ text }) => text)
+      .sort();
+
+  /** What sellers may know of. */
+  const checkSubmissions = async (creatives: readonly Creative[]): Promise<void> => {
+    const expected = creatives.flatMap(({ creativeId, customerId, reviews = [] }) =>
+      reviews.map(({ sellerId }) => `${sellerId} ${creativeId} ${customerId}`),
+    );
+    expect(await submissionsIn(pool)).toEqual(expected.sort());
+  };
+
+  it('know of what was submitted before there were accounts of sellers', async () => {
+    const older = await createTestDatabase();
+    const client = createPool(
+      { connectionString: older.url, applicationName: 'test', max: 1 },
+      createLog('silent'),
+    );
+    await client.query(`drop table creative_submissions; alter table accounts drop seller_id;
+      delete from knex_migrations where name = '0031-seller-accounts'`);
+    const id = (n: number): string => `00000000-0000-4000-8000-00000000000${n}`;
+    for (const [n, body] of ['{}', '{"reviews":[{"sellerId":1},{"sellerId":1001}]}'].entries()) {
+      await client.query(
+        `insert into creatives select 7, $1, 1, 1, false, '', false, '', '', '', now(), $2`,
+        [id(n), body],
+      );
+    }
+    await migrate(older.url, migrations);
+    expect(await submissionsIn(client)).toEqual([`1 ${id(1)} 7`, `1001 ${id(1)} 7`]);
+    await client.end();
+    await older.drop();
+  });
 
   it('show what an asset is', () => {
     const creative = {

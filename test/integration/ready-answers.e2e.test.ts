@@ -177,11 +177,10 @@ const makeCreative = async (): Promise<Made> => {
     apiOf(`http://127.0.0.1:${port}`, { Authorization: `Bearer ${apiKey}` }),
   );
   const api = () => pick(apis);
-  type Id = { readonly id: never };
   const advertiser = { name: 'Acme', sandbox: true };
-  const { id: advertiserId } = await told<Id>(() => api().post('/advertisers', advertiser));
+  const { id: advertiserId } = await told<{ id: number }>(() => api().post('/advertisers', advertiser));
   const campaign = { advertiserId, name: 'Campaign 0' };
-  const { id: campaignId } = await told<Id>(() => api().post('/campaigns', campaign));
+  const { id: campaignId } = await told<{ id: string }>(() => api().post('/campaigns', campaign));
   const file = { name: 'Hero', mimeType: 'image/png' };
   // Each process tells its own address of it.
   const { assetId } = await upload(apis[0] as Api, advertiserId, file, png(300, 250));
@@ -191,7 +190,7 @@ const makeCreative = async (): Promise<Made> => {
     copy: { tag: '<b></b>' },
     slots: [{ slotId: 'main', kind: 'asset', assetId }],
   };
-  const { id: creativeId } = await told<Id>(() =>
+  const { id: creativeId } = await told<{ id: string }>(() =>
     api().post(`/campaigns/${campaignId}/creatives/create`, creative),
   );
   await told(() => api().post(`/creatives/${creativeId}/submit`, { sellerIds: [1] }));

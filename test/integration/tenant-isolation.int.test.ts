@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { openBackbone, type Backbone } from '../../src/composition.ts';
-import { createAccount } from '../../src/operator/create-account.ts';
+import { createAccount, createSellerAccount } from '../../src/operator/create-account.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { provideRequestRole } from '../../src/shared/postgres/isolate-tenants.ts';
@@ -176,6 +176,26 @@ describe.each([
 
   it('the rest of the service sees all accounts', async () => {
     expect((await backbone.pool.query('select from accounts')).rowCount).toBe(2);
+  });
+
+  it("a seller's account sees whose the creatives are that were submitted to that seller, a buyer's sees none", async () => {
+    const [buyer = 0] = accounts;
+    const sellers = await Promise.all([1, 2].map((seller) => createSellerAccount(backbone, 'S', seller)));
+    await backbone.pool.query(
+      `insert into creative_submissions select s, gen_random_uuid(), $1 from unnest(array[1, 1, 2, 3]) s`,
+      [buyer],
+    );
+    const seen = async (customerId: number): Promise<unknown[]> => {
+      const question = {
+        name: 'submissions',
+        text: 'select seller_id from creative_submissions',
+        values: [],
+      };
+      return (await database.query<{ seller_id: number }>(customerId, question)).map((row) => row.seller_id);
+    };
+    expect(await Promise.all(sellers.map(({ customerId }) => seen(customerId)))).toEqual([[1, 1], [2]]);
+    expect(await seen(buyer)).toEqual([]);
+    expect((await backbone.requestPool.query('select from creative_submissions')).rowCount).toBe(0);
   });
 
   if (expected === 'forced') return;

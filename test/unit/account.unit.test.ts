@@ -74,6 +74,36 @@ describe('an account', () => {
     given(opened).when({ type: 'EnableAccount', now }).thenNothing();
     given().when({ type: 'DisableAccount', now }).thenRefused({ reason: 'no-such-account' });
   });
+  it('of a seller has sellers only, whose keys review', () => {
+    const firstKey = { keyId: 'k', name: 'First key', maskedKey: 'bx_k_****' };
+    const sellers: AccountEvent = {
+      type: 'AccountOpened',
+      data: { customerId: 7, name: 'News', sellerId: 1_001 },
+      occurredAt: now,
+    };
+    given()
+      .when({ type: 'OpenAccount', now, customerId: 7, name: 'News', sellerId: 1_001, firstKey })
+      .then(sellers, {
+        type: 'ApiKeyIssued',
+        data: { ...firstKey, userId: '7-1', scopes: ['exchange:review'] },
+        occurredAt: now,
+      });
+    given(sellers)
+      .when(issue({ scopes: ['exchange:review', 'exchange:read'] }))
+      .thenRefused({ reason: 'scope-beyond-role', scope: 'exchange:read' });
+    given(opened)
+      .when(issue({ scopes: ['exchange:review'] }))
+      .thenRefused({ reason: 'scope-beyond-role', scope: 'exchange:review' });
+    given(sellers)
+      .when({ type: 'AddUser', now, name: 'Mo', role: 'admin' })
+      .thenRefused({ reason: 'role-of-other-accounts', isSellers: true });
+    given(opened)
+      .when({ type: 'AddUser', now, name: 'Mo', role: 'seller' })
+      .thenRefused({ reason: 'role-of-other-accounts', isSellers: false });
+    given(sellers)
+      .when({ type: 'AddUser', now, name: 'Mo', role: 'seller' })
+      .then({ type: 'UserAdded', data: { userId: '7-2', name: 'Mo', role: 'seller' }, occurredAt: now });
+  });
   it('numbers its users', () => {
     given(opened)
       .when({ type: 'AddUser', now, name: 'Mo', role: 'member' })

@@ -10,6 +10,14 @@ export const accountRefused = (refusal: AccountRefusal): ApiError => {
       return notFound('account');
     case 'no-such-user':
       return notFound('user');
+    case 'role-of-other-accounts':
+      return new ApiError({
+        code: 'CONFLICT',
+        message: refusal.isSellers
+          ? "This is a seller's account: its users have the role seller."
+          : "The role seller is that of users of a seller's account. Give another.",
+        field: 'role',
+      });
     case 'expires-in-the-past':
       return new ApiError({
         code: 'VALIDATION_ERROR',

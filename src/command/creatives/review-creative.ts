@@ -1,4 +1,4 @@
-import { shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
+import { creativeIdOf, shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
 import type { CreativeCommand } from '../../domain/creatives/creative.ts';
 import { sellerStatuses, type SellerStatus } from '../../domain/creatives/seller-review-resource.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
@@ -81,6 +81,47 @@ export const reviewOwnCreative = async (
   }
   const command = await reviewCommand(stores, creative, sellerId, body);
   const outcome = await runOnCreative(stores, creative.creativeId, command, request);
+  return statusOf(stores, creativeOf(outcome), sellerId);
+};
+
+export interface ReviewStores extends CampaignStores {
+  /**
+   * The account of a creative that was submitted to a seller; undefined unless `sellerAccount` is that seller's.
+   * @param creativeId UUID
+   */
+  readonly findSubmission: (
+    sellerAccount: number,
+    submission: { readonly sellerId: number; readonly creativeId: string },
+  ) => Promise<number | undefined>;
+}
+
+/**
+ * A review that the seller itself enters, of a creative of whatever account that was submitted to it. Any other creative,
+ * and any other seller, look like a creative that does not exist.
+ * @throws ApiError NOT_FOUND, CONFLICT
+ */
+export const reviewAsSeller = async (
+  stores: ReviewStores,
+  shownId: string,
+  sellerId: number,
+  body: ReviewCreativeBody,
+  { principal, commandId, requestId, isAbandoned, hasRunBefore }: RequestContext,
+): Promise<SellerStatus> => {
+  const creativeId = creativeIdOf(shownId);
+  if (creativeId === undefined) throw notFound('creative');
+  const customerId = await stores.findSubmission(principal.customerId, { sellerId, creativeId });
+  if (customerId === undefined) throw notFound('creative');
+  // The stream has the last word: a read model that was restored may know of more.
+  const creative = await findCreative(stores, customerId, shownId, ({ reviews = [] }) =>
+    reviews.some((review) => review.sellerId === sellerId),
+  );
+  const command = await reviewCommand(stores, creative, sellerId, body);
+  const context = { commandId, customerId, actor: principal.actor, requestId };
+  const outcome = await executeOnCreative(stores, creativeId, command, {
+    context,
+    isAbandoned,
+    hasRunBefore,
+  });
   return statusOf(stores, creativeOf(outcome), sellerId);
 };
 

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { SellerStatus } from '../../domain/creatives/seller-review-resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
-import type { CampaignStores } from '../campaigns/run-on-campaign.ts';
 import { ReviewCreativeBody, SubmitCreativeBody } from './creative-input.ts';
-import { reviewOwnCreative, submitCreative } from './review-creative.ts';
+import { reviewAsSeller, reviewOwnCreative, submitCreative, type ReviewStores } from './review-creative.ts';
 
 const path = '/api/v2/buyer/creatives/{cid}';
 const tag = 'Creatives';
@@ -15,7 +14,7 @@ const SubmittedCreative = z
   .meta({ id: 'SubmittedCreative' });
 
 /** Sellers' reviews of creatives (decisions.md section 2). */
-export const creativeReviewRoutes = (stores: CampaignStores): readonly Route[] => [
+export const creativeReviewRoutes = (stores: ReviewStores): readonly Route[] => [
   route({
     method: 'post',
     path: `${path}/submit`,
@@ -37,15 +36,17 @@ export const creativeReviewRoutes = (stores: CampaignStores): readonly Route[] =
     method: 'put',
     path: `${path}/sellers/{sellerId}/review`,
     operationId: 'reviewCreative',
-    summary: "Enter a seller's review of a creative, below a sandbox advertiser only",
+    summary:
+      "Enter a seller's review of a creative: the seller of one that was submitted to it, the account itself below a sandbox advertiser",
     tag,
     access: 'exchange:write',
+    otherAccess: 'exchange:review',
     params: z.object({ cid, sellerId: pathIntegerId('seller') }),
     body: ReviewCreativeBody,
     responses: { 200: { description: "The seller's review", data: SellerStatus } },
-    handle: async ({ params, body, request }) => ({
-      status: 200,
-      data: await reviewOwnCreative(stores, params.cid, params.sellerId, body, request),
-    }),
+    handle: async ({ params, body, request }) => {
+      const review = request.principal.user?.role === 'seller' ? reviewAsSeller : reviewOwnCreative;
+      return { status: 200, data: await review(stores, params.cid, params.sellerId, body, request) };
+    },
   }),
 ];

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { DomainEvent } from '../decision.ts';
 import { Role, Scope } from './access.ts';
 
-/** Its first user, an admin, comes with it (`firstUserId`). */
-const AccountOpened = z.object({ customerId: z.int(), name: z.string() });
+/** Its first user comes with it (`firstUser`). With `sellerId` it is that seller's account: it buys nothing. */
+const AccountOpened = z.object({ customerId: z.int(), name: z.string(), sellerId: z.int().optional() });
 
 const UserAdded = z.object({ userId: z.string(), name: z.string(), role: Role });
 

@@ -4,16 +4,19 @@ import type { AccountEvent } from './account-events.ts';
 
 export const accountStream = (customerId: number): string => `account-${customerId}`;
 
-/** The id of the admin who comes with an account. */
+/** The id of the user who comes with an account. */
 export const firstUserId = (customerId: number): string => `${customerId}-1`;
 
-/** The admin who comes with an account; no event of its own says so. */
+/**
+ * The user who comes with an account; no event of its own says so.
+ * @param sellerId whose account it is, if a seller's
+ */
 export const firstUser = (
   customerId: number,
+  sellerId: number | undefined,
 ): { readonly userId: string; readonly name: string; readonly role: Role } => ({
   userId: firstUserId(customerId),
-  name: 'Administrator',
-  role: 'admin',
+  ...(sellerId === undefined ? { name: 'Administrator', role: 'admin' } : { name: 'Seller', role: 'seller' }),
 });
 
 /** Specification, Authentication, rule 7. */
@@ -34,6 +37,8 @@ export interface OpenedAccount {
   readonly disabledAt?: string;
   readonly customerId: number;
   readonly name: string;
+  /** Whose account it is, if a seller's. */
+  readonly sellerId?: number | undefined;
   readonly users: Readonly<Record<string, Role>>;
   /** Those that were not revoked, by id. */
   readonly keys: Readonly<Record<string, IssuedKey>>;
@@ -43,8 +48,9 @@ export type Account = { readonly status: 'NONE' } | OpenedAccount;
 
 const evolve = (state: Account, event: AccountEvent): Account => {
   if (event.type === 'AccountOpened') {
-    const { customerId, name } = event.data;
-    return { status: 'OPEN', customerId, name, users: { [firstUserId(customerId)]: 'admin' }, keys: {} };
+    const { customerId, name, sellerId } = event.data;
+    const { userId, role } = firstUser(customerId, sellerId);
+    return { status: 'OPEN', customerId, name, sellerId, users: { [userId]: role }, keys: {} };
   }
   if (state.status === 'NONE') return state;
   switch (event.type) {
@@ -84,6 +90,8 @@ export interface OpenAccount {
   readonly now: string;
   readonly customerId: number;
   readonly name: string;
+  /** The seller whose account it is; absent: a buyer's. */
+  readonly sellerId?: number | undefined;
   readonly firstKey: { readonly keyId: string; readonly name: string; readonly maskedKey: string };
 }
 
@@ -125,6 +133,7 @@ export type AccountRefusal =
   | { readonly reason: 'already-open' }
   | { readonly reason: 'no-such-account' }
   | { readonly reason: 'no-such-user' }
+  | { readonly reason: 'role-of-other-accounts'; readonly isSellers: boolean }
   | { readonly reason: 'expires-in-the-past' }
   | { readonly reason: 'scope-beyond-role'; readonly scope: Scope }
   | { readonly reason: 'too-many-keys'; readonly limit: number; readonly active: number };
@@ -132,11 +141,12 @@ export type AccountRefusal =
 type Decided = Decision<AccountEvent, AccountRefusal>;
 
 const openAccount = (command: OpenAccount): Decided => {
-  const { now: occurredAt, customerId, name, firstKey } = command;
-  const userId = firstUserId(customerId);
-  const data = { ...firstKey, userId, scopes: [...scopesOfRole('admin')] };
+  const { now: occurredAt, customerId, name, sellerId, firstKey } = command;
+  const { userId, role } = firstUser(customerId, sellerId);
+  const opened = sellerId === undefined ? { customerId, name } : { customerId, name, sellerId };
+  const data = { ...firstKey, userId, scopes: [...scopesOfRole(role)] };
   return accept(
-    { type: 'AccountOpened', data: { customerId, name }, occurredAt },
+    { type: 'AccountOpened', data: opened, occurredAt },
     { type: 'ApiKeyIssued', data, occurredAt },
   );
 };
@@ -148,7 +158,11 @@ const setAccess = ({ type, now: occurredAt }: SetAccess, { status }: OpenedAccou
   return status === 'OPEN' ? accept() : accept({ type: 'AccountEnabled', data: {}, occurredAt });
 };
 
-const addUser = ({ now: occurredAt, name, role }: AddUser, { customerId, users }: OpenedAccount): Decided => {
+const addUser = ({ now: occurredAt, name, role }: AddUser, account: OpenedAccount): Decided => {
+  const { customerId, sellerId, users } = account;
+  const isSellers = sellerId !== undefined;
+  // Whoever decides about what others show must not be able to buy with the same credential, and the reverse.
+  if ((role === 'seller') !== isSellers) return refuse({ reason: 'role-of-other-accounts', isSellers });
   const userId = `${customerId}-${Object.keys(users).length + 1}`;
   return accept({ type: 'UserAdded', data: { userId, name, role }, occurredAt });
 };

@@ -75,12 +75,18 @@ const verifiedAs = (
   principal: {
     customerId: Number(customerId),
     actor: `api-key:${keyId}`,
-    scopes: scopes.filter((scope) => scope !== 'exchange:admin' || role === 'admin'),
+    scopes: scopes.filter((scope) => isAllowed(scope, role)),
     user: { id: userId, role },
     sealer: sealerOf(credential),
     mark,
   },
 });
+
+/** The key's scopes count as far as its user's role still allows them. */
+const isAllowed = (scope: Scope, role: NonNullable<StoredKey['role']>): boolean => {
+  if (role === 'seller') return scope === 'exchange:review';
+  return scope === 'exchange:admin' ? role === 'admin' : scope !== 'exchange:review';
+};
 
 /** Most connections bring the same credential again and again: it is parsed and hashed once. */
 const rememberLast = <Parsed>(parse: (credential: string) => Parsed) => {

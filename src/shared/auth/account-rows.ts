@@ -19,6 +19,8 @@ type Client = Pick<ClientBase, 'query'> | Pick<Pool, 'query'>;
 export interface OpenedRow {
   readonly customerId: number;
   readonly name: string;
+  /** Whose account it is, if a seller's. */
+  readonly sellerId?: number | undefined;
 }
 
 /** From then on the account is live, unless it was disabled since. */
@@ -26,11 +28,16 @@ export const writeOpened = async (client: Client, accounts: readonly OpenedRow[]
   if (accounts.length === 0) return;
   await client.query({
     name: 'accounts-opened',
-    text: `insert into accounts as a (customer_id, name, access_revision)
-           select customer_id, name, 0 from unnest($1::bigint[], $2::text[]) as opened(customer_id, name)
+    text: `insert into accounts as a (customer_id, name, seller_id, access_revision)
+           select customer_id, name, seller_id, 0
+           from unnest($1::bigint[], $2::text[], $3::int[]) as opened(customer_id, name, seller_id)
            order by customer_id
            on conflict (customer_id) do update set access_revision = 0 where a.access_revision < 0`,
-    values: [accounts.map(({ customerId }) => customerId), accounts.map(({ name }) => name)],
+    values: [
+      accounts.map(({ customerId }) => customerId),
+      accounts.map(({ name }) => name),
+      accounts.map(({ sellerId }) => sellerId ?? null),
+    ],
   });
 };
 

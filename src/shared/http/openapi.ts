@@ -134,11 +134,17 @@ const headerReferences: Json = Object.fromEntries(
 
 const isCounted = (route: Route): boolean => limitOf(route) !== 'none';
 
+/** One of them is enough. */
+const securityOf = ({ access, otherAccess }: Route): readonly Json[] =>
+  access === 'public'
+    ? []
+    : [access, otherAccess].flatMap((scope) => (scope === undefined ? [] : [{ bearer: [scope] }]));
+
 const operationOf = (route: Route, components: Json): Json => ({
   operationId: route.operationId,
   summary: route.summary,
   tags: [route.tag],
-  security: route.access === 'public' ? [] : [{ bearer: [route.access] }],
+  security: securityOf(route),
   parameters: [
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),

@@ -1,7 +1,7 @@
 import type { Sealer } from '../auth/api-key.ts';
 
 /** What a route may ask for (decisions.md 1.4, scopes). */
-export type Scope = 'exchange:read' | 'exchange:write' | 'exchange:admin';
+export type Scope = 'exchange:read' | 'exchange:write' | 'exchange:admin' | 'exchange:review';
 
 /** Who a request comes from, once its credential is verified. */
 export interface Principal {
@@ -12,7 +12,7 @@ export interface Principal {
   /** What the credential may do: its own scopes, as far as its user's role still allows them. */
   readonly scopes: readonly Scope[];
   /** Whose credential it is; absent for the anonymous principal. */
-  readonly user?: { readonly id: string; readonly role: 'admin' | 'member' };
+  readonly user?: { readonly id: string; readonly role: 'admin' | 'member' | 'seller' };
   /** Of the credential: what only its holder may read later. */
   readonly sealer?: Sealer;
   /**

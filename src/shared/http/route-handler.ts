@@ -123,8 +123,9 @@ const logFailure = (
 };
 
 /** Before anything of the request is looked at: what it says is nobody's business without the scope. */
-const refuseWithoutScope = ({ access }: Route, { scopes }: Principal): void => {
+const refuseWithoutScope = ({ access, otherAccess }: Route, { scopes }: Principal): void => {
   if (access === 'public' || scopes.includes(access)) return;
+  if (otherAccess !== undefined && scopes.includes(otherAccess)) return;
   throw new ApiError({
     code: 'FORBIDDEN',
     message: `The credential lacks the scope ${access}. Use one that has it.`,

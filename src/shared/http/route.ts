@@ -25,6 +25,8 @@ export interface Route<
   readonly tag: string;
   /** The scope that a verified credential must have. `public`: anyone may call it. */
   readonly access: Scope | 'public';
+  /** Another scope that does as well. What each of them lets is the handler's to say. */
+  readonly otherAccess?: Scope;
   /**
    * Which limit counts its requests: `credential` by the verified credential, any other by the client's address,
    * `none` not at all. Default: `credential` where one is required, otherwise `address`.
