@@ -2,8 +2,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 
+/** How long it takes over a task, ms. */
+const ANSWER_MS = Number(process.env['ANSWER_MS'] ?? 0);
+
 /**
- * An AdCP agent that answers at once: as much of MCP over HTTP as one call of `sync_event_sources` needs, and nothing
+ * An AdCP agent that answers at once, or as late as it is told to: as much of MCP over HTTP as one call of `sync_event_sources` needs, and nothing
  * behind it. The sandbox agent of the tests, made with the SDK, takes longer than all that is measured. A process of
  * its own (`child-server.ts`).
  */
@@ -45,7 +48,11 @@ const server = createServer((request, response) => {
       response.writeHead(asked === undefined ? 405 : 202).end();
     } else {
       const body = JSON.stringify({ jsonrpc: '2.0', id: asked.id, result: resultOf(asked) });
-      response.writeHead(200, { 'Content-Type': 'application/json' }).end(body);
+      const answer = (): void => {
+        response.writeHead(200, { 'Content-Type': 'application/json' }).end(body);
+      };
+      if (asked.method === 'tools/call' && ANSWER_MS > 0) setTimeout(answer, ANSWER_MS);
+      else answer();
     }
   });
 });

@@ -63,6 +63,34 @@ export const readContract = (name: string, makeStore: MakeStore): void => {
         all.slice(301, 1_001).toReversed(),
       );
     });
+
+    it('reads many at once as each alone: short, long, large, backward, and none', async () => {
+      const large = { text: 'x'.repeat(300_000) };
+      const streams = await Promise.all(
+        [1, 2, 3, 1_000, 5].map(async (count, n) => {
+          const stream = newStream();
+          const events = sampleEvents(count).map((event) => (n === 4 ? { ...event, data: large } : event));
+          for (let from = 0; from < count; from += n === 4 ? 1 : 1_000) {
+            const some = n === 4 ? events.slice(from, from + 1) : events;
+            await store().append(stream, some, from === 0 ? 'no-stream' : from - 1);
+          }
+          return stream;
+        }),
+      );
+      const options = [{}, { direction: 'backward' }, { from: 1 }, { limit: 2 }] as const;
+      const asked = [...streams, 'sample-none'].flatMap((stream) =>
+        options.map((option) => ({ stream, option })),
+      );
+      const readOf = async ({ stream, option }: (typeof asked)[number]) =>
+        (await toArray(store().readStream(stream, option))).map(({ id, revision }) => `${revision} ${id}`);
+      const alone: string[][] = [];
+      for (const one of asked) alone.push(await readOf(one));
+      expect(alone.map(({ length }) => length)).toEqual(
+        [1, 2, 3, 1_000, 5, 0].flatMap((count) => [count, count, Math.max(0, count - 1), Math.min(count, 2)]),
+      );
+      const often = Array.from({ length: 4 }, () => asked).flat();
+      expect(await Promise.all(often.map(readOf))).toEqual(Array.from({ length: 4 }, () => alone).flat());
+    });
   });
 
   describe(`${name}: readAll, head, distance`, () => {

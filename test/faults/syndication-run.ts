@@ -18,7 +18,7 @@ import { startOwnRedis } from '../support/own-redis.ts';
 import { startSandboxAgent, type Behaviour, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createRandom, type Random } from './kit/random.ts';
-import { startSupervisor } from './kit/supervisor.ts';
+import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 import { legalSteps } from '../support/legal-transitions.ts';
 
 export interface SyndicationRunOptions {
@@ -33,6 +33,8 @@ export interface SyndicationRunOptions {
 export interface SyndicationRunReport {
   readonly toggles: number;
   readonly kills: number;
+  /** Kills while an agent was being asked for something. */
+  readonly atWork: number;
   readonly flushes: number;
   readonly records: Readonly<Record<string, number>>;
   readonly generations: number;
@@ -46,6 +48,8 @@ export interface SyndicationRunReport {
     readonly aloneMs: number;
     readonly crowdedMs: number;
   };
+  /** What the time went into, ms. */
+  readonly tookMs: Readonly<Record<string, number>>;
   /** Calls that were followed as tasks. */
   readonly followed: number;
   /** What must be empty or 0. */
@@ -67,12 +71,19 @@ const CATALOGS = ['c1', 'c2'] as const;
 const AUDIENCES = ['a1', 'a2'] as const;
 const RESOURCES = [...SOURCES, ...CATALOGS, ...AUDIENCES];
 const PEOPLE = 1_500;
-const BETWEEN_KILLS_MS = 1_500;
+/** From when a worker has jobs until it is killed. */
+const ALIVE_MS = { min: 100, max: 500 };
 const SETTLE_MS_MAX = 60_000;
 
 /** Toggles at three agents while workers are killed, the queue is emptied and agents misbehave; then the sums. */
 export const syndicationRun = async (options: SyndicationRunOptions): Promise<SyndicationRunReport> => {
   const random = createRandom(options.seed);
+  const tookMs: Record<string, number> = {};
+  let began = performance.now();
+  const over = (phase: string): void => {
+    tookMs[phase] = Math.round(performance.now() - began);
+    began = performance.now();
+  };
   const database = await createTestDatabase();
   const redis = options.jobs === 'redis' ? await startOwnRedis() : undefined;
   const environment = {
@@ -96,34 +107,32 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
       Authorization: `Bearer ${account.apiKey}`,
     });
     const buyer = await setUp(api, agents);
-    let flushes = 0;
-    const breaking = (async () => {
-      for (let kill = 1; kill <= options.kills; kill++) {
-        await sleep(BETWEEN_KILLS_MS);
-        supervisor.kill(1 + (kill % 2));
-        if (kill === Math.ceil(options.kills / 2)) {
-          await (redis === undefined ? emptyPostgresQueue(backbone.pool) : redis.flush());
-          flushes += 1;
-        }
-        await random.pick(agents).behave({ mode: random.pick(MODES), delayMs: 1_000 });
-      }
-    })();
-    const wanted = await toggleOften(buyer, random, options.toggles, options.kills * BETWEEN_KILLS_MS);
-    await breaking;
+    over('opening');
+    const empty = async (): Promise<void> =>
+      redis === undefined ? emptyPostgresQueue(backbone.pool) : redis.flush();
+    const { wanted, atWork } = await breakOften({ ...options, supervisor, buyer, random, empty }, () =>
+      countSyncing(backbone.pool),
+    );
+    over('breaking');
     // One that finishes later has all its tasks to be followed while workers live.
     const last = (n: number): Behaviour =>
       n === 0 ? { mode: 'submitted', delayMs: 4_000 } : { mode: 'works', delayMs: 0 };
     await Promise.all(agents.map((agent, n) => agent.behave(last(n))));
     const waitingAtTheEnd = await settle(backbone.pool);
+    over('settling');
     const records = await recordsOf(buyer);
     const streams = await historyOf(backbone.store);
     const states = await Promise.all(agents.map((agent) => agent.state()));
     const comparison = await compareWithAgents(records, buyer, await membersOf(backbone.pool));
+    over('comparing');
     const afterCrowd = await runWithCrowd(backbone, supervisor.ports[0], agents, options.crowd);
+    over('crowd');
     return {
+      tookMs,
       toggles: options.toggles,
       kills: options.kills,
-      flushes,
+      atWork,
+      flushes: 1,
       records: countBy(records.map(({ status }) => status)),
       generations: countOf(streams, 'SyndicationToggled'),
       followed: countOf(streams, 'SyndicationSubmitted'),
@@ -220,16 +229,53 @@ const keyOf = ({
   adcpAgentId,
 }: Pick<SyndicationResource, 'resourceId' | 'adcpAgentId'>): string => `${resourceId}@${adcpAgentId}`;
 
-/** @returns what was asked for last, by record */
-const toggleOften = async (
+interface Breaking extends Pick<SyndicationRunOptions, 'toggles' | 'kills'> {
+  readonly supervisor: Supervisor;
+  readonly buyer: Buyer;
+  readonly random: Random;
+  /** Loses all jobs. */
+  readonly empty: () => Promise<void>;
+}
+
+/**
+ * Toggles all the time, and in the midst of them kills one worker after the other, each as soon as it has jobs again;
+ * halfway the queue is lost.
+ */
+const breakOften = async (
+  { toggles, kills, supervisor, buyer, random, empty }: Breaking,
+  countSyncingNow: () => Promise<number>,
+): Promise<{ readonly wanted: ReadonlyMap<string, boolean>; readonly atWork: number }> => {
+  const wanted = new Map<string, boolean>();
+  let atWork = 0;
+  for (let kill = 1; kill <= kills; kill++) {
+    const [from, to] = [kill - 1, kill].map((n) => Math.round((n * toggles) / kills));
+    const worker = 1 + (kill % 2);
+    const killOne = async (): Promise<void> => {
+      await supervisor.partReady(worker, 'queue');
+      await sleep(ALIVE_MS.min + random.below(ALIVE_MS.max - ALIVE_MS.min));
+      if ((await countSyncingNow()) > 0) atWork += 1;
+      supervisor.kill(worker);
+      if (kill === Math.ceil(kills / 2)) await empty();
+      await random.pick(buyer.agents).agent.behave({ mode: random.pick(MODES), delayMs: 1_000 });
+    };
+    await Promise.all([toggleSome(buyer, random, from ?? 0, to ?? 0, wanted), killOne()]);
+  }
+  return { wanted, atWork };
+};
+
+/** Between two toggles at most: some records are changed more often than any agent answers. */
+const PAUSE_MS_MAX = 150;
+
+/** @param wanted what was asked for last, by record */
+const toggleSome = async (
   buyer: Buyer,
   random: Random,
-  toggles: number,
-  withinMs: number,
-): Promise<Map<string, boolean>> => {
+  from: number,
+  to: number,
+  wanted: Map<string, boolean>,
+): Promise<void> => {
   const { api, advertiser, agents } = buyer;
-  const wanted = new Map<string, boolean>();
-  for (let n = 0; n < toggles; n++) {
+  for (let n = from; n < to; n++) {
     const resourceId = random.pick(RESOURCES);
     const enabled = random.chance(0.6);
     if (random.chance(0.3)) await changeAudience(buyer, random);
@@ -244,10 +290,16 @@ const toggleOften = async (
       await sleep(100);
     }
     for (const adcpAgentId of adcpAgentIds) wanted.set(keyOf({ resourceId, adcpAgentId }), enabled);
-    await sleep(withinMs / toggles);
+    await sleep(random.below(PAUSE_MS_MAX));
   }
-  return wanted;
 };
+
+const countSyncing = async (pool: Pool): Promise<number> =>
+  (
+    await pool.query<{ n: number }>(
+      `select count(*)::int as n from syndication_records where status = 'SYNCING'`,
+    )
+  ).rows[0]?.n ?? 0;
 
 const emptyPostgresQueue = async (pool: Pool): Promise<void> => {
   await pool.query('delete from bullmq.job');

@@ -101,6 +101,53 @@ describe('executing a command', () => {
     expect(again).toMatchObject({ outcome: 'done', state: { sum: 3, seen: ['1'] } });
   });
 
+  describe('that knows the stream already', () => {
+    const reads: string[] = [];
+    const adding = (commandId: string, amount: number, known: { state: Sum; revision: number }) => {
+      const readStream: EventStore['readStream'] = (name, range) => {
+        reads.push(name);
+        return store.readStream(name, range);
+      };
+      return executeCommand({ ...store, readStream }, counter, {
+        stream,
+        command: { amount, by: commandId.slice(0, 1) },
+        context: context(commandId),
+        known,
+      });
+    };
+    const seenOne = { state: { sum: 3, seen: ['1'] }, revision: 0 };
+    beforeEach(async () => {
+      await add(one, 3);
+      reads.length = 0;
+    });
+
+    it('does not read it', async () => {
+      expect(await adding(two, 4, seenOne)).toMatchObject({
+        state: { sum: 7, seen: ['1', '2'] },
+        revision: 1,
+      });
+      expect(reads).toEqual([]);
+    });
+
+    it('decides on what has come since, whether it would append, refuse or do nothing', async () => {
+      await add('33333333-3333-4333-8333-333333333333', 5);
+      expect(await adding(two, 2, seenOne)).toMatchObject({ state: { sum: 10, seen: ['1', '3', '2'] } });
+      const full = { state: { sum: 11, seen: [] }, revision: 0 };
+      expect(await adding('44444444-4444-4444-8444-444444444444', -1, full)).toMatchObject({
+        state: { sum: 9 },
+      });
+      expect(await adding('55555555-5555-4555-8555-555555555555', 0, full)).toMatchObject({
+        state: { sum: 9 },
+      });
+    });
+
+    it('repeated, answers as it did', async () => {
+      const first = await adding(two, 4, seenOne);
+      await add('33333333-3333-4333-8333-333333333333', 1);
+      expect(await adding(two, 4, seenOne)).toEqual(first);
+    });
+  });
+
   it('decides again when somebody else was faster', async () => {
     let raced = false;
     const outcome = await add(one, 6, {

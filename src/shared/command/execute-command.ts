@@ -9,7 +9,13 @@ import type { SnapshotStore } from './snapshots.ts';
 import { createTurns, type TakeTurn } from './turns.ts';
 
 export type Outcome<State, Refusal> =
-  | { readonly outcome: 'done'; readonly state: State; readonly position?: Position }
+  | {
+      readonly outcome: 'done';
+      readonly state: State;
+      readonly position?: Position;
+      /** Of the last event that the state is made of; absent without one. */
+      readonly revision?: number;
+    }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
 /** Lost races against other writers of the same stream before a command gives up. */
@@ -41,12 +47,17 @@ export class CommandAbandonedError extends Error {
   override readonly name = 'CommandAbandonedError';
 }
 
-export interface ExecuteOptions<Command> {
+export interface ExecuteOptions<Command, State = never> {
   readonly stream: string;
   readonly command: Command;
   readonly context: CommandContext;
   /** True when the stream cannot exist yet (a fresh id): spares reading it. */
   readonly isNew?: boolean;
+  /**
+   * The stream as it was a moment ago, when it certainly held no event of this command: spares reading it, too. What has
+   * come since is met as a lost race; a decision that appends nothing is made on the stream itself.
+   */
+  readonly known?: Pick<LoadedStream<State>, 'state' | 'revision'> | undefined;
   /** Waits out a lost race. Default: by the wall clock. */
   readonly pause?: (ms: number) => Promise<void>;
   /** Asked right before each append; true ends the command instead. Default: never. */
@@ -69,7 +80,7 @@ export interface ExecuteOptions<Command> {
 export const executeCommand = <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
   type: AggregateType<State, Command, Event, Refusal>,
-  options: ExecuteOptions<Command>,
+  options: ExecuteOptions<Command, State>,
 ): Promise<Outcome<State, Refusal>> =>
   options.isNew === true
     ? decideAndAppend(store, type, options)
@@ -80,15 +91,17 @@ const never = (): boolean => false;
 const decideAndAppend = async <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
   type: AggregateType<State, Command, Event, Refusal>,
-  options: ExecuteOptions<Command>,
+  options: ExecuteOptions<Command, State>,
 ): Promise<Outcome<State, Refusal>> => {
   const { stream, command, context, isNew = false, pause = sleep, isAbandoned = never } = options;
   const { snapshots, hasRunBefore = async () => true } = options;
-  let assumeNew = isNew;
+  const load = (): Promise<LoadedStream<State>> =>
+    loadStream(store, type, stream, { commandId: context.commandId, snapshots, hasRunBefore });
+  let known: LoadedStream<State> | undefined = isNew
+    ? emptyStream<State>(type.decider.initialState)
+    : wouldAppend(type, command, options.known);
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-    const loaded = assumeNew
-      ? emptyStream<State>(type.decider.initialState)
-      : await loadStream(store, type, stream, { commandId: context.commandId, snapshots, hasRunBefore });
+    const loaded = known ?? (await load());
     if (loaded.afterCommand !== undefined) {
       await ensureMarked(store, context, stream, loaded.afterCommand.position);
       return { outcome: 'done', ...loaded.afterCommand };
@@ -97,19 +110,21 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     if ('refused' in decision) return { outcome: 'refused', refusal: decision.refused };
     if (decision.events.length === 0) {
       await ensureMarked(store, context, stream, loaded.position);
-      return { outcome: 'done', state: loaded.state };
+      const { state, revision } = loaded;
+      return { outcome: 'done', state, ...(typeof revision === 'number' ? { revision } : {}) };
     }
     if (isAbandoned()) throw new CommandAbandonedError(`a command of ${stream} was begun too late`);
     try {
       const events = toNewEvents(decision.events, context, type.events);
       failpoint('before-append');
-      const { position, repeated } = await store.append(stream, events, loaded.revision);
+      const { position, revision, repeated } = await store.append(stream, events, loaded.revision);
       failpoint('after-append');
       if (!repeated) {
         return {
           outcome: 'done',
           state: decision.events.reduce(type.decider.evolve, loaded.state),
           position,
+          revision,
         };
       }
     } catch (error) {
@@ -118,9 +133,20 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     }
     // Either somebody else was faster, or an earlier run of this very command was: its events are what counts,
     // not the ones decided just now, whose times differ.
-    assumeNew = false;
+    known = undefined;
   }
   throw new TooManyConflictsError(`${ATTEMPTS_MAX} attempts to write ${stream} met newer events`);
+};
+
+/** What would change nothing, or is refused, may be so only of what was. */
+const wouldAppend = <State, Command, Event extends StorableEvent, Refusal>(
+  { decider }: AggregateType<State, Command, Event, Refusal>,
+  command: Command,
+  known: LoadedStream<State> | undefined,
+): LoadedStream<State> | undefined => {
+  if (known === undefined) return undefined;
+  const decision = decider.decide(command, known.state);
+  return 'events' in decision && decision.events.length > 0 ? known : undefined;
 };
 
 /** An answer that shows events which this run has not appended: whoever did may have ended before its own answer. */

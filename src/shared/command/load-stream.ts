@@ -9,7 +9,13 @@ export interface LoadedStream<State> {
   /** Of the last event; undefined without one. */
   readonly position?: Position;
   /** Present when this command's events are in the stream: the state right after the last of them. */
-  readonly afterCommand?: { readonly state: State; readonly position: Position };
+  readonly afterCommand?: AfterCommand<State>;
+}
+
+interface AfterCommand<State> {
+  readonly state: State;
+  readonly position: Position;
+  readonly revision: number;
 }
 
 /** What a stream is loaded for. */
@@ -29,7 +35,7 @@ interface Fold<State> {
   /** -1: no event so far. */
   revision: number;
   position: Position | undefined;
-  afterCommand: { readonly state: State; readonly position: Position } | undefined;
+  afterCommand: AfterCommand<State> | undefined;
 }
 
 /**
@@ -88,7 +94,8 @@ const foldEvents = async <State, Command, Event extends StorableEvent, Refusal>(
     fold.revision = recorded.revision;
     fold.position = recorded.position;
     if (recorded.metadata.causationId === commandId) {
-      fold.afterCommand = { state: fold.state, position: recorded.position };
+      const { position, revision } = recorded;
+      fold.afterCommand = { state: fold.state, position, revision };
     }
   }
 };

@@ -71,11 +71,13 @@ export const openBullmqQueue = async (options: JobQueueOptions): Promise<JobQueu
     await close().catch(() => undefined);
     throw error;
   }
+  const add = (jobs: readonly Job[]): Promise<void> =>
+    enqueue(queue, jobs, options.attemptsMax ?? ATTEMPTS_MAX, backend.bulkMin);
   const hasLiveJob = async (id: string): Promise<boolean> => !over.has(await queue.getJobState(id));
   const isRunning = async (id: string): Promise<boolean> => (await queue.getJobState(id)) === 'active';
   return {
     isRunning: (id) => withinMs(CALL_MS_MAX, isRunning(id)),
-    enqueue: (...jobs) => withinMs(CALL_MS_MAX, enqueue(queue, jobs, options.attemptsMax ?? ATTEMPTS_MAX)),
+    enqueue: (...jobs) => withinMs(CALL_MS_MAX, add(jobs)),
     hasLiveJob: (id) => withinMs(CALL_MS_MAX, hasLiveJob(id)),
     waiting: () => withinMs(COUNT_MS_MAX, queue.getJobCountByTypes('wait', 'prioritized')),
     process: (handle, concurrency) => process(options, handle, concurrency),
@@ -92,24 +94,29 @@ const settingsOf = ({ connect, prefix }: JobBackend, to: 'add' | 'work') => ({
  * Nothing is kept of a job that is over: adding its id again would silently do nothing, and keeping some by their
  * number costs more than half of the speed on Postgres. What was given up is in the log of the process.
  */
-const enqueue = async (queue: AnyQueue, jobs: readonly Job[], attempts: number): Promise<void> => {
+const enqueue = async (
+  queue: AnyQueue,
+  jobs: readonly Job[],
+  attempts: number,
+  bulkMin: number,
+): Promise<void> => {
   for (const { id } of jobs) {
     if (!isJobId(id)) throw new RangeError(`${JSON.stringify(id)} cannot be the id of a job`);
   }
-  await queue.addBulk(
-    jobs.map(({ id, data }) => ({
-      name: queue.name,
-      data,
-      opts: {
-        jobId: id,
-        attempts,
-        backoff: { type: 'ours' },
-        removeOnComplete: true,
-        removeOnFail: true,
-        stackTraceLimit: 3,
-      },
-    })),
-  );
+  const all = jobs.map(({ id, data }) => ({
+    name: queue.name,
+    data,
+    opts: {
+      jobId: id,
+      attempts,
+      backoff: { type: 'ours' },
+      removeOnComplete: true,
+      removeOnFail: true,
+      stackTraceLimit: 3,
+    },
+  }));
+  if (all.length >= bulkMin) await queue.addBulk(all);
+  else await Promise.all(all.map(({ name, data, opts }) => queue.add(name, data, opts)));
 };
 
 const process = async (

@@ -16,6 +16,12 @@ import type { JobBackend } from './job-backend.ts';
 /** BullMQ's schema: the only one that it uses with a pool that is handed to it. */
 const SCHEMA = 'bullmq';
 
+/**
+ * BullMQ adds in bulk by way of two temporary tables, which it makes anew each time: 3 ms, and 9 ms on a busy server,
+ * however few the jobs are. One by itself is added in 0.4 ms.
+ */
+const BULK_MIN = 8;
+
 /** A worker's pool: one connection listens for jobs for as long as it runs, the others ask and answer. */
 const CONNECTIONS_MAX = { add: 2, work: 4 } as const;
 
@@ -57,6 +63,7 @@ export const openPostgresJobs = async (databaseUrl: string, log: Logger): Promis
   return {
     kind: 'postgres',
     connect: (to) => clock.correct(open(CONNECTIONS_MAX[to])),
+    bulkMin: BULK_MIN,
     factory: createPostgresBackend as BackendFactory<IQueueBackend, unknown>,
     get detail() {
       return { store: 'postgres', clockAheadMs: clock.aheadMs() };

@@ -29,6 +29,7 @@ export const openRedisJobs = async (url: string, keyPrefix: string, log: Logger)
       retryStrategy: (attempt: number) => Math.min(50 * attempt, RECONNECT_MS_MAX),
     }),
     prefix: `${keyPrefix}jobs`,
+    bulkMin: 1,
     factory: createRedisBackend as BackendFactory<IQueueBackend, unknown>,
     detail: { store: 'redis', evictionPolicy: evictionPolicy ?? 'unknown' },
     close: async () => undefined,

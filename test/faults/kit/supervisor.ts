@@ -16,6 +16,8 @@ export interface Supervisor {
   readonly pids: readonly number[];
   /** Resolves when every process says that it is ready. */
   ready(): Promise<void>;
+  /** Resolves when one process says that a part of it is, which others may do without. */
+  partReady(index: number, part: string): Promise<void>;
   /** Processes started from now on have no failpoints. */
   calm(): void;
   /** Kills one process now. */
@@ -82,8 +84,9 @@ export const startSupervisor = async (
       return children.map((child) => child?.pid ?? 0);
     },
     ready: async () => {
-      await Promise.all(ports.map(untilReady));
+      await Promise.all(ports.map((port) => untilReady(port)));
     },
+    partReady: (index, part) => untilReady(ports[index] ?? 0, part),
     calm: () => {
       isCalm = true;
     },
@@ -99,12 +102,19 @@ export const startSupervisor = async (
 
 const READY_MS_MAX = 20_000;
 
-const untilReady = async (port: number): Promise<void> => {
+const untilReady = async (port: number, part?: string): Promise<void> => {
   const startedAt = performance.now();
   for (;;) {
     const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
-    if (answer?.status === 200) return;
+    if (answer?.status === 200 && (part === undefined || (await isPartReady(answer, part)))) return;
     if (performance.now() - startedAt > READY_MS_MAX) throw new Error(`nothing is ready on port ${port}`);
     await sleep(20);
   }
+};
+
+/** A process that is killed meanwhile is not. */
+const isPartReady = async (answer: Response, part: string): Promise<boolean> => {
+  const body = (await answer.json().catch(() => undefined)) as
+    { readonly parts?: Readonly<Record<string, { readonly ready?: boolean }>> } | undefined;
+  return body?.parts?.[part]?.ready === true;
 };

@@ -6,8 +6,9 @@ import {
 } from '../../../domain/syndication/syndication.ts';
 import { sleep } from '../../../shared/backoff.ts';
 import { isoTimestamp, type Clock } from '../../../shared/clock.ts';
-import { executeCommand, loadState } from '../../../shared/command/execute-command.ts';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { executeCommand } from '../../../shared/command/execute-command.ts';
+import { loadStream } from '../../../shared/command/load-stream.ts';
+import type { EventStore, ExpectedRevision } from '../../../shared/event-store/event-store.ts';
 import { derivedId } from '../../../shared/ids.ts';
 import { syndicationAggregate } from '../../syndication/syndication-aggregate.ts';
 
@@ -19,25 +20,33 @@ interface StepStores {
 
 /** The steps of a generation that end up in the log. One command each, with one id, whoever takes it how often. */
 
+/** A record, and where its stream was with it: a step that follows at once need not read it again. */
+export interface RecordAt {
+  readonly record: SyndicationRecord;
+  /** Undefined where that is not known. */
+  readonly revision: ExpectedRevision | undefined;
+}
+
 /** A record as its stream says now; undefined when there is none. */
 export const loadRecord = async (
   { store }: Pick<StepStores, 'store'>,
   { customerId, recordId }: Pick<SyndicationRecord, 'customerId' | 'recordId'>,
-): Promise<SyndicationRecord | undefined> => {
-  const state = await loadState(store, syndicationAggregate, syndicationStream(customerId, recordId));
-  return state.status === 'NONE' ? undefined : state;
+): Promise<RecordAt | undefined> => {
+  const stream = syndicationStream(customerId, recordId);
+  const { state, revision } = await loadStream(store, syndicationAggregate, stream, {});
+  return state.status === 'NONE' ? undefined : { record: state, revision };
 };
 
 /** Whether the generation is still to be brought to its agent. */
 export const isUnderWay = async (stores: StepStores, record: SyndicationRecord): Promise<boolean> => {
-  const now = await loadRecord(stores, record);
+  const now = (await loadRecord(stores, record))?.record;
   return now?.generation === record.generation && now.status === 'SYNCING';
 };
 
 /** What belongs to an archived advertiser, or was deleted, is switched off (decisions.md section 3). */
 export const switchOff = async (stores: StepStores, record: SyndicationRecord): Promise<void> => {
   const { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account } = record;
-  await execute(stores, record, 'archived', {
+  await execute(stores, unknown(record), 'archived', {
     type: 'ToggleSyndication',
     now: isoTimestamp(stores.clock.now()),
     record: { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account },
@@ -45,26 +54,29 @@ export const switchOff = async (stores: StepStores, record: SyndicationRecord): 
   });
 };
 
-/** @returns the record after it; undefined when the generation is over */
+/**
+ * @param before PENDING: its stream held no start of this generation
+ * @returns the record after it; undefined when the generation is over
+ */
 export const started = (
   stores: StepStores,
-  record: SyndicationRecord,
+  before: RecordAt,
   request: JsonMembers,
-): Promise<SyndicationRecord | undefined> => {
+): Promise<RecordAt | undefined> => {
   const now = isoTimestamp(stores.clock.now());
-  const { generation } = record;
-  return execute(stores, record, 'start', { type: 'StartSyndication', now, generation, request });
+  const { generation } = before.record;
+  return execute(stores, before, 'start', { type: 'StartSyndication', now, generation, request });
 };
 
-/** @returns the record after it; undefined when the generation is over */
-export const completed = (
+/** @param before SYNCING: its stream held no result of this generation */
+export const completed = async (
   stores: StepStores,
-  record: SyndicationRecord,
+  before: RecordAt,
   responseData: JsonMembers,
-): Promise<SyndicationRecord | undefined> => {
+): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
-  const { generation } = record;
-  return execute(stores, record, 'result', { type: 'CompleteSyndication', now, generation, responseData });
+  const { generation } = before.record;
+  await execute(stores, before, 'result', { type: 'CompleteSyndication', now, generation, responseData });
 };
 
 export const failed = async (
@@ -74,7 +86,12 @@ export const failed = async (
 ): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
   const { generation } = record;
-  await execute(stores, record, 'result', { type: 'FailSyndication', now, generation, errorMessage });
+  await execute(stores, unknown(record), 'result', {
+    type: 'FailSyndication',
+    now,
+    generation,
+    errorMessage,
+  });
 };
 
 /** @param reason why the agent could not be told; absent when it was */
@@ -86,14 +103,20 @@ export const withdrawn = async (
   const now = isoTimestamp(stores.clock.now());
   const { generation } = record;
   const removed = reason === undefined;
-  await execute(stores, record, 'result', { type: 'WithdrawSyndication', now, generation, removed, reason });
+  await execute(stores, unknown(record), 'result', {
+    type: 'WithdrawSyndication',
+    now,
+    generation,
+    removed,
+    reason,
+  });
 };
 
 /** Begins the generation that brings the agent up to date. */
 export const refreshed = async (stores: StepStores, record: SyndicationRecord): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
   const { generation } = record;
-  await execute(stores, record, 'refresh', { type: 'RefreshSyndication', now, generation });
+  await execute(stores, unknown(record), 'refresh', { type: 'RefreshSyndication', now, generation });
 };
 
 /** The agent has taken a call in: whoever has the job next asks what became of it. */
@@ -104,7 +127,7 @@ export const submitted = async (
 ): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
   const { generation } = record;
-  await execute(stores, record, `submitted:${call.idempotencyKey}`, {
+  await execute(stores, unknown(record), `submitted:${call.idempotencyKey}`, {
     type: 'SubmitSyndication',
     now,
     generation,
@@ -112,18 +135,25 @@ export const submitted = async (
   });
 };
 
+/** Of a record whose place in its stream is not known, or whose stream may hold this very step. */
+const unknown = (record: SyndicationRecord): RecordAt => ({ record, revision: undefined });
+
 const execute = async (
   { store, pause = sleep }: StepStores,
-  { customerId, recordId, generation }: SyndicationRecord,
+  { record, revision }: RecordAt,
   step: 'start' | `submitted:${string}` | 'result' | 'archived' | 'refresh',
   command: SyndicationCommand,
-): Promise<SyndicationRecord | undefined> => {
+): Promise<RecordAt | undefined> => {
+  const { customerId, recordId, generation } = record;
   const commandId = derivedId(recordId, `${generation}:${step}`);
   const outcome = await executeCommand(store, syndicationAggregate, {
     stream: syndicationStream(customerId, recordId),
     command,
     context: { commandId, customerId, actor: 'worker:syndication', requestId: commandId },
+    known: revision === undefined ? undefined : { state: record, revision },
     pause,
   });
-  return outcome.outcome === 'refused' || outcome.state.status === 'NONE' ? undefined : outcome.state;
+  return outcome.outcome === 'refused' || outcome.state.status === 'NONE'
+    ? undefined
+    : { record: outcome.state, revision: outcome.revision };
 };

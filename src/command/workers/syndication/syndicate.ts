@@ -18,27 +18,30 @@ const NO_AGENT = 'The agent is not registered any more.';
  */
 export const syndicate = async (options: SyndicateOptions, work: Work, run: JobRun): Promise<void> => {
   const { workList } = options;
-  const record = await loadRecord(options, work);
-  if (record?.generation !== work.generation) return workList.drop(work);
-  const advertiser = await loadAdvertiser(options, record.customerId, record.advertiserId);
+  const loaded = await loadRecord(options, work);
+  if (loaded?.record.generation !== work.generation) return workList.drop(work);
+  const { record, revision } = loaded;
+  const [advertiser, agent] = await Promise.all([
+    loadAdvertiser(options, record.customerId, record.advertiserId),
+    loadAgent(options.store, record.customerId, record.agentId),
+  ]);
   if (record.enabled && (work.archived || advertiser?.status !== 'ACTIVE')) return switchOff(options, record);
   const kind = options.kinds[record.resourceType];
   if (!isWaiting(record)) {
     if (!(await refreshIfChanged(options, record, kind))) await workList.drop(work);
     return;
   }
-  const agent = await loadAgent(options.store, record.customerId, record.agentId);
   if (agent === undefined) {
     return record.enabled ? failed(options, record, NO_AGENT) : withdrawn(options, record, NO_AGENT);
   }
   const question = { record, kind, agent, run };
   await awaitEarlier(options, question);
-  await (record.enabled ? take(options, question) : withdraw(options, question));
+  await (record.enabled ? take(options, question, revision) : withdraw(options, question));
 };
 
 /** Ends a generation that cannot be brought to its end. */
 export const giveUp = async (options: SyndicateOptions, work: Work, reason: string): Promise<void> => {
-  const record = await loadRecord(options, work);
+  const record = (await loadRecord(options, work))?.record;
   if (record?.generation !== work.generation || !isWaiting(record)) return options.workList.drop(work);
   await (record.enabled ? failed(options, record, reason) : withdrawn(options, record, reason));
   await options.audienceParts.forget(record);

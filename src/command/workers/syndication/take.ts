@@ -2,6 +2,7 @@ import type { JsonMembers } from '../../../domain/syndication/syndication-resour
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
 import { canonicalJson } from '../../../shared/idempotency/canonical-json.ts';
 import { derivedId } from '../../../shared/ids.ts';
+import type { ExpectedRevision } from '../../../shared/event-store/event-store.ts';
 import { PostponeJobError, RetryJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
 import {
   itemIn,
@@ -14,19 +15,27 @@ import type { DeliveryPart } from './audience-parts.ts';
 import { scopeOf } from './audience-scope.ts';
 import type { FinalAnswer, Question } from './ask-agent.ts';
 import { askAndFollow } from './ask-and-follow.ts';
-import { completed, failed, isUnderWay, refreshed, started } from './record-steps.ts';
+import { completed, failed, isUnderWay, refreshed, started, type RecordAt } from './record-steps.ts';
 import { storableJson } from './storable-json.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
 import { keepTheRest } from './withdraw.ts';
 
 /**
- * Has the agent take what is switched on, in one call or in parts.
+ * Has the agent take what is switched on, in one call or in parts. What was changed after it was loaded is on the work
+ * list by itself.
+ * @param revision of the record's stream, as the record was loaded
  * @throws RetryJobError, PostponeJobError when it should be tried again
  */
-export const take = async (options: SyndicateOptions, question: Question): Promise<void> => {
-  const { record: waiting, kind, run } = question;
-  const record = waiting.request === null ? await start(options, waiting, kind) : waiting;
-  if (record?.status !== 'SYNCING' || record.request === null) return;
+export const take = async (
+  options: SyndicateOptions,
+  question: Question,
+  revision: ExpectedRevision | undefined,
+): Promise<void> => {
+  const { kind, run } = question;
+  const waiting: RecordAt = { record: question.record, revision };
+  const current = waiting.record.request === null ? await start(options, waiting, kind) : waiting;
+  if (current?.record.status !== 'SYNCING' || current.record.request === null) return;
+  const { record } = current;
   // An agent that cannot be told that has kept what it has: the call that follows adds to it.
   if (record.restIsUnsure === true && kind.dropping.by === 'the-rest') {
     await keepTheRest(options, { ...question, record }, kind.dropping);
@@ -48,7 +57,7 @@ export const take = async (options: SyndicateOptions, question: Question): Promi
     if (problem !== undefined) return fail(options, record, problem);
     await part.taken();
     taken += 1;
-    if (part.isLast) return complete(options, record, kind, storableJson(row));
+    if (part.isLast) return complete(options, current, kind, storableJson(row));
   }
 };
 
@@ -68,15 +77,16 @@ const expectMore = (
 /** Fixes what the agent is asked for; undefined when there is nothing to ask for any more. */
 const start = async (
   options: SyndicateOptions,
-  record: SyndicationRecord,
+  waiting: RecordAt,
   kind: SyndicatedKind,
-): Promise<SyndicationRecord | undefined> => {
-  const item = await kind.load(record);
+): Promise<RecordAt | undefined> => {
+  const { record } = waiting;
+  const [item, holders] = await Promise.all([kind.load(record), options.workList.holders(record)]);
   if (item === undefined) {
     await failed(options, record, 'The resource does not exist any more.');
     return undefined;
   }
-  const { isOtherAdvertisers, isOtherRegistrations, isUnsure } = await options.workList.holders(record);
+  const { isOtherAdvertisers, isOtherRegistrations, isUnsure } = holders;
   if (isOtherAdvertisers) {
     await failed(
       options,
@@ -87,7 +97,7 @@ const start = async (
   }
   const scope =
     kind.delivery === 'members' ? await scopeOf(options, record, isUnsure || isOtherRegistrations) : {};
-  return started(options, record, { ...takeRequest(kind, record.account, item), ...scope });
+  return started(options, waiting, { ...takeRequest(kind, record.account, item), ...scope });
 };
 
 const wholeOf = async (
@@ -110,13 +120,12 @@ const wholeOf = async (
 
 const complete = async (
   options: SyndicateOptions,
-  record: SyndicationRecord,
+  current: RecordAt,
   kind: SyndicatedKind,
   responseData: JsonMembers,
 ): Promise<void> => {
-  const done = await completed(options, record, responseData);
-  if (kind.delivery === 'members') await options.audienceParts.forget(record);
-  if (done !== undefined) await refreshIfChanged(options, done, kind);
+  await completed(options, current, responseData);
+  if (kind.delivery === 'members') await options.audienceParts.forget(current.record);
 };
 
 const fail = async (options: SyndicateOptions, record: SyndicationRecord, message: string): Promise<void> => {

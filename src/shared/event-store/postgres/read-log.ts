@@ -1,4 +1,6 @@
 import { types, type CustomTypesConfig, type Pool, type QueryArrayConfig } from 'pg';
+import { coalesce } from '../../coalesce.ts';
+import { boolArray, int4Array, int8Array, textArray } from '../../postgres/binary-array.ts';
 import { printPosition } from '../dense-position.ts';
 import { EventStoreUnavailableError, type ReadStreamOptions, type RecordedEvent } from '../event-store.ts';
 import type { LogPage } from '../follow-log.ts';
@@ -15,6 +17,30 @@ const STREAM_PAGE = 500;
 /** Payload of one page at most, plus one event: with pages of any count, memory is bounded. */
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
+/**
+ * Streams whose first pages are read together at most, and what each of them may bring then: as much as one page alone.
+ * The longer ones go on by themselves.
+ */
+const TOGETHER_MAX = 64;
+const TOGETHER_BYTES_MAX = PAGE_BYTES_MAX / TOGETHER_MAX;
+/** Round trips of such reads under way at once: one that is slow does not hold up the others. */
+const TOGETHER_IN_FLIGHT_MAX = 4;
+
+/** One piece of a stream. */
+interface PageOfStream {
+  readonly stream: string;
+  /** First revision, or last one when backward. */
+  readonly from: number;
+  readonly backward: boolean;
+  readonly count: number;
+}
+
+interface StreamPage {
+  readonly rows: readonly Row[];
+  /** Whether the stream has nothing behind it. */
+  readonly isLast: boolean;
+}
+
 type Row = [
   position: string,
   stream: string | null,
@@ -25,6 +51,8 @@ type Row = [
   metadata: string,
   recordedAt: string,
   bytes: string,
+  /** Which of the pages that were asked for, from 1; only where there is more than one. */
+  page?: string,
 ];
 
 /** Columns come as text: what a generic parser would make of them is thrown away again. */
@@ -44,6 +72,12 @@ const createIsoConverter = (): ((timestamp: string) => string) => {
     return iso;
   };
 };
+
+const READ_STREAMS = `select s.*, w.page
+  from unnest($1::text[], $2::bigint[], $3::boolean[], $4::int[])
+      with ordinality as w (stream, start, backward, count, page),
+    lateral read_stream(w.stream, w.start, w.backward, w.count, $5) s
+  order by w.page, case when w.backward then -s.revision else s.revision end`;
 
 /** Reads through `pool`; nothing here ever writes, so a failure is never an unknown outcome. */
 export const createLogReader = (pool: Pool): LogReader => {
@@ -90,18 +124,48 @@ export const createLogReader = (pool: Pool): LogReader => {
     };
   };
 
+  const isLast = (rows: readonly Row[], { count }: PageOfStream, bytesMax: number): boolean =>
+    rows.length < count && Number(rows.at(-1)?.[8] ?? 0) < bytesMax;
+
+  const readAlone = async (page: PageOfStream): Promise<StreamPage> => {
+    const { stream, from, backward, count } = page;
+    const values = [stream, from, backward, count, PAGE_BYTES_MAX];
+    const rows = await query('read_stream', 'select * from read_stream($1, $2, $3, $4, $5)', values);
+    return { rows, isLast: isLast(rows, page, PAGE_BYTES_MAX) };
+  };
+
+  /** Every command begins with its stream: those that begin together are loaded by one statement. */
+  const readFirst = coalesce<PageOfStream, StreamPage>(
+    async (pages) => {
+      const [alone, ...others] = pages;
+      if (alone !== undefined && others.length === 0) return [await readAlone(alone)];
+      const rows = await query('read_streams', READ_STREAMS, [
+        textArray(pages.map(({ stream }) => stream)),
+        int8Array(pages.map(({ from }) => from)),
+        boolArray(pages.map(({ backward }) => backward)),
+        int4Array(pages.map(({ count }) => count)),
+        TOGETHER_BYTES_MAX,
+      ]);
+      const found = pages.map((): Row[] => []);
+      for (const row of rows) found[Number(row[9]) - 1]?.push(row);
+      return pages.map((page, n) => {
+        const own = found[n] ?? [];
+        return { rows: own, isLast: isLast(own, page, TOGETHER_BYTES_MAX) };
+      });
+    },
+    { batchMax: TOGETHER_MAX, inFlightMax: TOGETHER_IN_FLIGHT_MAX },
+  );
+
   async function* readStream(stream: string, options: ReadStreamOptions = {}): AsyncGenerator<RecordedEvent> {
     const backward = options.direction === 'backward';
     let from = options.from ?? (backward ? Number.MAX_SAFE_INTEGER : 0);
     let left = options.limit ?? Infinity;
-    while (left > 0 && from >= 0) {
-      const count = Math.min(left, STREAM_PAGE);
-      const values = [stream, from, backward, count, PAGE_BYTES_MAX];
-      const rows = await query('read_stream', 'select * from read_stream($1, $2, $3, $4, $5)', values);
-      for (const row of rows) yield toEvent(row);
-      const last = rows.at(-1);
-      if (last === undefined || (rows.length < count && Number(last[8]) < PAGE_BYTES_MAX)) return;
-      left -= rows.length;
+    for (let read = readFirst; left > 0 && from >= 0; read = readAlone) {
+      const page = await read({ stream, from, backward, count: Math.min(left, STREAM_PAGE) });
+      for (const row of page.rows) yield toEvent(row);
+      const last = page.rows.at(-1);
+      if (last === undefined || page.isLast) return;
+      left -= page.rows.length;
       from = Number(last[2]) + (backward ? -1 : 1);
     }
   }
