@@ -66,7 +66,7 @@ const text = (name: string, schema: JsonSchema, world: World): string => {
   if (schema.format === 'date-time') return '2026-01-05T00:00:00.000Z';
   if (HASHES.has(name)) return hash(`${name} ${world}`);
   if (/url$/i.test(name) || schema.format === 'uri') return `https://brand.example/${world}/${name}`;
-  if (/Id$/.test(name) && !OWN_NAMES.has(name)) return idIn(world, name);
+  if (name.endsWith('Id') && !OWN_NAMES.has(name)) return idIn(world, name);
   if (schema.pattern === '^[A-Z]{2}$') return 'DE';
   if (schema.pattern === '^[A-Z]{3}$') return 'EUR';
   return `${name} ${world}`;
@@ -111,6 +111,8 @@ export const exampleOf = (schema: JsonSchema, name: string, world: World, root =
       return number(name, schema, world);
     case 'boolean':
       return isFull;
+    case 'null':
+    case undefined:
     default:
       return null;
   }

@@ -64,7 +64,7 @@ export const schemaOf = ({ data }: Pick<EventDefinition, 'data'>): JsonSchema =>
   return JSON.parse(JSON.stringify(schema)) as JsonSchema;
 };
 
-export const fingerprintOf = (schema: unknown): string => sha256(canonicalJson(schema as never));
+export const fingerprintOf = (schema: unknown): string => sha256(canonicalJson(schema));
 
 export const knownEvents = (kinds: readonly StreamKind[] = allEvents): readonly KnownEvent[] =>
   kinds.flatMap((kind) =>
