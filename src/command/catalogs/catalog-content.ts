@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { catalogContentEvents, type CatalogItem } from '../../domain/catalogs/catalog-events.ts';
 import { catalogContentStream } from '../../domain/catalogs/catalog.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
-import { toNewEvents } from '../../shared/command/recorded-domain-event.ts';
+import { toDomainEvent, toNewEvents } from '../../shared/command/recorded-domain-event.ts';
 import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { derivedId } from '../../shared/ids.ts';
@@ -59,7 +59,8 @@ export const readCatalogItems = async function* (
   store: Pick<EventStore, 'readStream'>,
   { customerId, catalogId, contentHash }: Content,
 ): AsyncGenerator<readonly CatalogItem[]> {
-  for await (const { data } of store.readStream(catalogContentStream(customerId, catalogId, contentHash))) {
-    yield Stored.parse(data).items;
+  const stream = catalogContentStream(customerId, catalogId, contentHash);
+  for await (const event of store.readStream(stream)) {
+    yield Stored.parse(toDomainEvent(event, catalogContentEvents).data).items;
   }
 };

@@ -4,14 +4,15 @@ import {
   evolve as evolveAdvertiser,
   initialState as noAdvertiser,
 } from '../../domain/advertisers/advertiser.ts';
-import type { AdvertiserEvent } from '../../domain/advertisers/advertiser-events.ts';
-import type { EventSourceEvent } from '../../domain/event-sources/event-source-events.ts';
+import { advertiserEvents, type AdvertiserEvent } from '../../domain/advertisers/advertiser-events.ts';
+import { eventSourceEvents, type EventSourceEvent } from '../../domain/event-sources/event-source-events.ts';
 import {
   eventSourceStream,
   evolve as evolveSource,
   initialState as noSource,
 } from '../../domain/event-sources/event-source.ts';
 import { toDomainEvent, type StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import type { SchemaVersions } from '../../shared/command/event-versions.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 
 /**
@@ -23,12 +24,20 @@ export const followSource = (
   customerId: number,
   sourceId: string,
 ): (() => Promise<SourceFacts | undefined>) => {
-  const source = followStream(store, eventSourceStream(customerId, sourceId), noSource, (state, event) =>
-    evolveSource(state, event as EventSourceEvent),
+  const source = followStream(
+    store,
+    eventSourceStream(customerId, sourceId),
+    eventSourceEvents,
+    noSource,
+    (state, event) => evolveSource(state, event as EventSourceEvent),
   );
   const followAdvertiser = (advertiserId: number) =>
-    followStream(store, advertiserStream(customerId, advertiserId), noAdvertiser, (state, event) =>
-      evolveAdvertiser(state, event as AdvertiserEvent),
+    followStream(
+      store,
+      advertiserStream(customerId, advertiserId),
+      advertiserEvents,
+      noAdvertiser,
+      (state, event) => evolveAdvertiser(state, event as AdvertiserEvent),
     );
   let advertiser: ReturnType<typeof followAdvertiser> | undefined;
 
@@ -54,6 +63,7 @@ export const followSource = (
 const followStream = <State>(
   store: Pick<EventStore, 'readStream'>,
   stream: string,
+  events: SchemaVersions,
   initialState: State,
   evolve: (state: State, event: StorableEvent) => State,
 ): (() => Promise<State>) => {
@@ -61,7 +71,7 @@ const followStream = <State>(
   let revision = -1;
   return async () => {
     for await (const event of store.readStream(stream, { from: revision + 1 })) {
-      state = evolve(state, toDomainEvent(event));
+      state = evolve(state, toDomainEvent(event, events));
       revision = event.revision;
     }
     return state;

@@ -1,5 +1,6 @@
 import type { ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
 import type { EventStore, Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { loggedData } from './logged-data.ts';
 import type { Segments } from './segments.ts';
 
 /** What an earlier run of a command has left in the stream. */
@@ -52,7 +53,7 @@ export const findOwnChunks = async (
     const oldestMs = nowMs - REACH_MS;
     for await (const event of store.readStream(stream, { from: revision, direction: 'backward' })) {
       if (isOwn(event)) found.set(event.revision, event);
-      const isFirst = isOwn(event) && dataOf(event).chunk === 0;
+      const isFirst = isOwn(event) && loggedData(event).chunk === 0;
       // The listed ones may lack some in between: only a first piece ends the search.
       if (isFirst || (event.revision <= lowest && startsWhole(found))) break;
       if (Date.parse(event.recordedAt) < oldestMs) break;
@@ -61,26 +62,24 @@ export const findOwnChunks = async (
   return summary(found);
 };
 
-const dataOf = (event: RecordedEvent): ConversionsLogged => event.data as unknown as ConversionsLogged;
-
 const inOrder = (found: ReadonlyMap<number, RecordedEvent>): readonly RecordedEvent[] =>
   [...found.values()].sort((one, other) => one.revision - other.revision);
 
 const startsWhole = (found: ReadonlyMap<number, RecordedEvent>): boolean =>
-  found.size > 0 && inOrder(found).every((event, index) => dataOf(event).chunk === index);
+  found.size > 0 && inOrder(found).every((event, index) => loggedData(event).chunk === index);
 
 const isWhole = (found: ReadonlyMap<number, RecordedEvent>): boolean => {
   const last = inOrder(found).at(-1);
-  return startsWhole(found) && last !== undefined && dataOf(last).last;
+  return startsWhole(found) && last !== undefined && loggedData(last).last;
 };
 
 const summary = (found: ReadonlyMap<number, RecordedEvent>): OwnChunks | undefined => {
   const events = inOrder(found);
   const [first, last] = [events[0], events.at(-1)];
   if (first === undefined || last === undefined) return undefined;
-  const { allowedTypes, advertiserId } = dataOf(first);
+  const { allowedTypes, advertiserId } = loggedData(first);
   return {
-    accepted: events.reduce((sum, event) => sum + dataOf(event).eventIds.length, 0),
+    accepted: events.reduce((sum, event) => sum + loggedData(event).eventIds.length, 0),
     chunks: events.length,
     isComplete: isWhole(found),
     first: {
@@ -88,7 +87,7 @@ const summary = (found: ReadonlyMap<number, RecordedEvent>): OwnChunks | undefin
       occurredAt: first.metadata.occurredAt,
       ...(allowedTypes === undefined ? {} : { allowedTypes }),
     },
-    health: dataOf(last).health,
+    health: loggedData(last).health,
     position: last.position,
   };
 };

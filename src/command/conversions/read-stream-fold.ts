@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { conversionStream, type ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
+import { conversionStream } from '../../domain/conversions/conversion-events.ts';
 import { commandInto, FINGERPRINT_WORDS } from '../../domain/conversions/fingerprint.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { DAYS_KNOWN } from './fingerprint-table.ts';
+import { loggedData } from './logged-data.ts';
 import { noSegments, type Segment, type Segments } from './segments.ts';
 import { createStreamFold, dayOf, type StreamFold } from './stream-fold.ts';
 
@@ -31,8 +32,7 @@ const createPacer = (): ((added: number) => Promise<void>) => {
   };
 };
 
-const sizeOf = (event: RecordedEvent): number =>
-  1 + (event.data as unknown as ConversionsLogged).eventIds.length;
+const sizeOf = (event: RecordedEvent): number => 1 + loggedData(event).eventIds.length;
 
 /** Whether a segment is of this stream: not where the log was replaced by a backup of it, and the segments were not. */
 const isOfStream = ({ lastRevision, commands }: Segment, newest: RecordedEvent | undefined): boolean => {

@@ -1,7 +1,8 @@
-import { typeAt, type ConversionsLogged, type Health } from '../../domain/conversions/conversion-events.ts';
+import { typeAt, type Health } from '../../domain/conversions/conversion-events.ts';
 import { commandInto, FINGERPRINT_WORDS, fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 import type { Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createFingerprintTable, DAYS_KNOWN, type FingerprintTable } from './fingerprint-table.ts';
+import { loggedData } from './logged-data.ts';
 import type { Segment } from './segments.ts';
 
 const DAY_MS = 86_400_000;
@@ -65,7 +66,7 @@ export const createStreamFold = (sourceId: string): StreamFold => {
       return table.has(one, 0);
     },
     addEvent: (event) => {
-      const data = event.data as unknown as ConversionsLogged;
+      const data = loggedData(event);
       const day = dayOf(Date.parse(event.recordedAt));
       const { eventIds } = data;
       for (let item = 0; item < eventIds.length; item += 1) {

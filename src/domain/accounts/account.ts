@@ -2,7 +2,10 @@ import { accept, refuse, type Decider, type Decision } from '../decision.ts';
 import { scopesOfRole, type Role, type Scope } from './access.ts';
 import type { AccountEvent } from './account-events.ts';
 
-export const accountStream = (customerId: number): string => `account-${customerId}`;
+/** Category of the streams: their names begin with it. */
+export const ACCOUNT = 'account';
+
+export const accountStream = (customerId: number): string => `${ACCOUNT}-${customerId}`;
 
 /** The id of the user who comes with an account. */
 export const firstUserId = (customerId: number): string => `${customerId}-1`;

@@ -5,9 +5,12 @@ import type { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-
 import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
 import type { AdvertiserResource } from './advertiser-resource.ts';
 
+/** Category of the streams: their names begin with it. */
+export const ADVERTISER = 'advertiser';
+
 /** The stream of one advertiser; the account is part of its name. */
 export const advertiserStream = (customerId: number, advertiserId: number): string =>
-  `advertiser-${customerId}-${advertiserId}`;
+  `${ADVERTISER}-${customerId}-${advertiserId}`;
 
 export interface NoAdvertiser {
   readonly status: 'NONE';

@@ -7,13 +7,15 @@ export type { CatalogEvent } from './catalog-events.ts';
 
 /** Category of the streams: their names begin with it. */
 export const CATALOG = 'catalog';
+/** The same of the streams of their items. */
+export const CATALOG_CONTENT = 'catalogContent';
 
 export const catalogStream = (customerId: number, catalogId: string): string =>
   `${CATALOG}-${customerId}-${catalogId}`;
 
 /** Where the items of one content are. Never changed once written, so whoever has the hash has the items. */
 export const catalogContentStream = (customerId: number, catalogId: string, contentHash: string): string =>
-  `catalogContent-${customerId}-${catalogId}-${contentHash}`;
+  `${CATALOG_CONTENT}-${customerId}-${catalogId}-${contentHash}`;
 
 export type CatalogState = { readonly status: 'NONE' } | Catalog;
 

@@ -6,7 +6,7 @@ import type { CreativeNameEvent } from './creative-name-events.ts';
  * it, so that two creatives of one name can never meet in a campaign; what a crash leaves held is held by a creative
  * that is not there under it, which whoever wants the name can see.
  */
-const CREATIVE_NAMES = 'creativeNames';
+export const CREATIVE_NAMES = 'creativeNames';
 
 /**
  * The stream of one campaign's names; the account is part of its name.

@@ -7,9 +7,12 @@ import { accept, type Decider, type DomainEvent } from '../decision.ts';
  * half that was done has changed.
  */
 
+/** Category of the streams: their names begin with it. */
+export const RESOURCE_SYNC = 'resourceSync';
+
 /** The stream of one sync, i.e. of one command. */
 export const resourceSyncStream = (customerId: number, commandId: string): string =>
-  `resourceSync-${customerId}-${commandId}`;
+  `${RESOURCE_SYNC}-${customerId}-${commandId}`;
 
 const ResourceSyncPlanned = z.object({
   advertiserId: z.int(),

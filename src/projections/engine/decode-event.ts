@@ -1,10 +1,14 @@
 import type { z } from 'zod';
+import {
+  currentData,
+  UnknownEventVersionError,
+  type EventVersions,
+} from '../../shared/command/event-versions.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { UnprojectableEventError } from './projection.ts';
 
-/** An event type that a read model knows, with the version of its schema. */
-interface EventSchema {
-  readonly schemaVersion: number;
+/** An event type that a read model knows, with the schema of its current version. */
+interface EventSchema extends EventVersions {
   readonly data: z.ZodType;
   /** For large data: true when the schema takes them as they are. What is false is left to the schema. */
   readonly isPlain?: (data: unknown) => boolean;
@@ -19,19 +23,17 @@ export interface DecodedEvent {
 }
 
 /**
- * A recorded event as the domain knows it.
+ * A recorded event as the domain knows it, in the version that is written now.
  * @throws UnprojectableEventError for a type or version this program does not know (a newer program wrote it,
  *   say) and for data that does not fit the schema
  */
 export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): DecodedEvent => {
   const known = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;
   if (known === undefined) throw new UnprojectableEventError(event, 'unknown event type');
-  if (event.metadata.schemaVersion !== known.schemaVersion) {
-    throw new UnprojectableEventError(event, `unknown schema version ${event.metadata.schemaVersion}`);
-  }
+  const data = raised(event, known);
   const { occurredAt } = event.metadata;
-  if (known.isPlain?.(event.data) === true) return { type: event.type, data: event.data, occurredAt };
-  const parsed = known.data.safeParse(event.data);
+  if (known.isPlain?.(data) === true) return { type: event.type, data, occurredAt };
+  const parsed = known.data.safeParse(data);
   if (!parsed.success) {
     const first = parsed.error.issues[0];
     throw new UnprojectableEventError(
@@ -40,4 +42,13 @@ export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): Decode
     );
   }
   return { type: event.type, data: parsed.data, occurredAt };
+};
+
+const raised = (event: RecordedEvent, known: EventSchema): unknown => {
+  try {
+    return currentData(event, known);
+  } catch (error) {
+    if (!(error instanceof UnknownEventVersionError)) throw error;
+    throw new UnprojectableEventError(event, `unknown schema version ${event.metadata.schemaVersion}`);
+  }
 };

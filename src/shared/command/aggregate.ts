@@ -1,4 +1,5 @@
-import type { SchemaVersions, StorableEvent } from './recorded-domain-event.ts';
+import type { SchemaVersions } from './event-versions.ts';
+import type { StorableEvent } from './recorded-domain-event.ts';
 
 /** What the kernel needs of an aggregate; the domain's deciders have this shape. */
 export interface Aggregate<State, Command, Event extends StorableEvent, Refusal> {
@@ -13,6 +14,6 @@ export interface Aggregate<State, Command, Event extends StorableEvent, Refusal>
 export interface AggregateType<State, Command, Event extends StorableEvent, Refusal> {
   readonly decider: Aggregate<State, Command, Event, Refusal>;
   readonly events: SchemaVersions;
-  /** Raised with every change of what `evolve` makes of events that are stored. Default 1. */
+  /** Raised with every change of what `evolve`, or an upcaster, makes of events that are stored. Default 1. */
   readonly foldVersion?: number;
 }

@@ -1,5 +1,5 @@
 import type { EventStore, ExpectedRevision, Position } from '../event-store/event-store.ts';
-import type { Aggregate, AggregateType } from './aggregate.ts';
+import type { AggregateType } from './aggregate.ts';
 import { toDomainEvent, type StorableEvent } from './recorded-domain-event.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
@@ -41,13 +41,15 @@ interface Fold<State> {
 /**
  * Folds a stream to its current state. A stream that has grown long is taken from its snapshot and the events
  * behind it: the work does not grow with its history.
+ * @throws UnknownEventVersionError when a newer program has written to it
  */
 export const loadStream = async <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
-  { decider, foldVersion = 1 }: AggregateType<State, Command, Event, Refusal>,
+  type: AggregateType<State, Command, Event, Refusal>,
   stream: string,
   { commandId, snapshots, hasRunBefore = nobodyHas }: LoadOptions,
 ): Promise<LoadedStream<State>> => {
+  const { decider, foldVersion = 1 } = type;
   const fold: Fold<State> = {
     state: decider.initialState,
     revision: -1,
@@ -55,7 +57,7 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
     afterCommand: undefined,
   };
   const every = snapshots?.every;
-  await foldEvents(store, decider, stream, fold, { commandId, limit: every });
+  await foldEvents(store, type, stream, fold, { commandId, limit: every });
   if (snapshots === undefined || every === undefined || fold.revision + 1 < every) return loaded(fold);
 
   const snapshot = await snapshots.load(stream, foldVersion);
@@ -66,10 +68,10 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
     fold.position = snapshot.position;
   }
   const from = fold.revision;
-  await foldEvents(store, decider, stream, fold, { commandId });
+  await foldEvents(store, type, stream, fold, { commandId });
   if (from !== start.revision && fold.afterCommand === undefined && (await hasRunBefore())) {
     // Its events may lie between the first ones and the snapshot.
-    await foldEvents(store, decider, stream, start, { commandId });
+    await foldEvents(store, type, stream, start, { commandId });
     return loaded(start);
   }
   if (fold.revision - from >= every && fold.position !== undefined) {
@@ -83,14 +85,14 @@ const nobodyHas = async (): Promise<boolean> => false;
 
 const foldEvents = async <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
-  { evolve }: Aggregate<State, Command, Event, Refusal>,
+  { decider: { evolve }, events }: AggregateType<State, Command, Event, Refusal>,
   stream: string,
   fold: Fold<State>,
   { commandId, limit }: { readonly commandId?: string | undefined; readonly limit?: number | undefined },
 ): Promise<void> => {
   const range = { from: fold.revision + 1, ...(limit === undefined ? {} : { limit }) };
   for await (const recorded of store.readStream(stream, range)) {
-    fold.state = evolve(fold.state, toDomainEvent(recorded) as Event);
+    fold.state = evolve(fold.state, toDomainEvent(recorded, events) as Event);
     fold.revision = recorded.revision;
     fold.position = recorded.position;
     if (recorded.metadata.causationId === commandId) {

@@ -1,6 +1,7 @@
 import type { JsonObject, NewEvent, RecordedEvent } from '../event-store/event-store.ts';
 import { eventIdOf } from '../ids.ts';
 import type { CommandContext } from './command-context.ts';
+import { currentData, type SchemaVersions } from './event-versions.ts';
 
 /** What the log needs of a domain event. Structural, so that the kernel stays free of the domain. */
 export interface StorableEvent {
@@ -8,9 +9,6 @@ export interface StorableEvent {
   readonly data: unknown;
   readonly occurredAt: string;
 }
-
-/** Schema versions by event type; a type that is missing here cannot be stored. */
-export type SchemaVersions = Readonly<Record<string, { readonly schemaVersion: number }>>;
 
 /**
  * Domain events as the log takes them: ids from the command, metadata from its context.
@@ -41,9 +39,15 @@ export const toNewEvents = (
     };
   });
 
-/** A recorded event as its decider knows it. */
-export const toDomainEvent = (recorded: RecordedEvent): StorableEvent => ({
-  type: recorded.type,
-  data: recorded.data,
-  occurredAt: recorded.metadata.occurredAt,
-});
+/**
+ * A recorded event as its decider knows it: in the current version. A type that it does not know stays as it is.
+ * @throws UnknownEventVersionError
+ */
+export const toDomainEvent = (recorded: RecordedEvent, versions: SchemaVersions): StorableEvent => {
+  const version = Object.hasOwn(versions, recorded.type) ? versions[recorded.type] : undefined;
+  return {
+    type: recorded.type,
+    data: version === undefined ? recorded.data : currentData(recorded, version),
+    occurredAt: recorded.metadata.occurredAt,
+  };
+};

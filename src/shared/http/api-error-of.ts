@@ -1,3 +1,4 @@
+import { UnknownEventVersionError } from '../command/event-versions.ts';
 import { CommandAbandonedError, TooManyConflictsError } from '../command/execute-command.ts';
 import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store/event-store.ts';
 import { isPostgresUnavailable } from '../postgres/unavailable.ts';
@@ -34,6 +35,13 @@ export const apiErrorOf = (error: unknown): ApiError => {
     return unavailable(
       'The request was given up before it began. Repeat it with the same Idempotency-Key.',
       1,
+      error,
+    );
+  }
+  if (error instanceof UnknownEventVersionError) {
+    return unavailable(
+      'A newer version of the service has changed this object, and this one cannot read it. Repeat the request after Retry-After.',
+      5,
       error,
     );
   }

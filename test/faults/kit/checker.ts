@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { AdvertiserEvent } from '../../../src/domain/advertisers/advertiser-events.ts';
+import { advertiserEvents, type AdvertiserEvent } from '../../../src/domain/advertisers/advertiser-events.ts';
 import {
   advertiserStream,
   evolve,
@@ -85,7 +85,9 @@ const foldStreams = (log: readonly RecordedEvent[]): ReadonlyMap<string, readonl
   const streams = new Map<string, Advertiser[]>();
   for (const event of log) {
     const states = streams.get(event.stream) ?? [];
-    states.push(evolve(states.at(-1) ?? initialState, toDomainEvent(event) as AdvertiserEvent));
+    states.push(
+      evolve(states.at(-1) ?? initialState, toDomainEvent(event, advertiserEvents) as AdvertiserEvent),
+    );
     streams.set(event.stream, states);
   }
   return streams;

@@ -1,4 +1,4 @@
-import type { AdvertiserEvent } from '../../../src/domain/advertisers/advertiser-events.ts';
+import { advertiserEvents, type AdvertiserEvent } from '../../../src/domain/advertisers/advertiser-events.ts';
 import { evolve, initialState, type Advertiser } from '../../../src/domain/advertisers/advertiser.ts';
 import { toDomainEvent } from '../../../src/shared/command/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../../src/shared/event-store/event-store.ts';
@@ -15,7 +15,10 @@ export const foldAll = (events: readonly RecordedEvent[]): ReadonlyMap<string, A
   const current = new Map<string, Advertiser>();
   const states = new Map<string, Advertiser>();
   for (const event of events) {
-    const state = evolve(current.get(event.stream) ?? initialState, toDomainEvent(event) as AdvertiserEvent);
+    const state = evolve(
+      current.get(event.stream) ?? initialState,
+      toDomainEvent(event, advertiserEvents) as AdvertiserEvent,
+    );
     current.set(event.stream, state);
     states.set(event.id, state);
   }

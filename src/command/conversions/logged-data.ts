@@ -1,0 +1,10 @@
+import { conversionEvents, type ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
+import { currentData } from '../../shared/command/event-versions.ts';
+import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
+
+/**
+ * What an event of a source's stream says. Not checked by its schema: it is large, and read for every call.
+ * @throws UnknownEventVersionError
+ */
+export const loggedData = (event: RecordedEvent): ConversionsLogged =>
+  currentData(event, conversionEvents.ConversionsLogged) as unknown as ConversionsLogged;

@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { allProjections } from '../../src/projections/all-projections.ts';
+import { packageDirectory } from '../../src/shared/package-directory.ts';
+
+/** Who writes an event and who reads it, as the registries and the source say. */
+
+interface SourceFile {
+  /** From the project's folder. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Of the rooms where events are decided, in the order of their paths. */
+const readSources = (): readonly SourceFile[] =>
+  ['domain', 'command'].flatMap((room) => {
+    const folder = join('src', room);
+    return (readdirSync(join(packageDirectory, folder), { recursive: true }) as string[])
+      .filter((file) => file.endsWith('.ts'))
+      .sort()
+      .map((file) => ({
+        path: `${folder}/${file.replaceAll('\\', '/')}`,
+        text: readFileSync(join(packageDirectory, folder, file), 'utf8'),
+      }));
+  });
+
+const DECIDER = /export const (\w+Decider)\b/;
+
+export interface EventUsers {
+  /** Where it is decided on. */
+  readonly deciders: readonly string[];
+  /** What runs the decider: commands and workers. */
+  readonly commands: readonly string[];
+  /** Read models of its category, and their tables. */
+  readonly projections: readonly { readonly name: string; readonly tables: readonly string[] }[];
+}
+
+export const createEventUsers = (): ((type: string, category: string) => EventUsers) => {
+  const sources = readSources();
+  return (type, category) => {
+    // As a value, and not as a type: events are made of object literals.
+    const made = new RegExp(`(?<!readonly )\\btype: '${type}',`);
+    const makers = sources.filter(({ text }) => made.test(text));
+    const named = sources.filter(({ text }) => text.includes(`'${type}'`) && DECIDER.test(text));
+    const deciders = makers.length > 0 ? makers : named;
+    const names = deciders.flatMap(({ text }) => [...text.matchAll(new RegExp(DECIDER, 'g'))]);
+    const commands = sources.filter(({ path, text }) =>
+      names.some(([, name]) => path.startsWith('src/command/') && new RegExp(`\\b${name}\\b`).test(text)),
+    );
+    return {
+      deciders: deciders.map(({ path }) => path),
+      commands: commands.map(({ path }) => path),
+      projections: allProjections.filter(({ categories }) => categories.includes(category)),
+    };
+  };
+};

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { allEvents, type EventDefinition, type StreamKind } from '../../src/domain/all-events.ts';
+import { canonicalJson } from '../../src/shared/idempotency/canonical-json.ts';
+import { packageDirectory } from '../../src/shared/package-directory.ts';
+import type { JsonSchema } from './example-data.ts';
+
+/** Stored samples of every event type and version, and what their schemas were when they were made. */
+
+export const GOLDEN = join(packageDirectory, 'test', 'golden');
+const EVENTS = join(GOLDEN, 'events');
+const MANIFEST = join(GOLDEN, 'manifest.json');
+
+/** As the log has it. */
+const GoldenEvent = z.strictObject({
+  stream: z.string(),
+  id: z.uuid(),
+  type: z.string(),
+  data: z.record(z.string(), z.json()),
+  metadata: z.strictObject({
+    customerId: z.int(),
+    actor: z.string(),
+    requestId: z.string(),
+    correlationId: z.string(),
+    causationId: z.string(),
+    occurredAt: z.string(),
+    schemaVersion: z.int(),
+  }),
+});
+export type GoldenEvent = z.infer<typeof GoldenEvent>;
+
+/** By `<type>.v<version>`. */
+const Manifest = z.record(
+  z.string(),
+  z.strictObject({
+    /** SHA-256 of the canonical JSON of the schema. */
+    fingerprint: z.string(),
+    /** The same of the golden files, by name. */
+    files: z.record(z.string(), z.string()),
+    schema: z.record(z.string(), z.json()),
+  }),
+);
+export type Manifest = z.infer<typeof Manifest>;
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** An event type as the program knows it. */
+export interface KnownEvent {
+  readonly kind: StreamKind;
+  readonly type: string;
+  readonly definition: EventDefinition;
+  /** Of its current version. */
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly fingerprint: string;
+}
+
+export const versionName = (type: string, version: number): string => `${type}.v${version}`;
+
+export const schemaOf = ({ data }: Pick<EventDefinition, 'data'>): JsonSchema => {
+  const { $schema: _, ...schema } = z.toJSONSchema(data, { io: 'input', unrepresentable: 'any' });
+  return JSON.parse(JSON.stringify(schema)) as JsonSchema;
+};
+
+export const fingerprintOf = (schema: unknown): string => sha256(canonicalJson(schema));
+
+export const knownEvents = (kinds: readonly StreamKind[] = allEvents): readonly KnownEvent[] =>
+  kinds.flatMap((kind) =>
+    Object.entries(kind.events).map(([type, definition]) => {
+      const schema = schemaOf(definition);
+      return {
+        kind,
+        type,
+        definition,
+        name: versionName(type, definition.schemaVersion),
+        schema,
+        fingerprint: fingerprintOf(schema),
+      };
+    }),
+  );
+
+export const readManifest = (): Manifest =>
+  existsSync(MANIFEST) ? Manifest.parse(JSON.parse(readFileSync(MANIFEST, 'utf8'))) : {};
+
+export const writeManifest = (manifest: Manifest): void => {
+  const sorted = Object.fromEntries(
+    Object.entries(manifest).sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
+  writeFileSync(MANIFEST, `${JSON.stringify(sorted, null, 1)}\n`);
+};
+
+export const goldenFileNames = (): readonly string[] =>
+  existsSync(EVENTS) ? readdirSync(EVENTS).sort() : [];
+
+export const readGoldenText = (file: string): string => readFileSync(join(EVENTS, file), 'utf8');
+
+export const readGolden = (file: string): readonly GoldenEvent[] =>
+  z.array(GoldenEvent).parse(JSON.parse(readGoldenText(file)));
+
+/** Never over what is there. @returns what was written */
+export const writeGolden = (file: string, events: readonly GoldenEvent[]): string => {
+  const content = `${JSON.stringify(events, null, 2)}\n`;
+  mkdirSync(EVENTS, { recursive: true });
+  writeFileSync(join(EVENTS, file), content, { flag: 'wx' });
+  return content;
+};
+
+/** Every golden event, in the order in which they happened. */
+export const goldenHistory = (): readonly GoldenEvent[] =>
+  goldenFileNames()
+    .flatMap(readGolden)
+    .sort((one, other) => (one.metadata.occurredAt < other.metadata.occurredAt ? -1 : 1));

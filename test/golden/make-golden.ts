@@ -1,0 +1,110 @@
+import type { JsonObject } from '../../src/shared/event-store/event-store.ts';
+import { customerIn, exampleOf, idIn, type World } from './example-data.ts';
+import {
+  goldenHistory,
+  knownEvents,
+  readManifest,
+  sha256,
+  versionName,
+  writeGolden,
+  writeManifest,
+  type GoldenEvent,
+  type KnownEvent,
+  type Manifest,
+} from './golden-files.ts';
+import { isAddition } from './schema-evolution.ts';
+
+/** Golden files for what has none yet. What is there is never changed. */
+
+const BEGIN = Date.parse('2026-01-02T00:00:00.000Z');
+const EACH_MS = 1_000;
+
+/** Where examples of their schema alone would not fit what their streams are. */
+const dataOf: Readonly<Record<string, (data: JsonObject, world: World) => JsonObject>> = {
+  ConversionsLogged: (data, world) => ({
+    ...data,
+    last: true,
+    ...(world % 2 === 1
+      ? { more: (data['more'] as [number, JsonObject][]).map(([, members]) => [0, members]) }
+      : {}),
+  }),
+  CreativeAttached: (_data, world) => ({ campaignId: idIn(world, 'anotherCampaignId') }),
+  CreativeDetached: (data, world) => ({ ...data, campaignId: idIn(world, 'anotherCampaignId') }),
+  AudienceMembersStored: (data, world) => ({
+    ...data,
+    part: 1,
+    add: [
+      [`member-${world}`, sha256(`mail ${world}`), world % 2 === 1 ? sha256(`phone ${world}`) : null],
+      [`other-${world}`, sha256(`mail of another ${world}`), null],
+    ],
+    remove: [`gone-${world}`],
+  }),
+};
+
+const streamOf = ({ kind: { category, namedAfter } }: KnownEvent, world: World): string => {
+  const name = namedAfter
+    .replace('<customerId>', String(customerIn(world)))
+    .replace('<advertiserId>', String(100 + world))
+    .replace('<contentHash>', sha256(`contentHash ${world}`))
+    .replace(/<(\w+)>/g, (_, id: string) => idIn(world, id));
+  return `${category}-${name}`;
+};
+
+const goldenEvent = (event: KnownEvent, world: World, number: number): GoldenEvent => {
+  const { type, schema, definition, kind } = event;
+  const made = exampleOf(schema, type, world) as JsonObject;
+  const data = dataOf[type]?.(made, world) ?? made;
+  definition.data.parse(data);
+  const commandId = idIn(number, 'command');
+  return {
+    stream: streamOf(event, world),
+    id: idIn(number, 'event'),
+    type,
+    data: data as GoldenEvent['data'],
+    metadata: {
+      customerId: kind.namedAfter === '0' ? 0 : customerIn(world),
+      actor: 'api-key:golden',
+      requestId: commandId,
+      correlationId: commandId,
+      causationId: commandId,
+      occurredAt: new Date(BEGIN + number * EACH_MS).toISOString(),
+      schemaVersion: definition.schemaVersion,
+    },
+  };
+};
+
+/**
+ * Makes the files that are missing, and takes in schemas that only got optional members.
+ * @param also types that get one more file, e.g. because what is new refers to them
+ * @returns what was done
+ */
+export const makeGolden = (also: readonly string[]): readonly string[] => {
+  const manifest: Manifest = { ...readManifest() };
+  const history = goldenHistory();
+  const world = 1 + history.reduce((last, { metadata }) => Math.max(last, worldOf(metadata.customerId)), 0);
+  let number = history.length;
+  const made: string[] = [];
+  for (const event of knownEvents()) {
+    const { name, type, schema, fingerprint } = event;
+    const before = manifest[name];
+    const isChanged = before !== undefined && before.fingerprint !== fingerprint;
+    if (isChanged && !isAddition(before.schema, schema)) {
+      throw new Error(
+        `${name}: more has changed than optional members that were added. It needs a new version`,
+      );
+    }
+    if (before !== undefined && !isChanged && !also.includes(type)) continue;
+    const count = Object.keys(before?.files ?? {}).length;
+    const file = `${versionName(type, event.definition.schemaVersion)}${count === 0 ? '' : `.${count + 1}`}.json`;
+    const events = [world, world + 1].map((one) => goldenEvent(event, one, (number += 1)));
+    const content = writeGolden(file, events);
+    const files = { ...before?.files, [file]: sha256(content) };
+    manifest[name] = { fingerprint, files, schema: schema as Manifest[string]['schema'] };
+    made.push(file);
+  }
+  writeManifest(manifest);
+  return made;
+};
+
+/** Events of the installation are of no world. */
+const worldOf = (customerId: number): World => (customerId === 0 ? 0 : customerId - customerIn(0));

@@ -1,0 +1,108 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { allProjections } from '../../src/projections/all-projections.ts';
+import { categoryOf, START, type RecordedEvent } from '../../src/shared/event-store/event-store.ts';
+import { createPostgresEventStore } from '../../src/shared/event-store/postgres/postgres-event-store.ts';
+import { createPool } from '../../src/shared/postgres/pool.ts';
+import { byStream } from '../../src/projections/engine/fold-streams.ts';
+import { GOLDEN, goldenHistory } from '../golden/golden-files.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { silent } from '../support/toy-projection.ts';
+
+/**
+ * A log that holds every version of every event ever stored gives the read models that it always gave. What they are
+ * is in `test/golden/read-models.json`; `GOLDEN_WRITE=true` writes it anew, for the review to look at.
+ */
+
+const FILE = join(GOLDEN, 'read-models.json');
+
+let database: TestDatabase;
+let client: Client;
+let startedAt = '';
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+  const { rows } = await client.query<{ now: string }>('select now()::text as now');
+  startedAt = rows[0]?.now ?? '';
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+/** The history, as the store gives it back. */
+const storedHistory = async (): Promise<readonly RecordedEvent[]> => {
+  const pool = createPool({ connectionString: database.url, applicationName: 'test', max: 2 }, silent);
+  const store = createPostgresEventStore({ connectionString: database.url, pool, log: silent });
+  try {
+    for (const [stream, events] of byStream(goldenHistory() as unknown as RecordedEvent[])) {
+      await store.append(stream, events, 'no-stream');
+    }
+    return await store.readAll({ after: START, limit: 10_000 });
+  } finally {
+    await store.close();
+    await pool.end();
+  }
+};
+
+type Rows = Readonly<Record<string, readonly unknown[]>>;
+
+/** What was put down by the clock is shown as such. */
+const rowsOf = async (table: string): Promise<readonly unknown[]> => {
+  const { rows: times } = await client.query<{ name: string }>(
+    `select column_name as name from information_schema.columns
+     where table_name = $1 and data_type = 'timestamp with time zone' order by ordinal_position`,
+    [table],
+  );
+  const columns = times.map(
+    ({ name }) => `, '${name}', case when ${name} >= '${startedAt}' and isfinite(${name}) then '<now>'
+        else to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end`,
+  );
+  const { rows } = await client.query<{ row: unknown }>(
+    `select to_jsonb(t) || jsonb_build_object(${columns.join('').slice(2)}) as row from ${table} t`,
+  );
+  return rows
+    .map(({ row }) => row)
+    .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+};
+
+/** Of each stream what is before its end, then the rest: what is at its end shows little of what it was. */
+const untilTheirEnd = (history: readonly RecordedEvent[]): ReadonlySet<RecordedEvent> => {
+  const begun = new Set<RecordedEvent>();
+  for (const events of byStream(history).values()) {
+    const end = events.findIndex(({ type }) => ENDS.test(type));
+    for (const event of end < 0 ? events : events.slice(0, end)) begun.add(event);
+  }
+  return begun;
+};
+const ENDS = /(Archived|Removed|Disabled|Disconnected|Expired|Withdrawn|Detached)$/;
+
+const project = async (history: readonly RecordedEvent[]): Promise<Rows> => {
+  for (const { apply, categories } of allProjections) {
+    await client.query('begin');
+    await apply(
+      client,
+      history.filter(({ stream }) => categories.includes(categoryOf(stream))),
+    );
+    await client.query('commit');
+  }
+  const found: Record<string, readonly unknown[]> = {};
+  for (const table of new Set(allProjections.flatMap(({ tables }) => tables))) {
+    found[table] = await rowsOf(table);
+  }
+  return found;
+};
+
+it('makes the golden read models of the golden history', async () => {
+  const history = await storedHistory();
+  const begun = untilTheirEnd(history);
+  const found = {
+    'before their ends': await project(history.filter((event) => begun.has(event))),
+    'after them': await project(history.filter((event) => !begun.has(event))),
+  };
+  if (process.env['GOLDEN_WRITE'] === 'true') writeFileSync(FILE, `${JSON.stringify(found, null, 1)}\n`);
+  expect(found).toEqual(JSON.parse(readFileSync(FILE, 'utf8')));
+});

@@ -1,0 +1,220 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { evolve, initialState } from '../../src/domain/advertisers/advertiser.ts';
+import { advertiserEvents, type AdvertiserEvent } from '../../src/domain/advertisers/advertiser-events.ts';
+import type { EventDefinition } from '../../src/domain/all-events.ts';
+import { decodeEvent, type EventSchemas } from '../../src/projections/engine/decode-event.ts';
+import { UnprojectableEventError } from '../../src/projections/engine/projection.ts';
+import { UnknownEventVersionError } from '../../src/shared/command/event-versions.ts';
+import { loadStream } from '../../src/shared/command/load-stream.ts';
+import { toDomainEvent, type StorableEvent } from '../../src/shared/command/recorded-domain-event.ts';
+import type { JsonObject, Position, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import {
+  goldenFileNames,
+  goldenHistory,
+  knownEvents,
+  readGoldenText,
+  readManifest,
+  sha256,
+  type GoldenEvent,
+  type Manifest,
+} from '../golden/golden-files.ts';
+import { eventDocs, readEventDoc } from '../golden/events-docs.ts';
+import { evolutionProblems, isAddition } from '../golden/schema-evolution.ts';
+
+const recorded = (event: GoldenEvent, revision = 0): RecordedEvent => ({
+  ...event,
+  revision,
+  position: '0' as Position,
+  recordedAt: event.metadata.occurredAt,
+});
+
+const goldenOf = (type: string): GoldenEvent => {
+  const found = goldenHistory().find((event) => event.type === type);
+  if (found === undefined) throw new Error(`no golden ${type}`);
+  return found;
+};
+
+const schemas = Object.fromEntries(
+  knownEvents().map(({ type, definition }) => [type, definition]),
+) as EventSchemas;
+
+const goldenFiles = (): Map<string, string> =>
+  new Map(goldenFileNames().map((file) => [file, readGoldenText(file)]));
+
+describe('what was ever stored', () => {
+  it('has a golden file for every type and version, as it was; no schema has changed without a version', () => {
+    expect(evolutionProblems(knownEvents(), readManifest(), goldenFiles())).toEqual([]);
+  });
+
+  it('is known in its current version: every golden event is decoded', () => {
+    const history = goldenHistory();
+    expect(history.length).toBeGreaterThanOrEqual(knownEvents().length);
+    for (const event of history) {
+      expect(decodeEvent(recorded(event), schemas).type).toBe(event.type);
+    }
+  });
+
+  it('replays though no command would be accepted for it any more: a name of 300 characters', () => {
+    const golden = goldenOf('AdvertiserCreated');
+    const name = 'x'.repeat(300);
+    const event = recorded({ ...golden, data: { ...golden.data, name } });
+    const decoded = decodeEvent(event, advertiserEvents) as AdvertiserEvent;
+    expect(evolve(initialState, decoded)).toMatchObject({ name });
+  });
+
+  it('may hold members that only the next release knows: they are passed over', () => {
+    const golden = goldenOf('CampaignCreated');
+    const event = recorded({ ...golden, data: { ...golden.data, addedLater: { a: 1 } } });
+    expect(decodeEvent(event, schemas).data).toEqual(golden.data);
+  });
+});
+
+/** What a schema may come to, of a type of its own. */
+const madeUp = (definition: EventDefinition) =>
+  knownEvents([{ category: 'toy', namedAfter: '<customerId>', events: { ToyMade: definition } }]);
+const first: EventDefinition = { schemaVersion: 1, data: z.object({ name: z.string() }) };
+const content = '[]\n';
+const manifestOf = (definition: EventDefinition): Manifest =>
+  Object.fromEntries(
+    madeUp(definition).map(({ name, fingerprint, schema }) => [
+      name,
+      {
+        fingerprint,
+        files: { [`${name}.json`]: sha256(content) },
+        schema: schema as Manifest[string]['schema'],
+      },
+    ]),
+  );
+const files = new Map([['ToyMade.v1.json', content]]);
+const problemsOf = (next: EventDefinition, there = files): readonly string[] =>
+  evolutionProblems(madeUp(next), manifestOf(first), there);
+
+describe('docs/events', () => {
+  it.each([...eventDocs()])('%s is what `npm run docs:events` makes', (file, text) => {
+    expect(readEventDoc(file) === text).toBe(true);
+  });
+
+  it('names a writer and an example for every event', () => {
+    const text = readEventDoc('README.md');
+    for (const { type } of knownEvents()) expect(text).toContain(`### ${type}\n`);
+    expect(text).not.toContain('nothing any more');
+  });
+});
+
+describe('the check of schemas', () => {
+  it('is content with what has not changed', () => {
+    expect(problemsOf(first)).toEqual([]);
+  });
+
+  it.each<[string, EventDefinition, RegExp]>([
+    [
+      'a member is gone',
+      { schemaVersion: 1, data: z.object({}) },
+      /schema of ToyMade.v1 has changed.*one more/,
+    ],
+    ['a limit is new', { schemaVersion: 1, data: z.object({ name: z.string().max(9) }) }, /has changed/],
+    [
+      'a version has no golden file',
+      { ...first, schemaVersion: 2, upcasters: [(data) => data] },
+      /ToyMade.v2 has no golden/,
+    ],
+    ['a version has no upcaster', { ...first, schemaVersion: 2 }, /2 and 0 upcasters/],
+  ])('finds that %s', (_what, next, problem) => {
+    expect(problemsOf(next).join('\n')).toMatch(problem);
+  });
+
+  it('finds golden files that are gone, changed or unknown, and types that are gone', () => {
+    expect(problemsOf(first, new Map())).toEqual([expect.stringMatching(/ToyMade.v1.json is gone/)]);
+    expect(problemsOf(first, new Map([['ToyMade.v1.json', '[1]']]))).toEqual([
+      expect.stringMatching(/has changed/),
+    ]);
+    expect(problemsOf(first, new Map([...files, ['Other.v1.json', content]]))).toEqual([
+      expect.stringMatching(/not in the manifest/),
+    ]);
+    expect(evolutionProblems([], manifestOf(first), files)).toEqual([
+      expect.stringMatching(/ToyMade.v1 is in logs/),
+    ]);
+  });
+
+  it('tells additions that older programs pass over from everything else', () => {
+    const before = z.toJSONSchema(z.object({ a: z.object({ b: z.string() }) }), { io: 'input' });
+    const after = (shape: z.ZodType): boolean =>
+      isAddition(before, z.toJSONSchema(z.object({ a: shape }), { io: 'input' }));
+    expect(after(z.object({ b: z.string(), c: z.string().optional() }))).toBe(true);
+    expect(after(z.object({ b: z.string(), c: z.string() }))).toBe(false);
+    expect(after(z.object({ b: z.string().optional() }))).toBe(false);
+    expect(after(z.object({ b: z.int() }))).toBe(false);
+    expect(after(z.object({}))).toBe(false);
+    const strict = (shape: z.ZodRawShape) => z.toJSONSchema(z.strictObject(shape), { io: 'input' });
+    expect(isAddition(strict({}), strict({ a: z.string().optional() }))).toBe(false);
+  });
+});
+
+describe('versions', () => {
+  /** In version 1 a price was a text, in version 2 it had no currency. */
+  const priceEvents = {
+    PriceSet: {
+      schemaVersion: 3,
+      data: z.object({ amount: z.number(), currency: z.string() }),
+      upcasters: [
+        ({ price, ...data }: JsonObject): JsonObject => ({ ...data, amount: Number(price) }),
+        (data: JsonObject): JsonObject => ({ ...data, currency: 'EUR' }),
+      ],
+    },
+  } as const;
+  const prices: readonly [number, JsonObject][] = [
+    [1, { price: '1.5' }],
+    [2, { amount: 2.5 }],
+    [3, { amount: 3.5, currency: 'USD' }],
+  ];
+  const priced = (version: number, data: JsonObject): RecordedEvent => {
+    const golden = goldenOf('AccountOpened');
+    const metadata = { ...golden.metadata, schemaVersion: version };
+    return recorded({ ...golden, type: 'PriceSet', data: data as GoldenEvent['data'], metadata });
+  };
+  const now = [
+    { amount: 1.5, currency: 'EUR' },
+    { amount: 2.5, currency: 'EUR' },
+    { amount: 3.5, currency: 'USD' },
+  ];
+  const aggregate = {
+    events: priceEvents,
+    decider: {
+      initialState: [] as readonly unknown[],
+      evolve: (state: readonly unknown[], { data }: StorableEvent) => [...state, data],
+      decide: () => ({ events: [] }),
+    },
+  };
+
+  it('are one to read models and to commands, whichever an event was stored in', async () => {
+    expect(prices.map(([version, data]) => decodeEvent(priced(version, data), priceEvents).data)).toEqual(
+      now,
+    );
+    expect(prices.map(([version, data]) => toDomainEvent(priced(version, data), priceEvents).data)).toEqual(
+      now,
+    );
+
+    const store = createMemoryEventStore();
+    const stored = prices.map(([version, data], n) => ({
+      ...priced(version, data),
+      id: `00000000-0000-4000-8000-00000000000${n}`,
+    }));
+    await store.append('toy-1', stored, 'no-stream');
+    expect((await loadStream(store, aggregate, 'toy-1', {})).state).toEqual(now);
+    const snapshots = { every: 1, load: async () => undefined, save: () => undefined };
+    expect((await loadStream(store, aggregate, 'toy-1', { snapshots })).state).toEqual(now);
+  });
+
+  it('that only a newer program knows are neither shown nor decided on', async () => {
+    for (const version of [99, 4, 0]) {
+      const event = priced(version, { amount: 1 });
+      expect(() => decodeEvent(event, priceEvents)).toThrow(UnprojectableEventError);
+      expect(() => toDomainEvent(event, priceEvents)).toThrow(UnknownEventVersionError);
+    }
+    const store = createMemoryEventStore();
+    await store.append('toy-1', [priced(99, { amount: 1 })], 'no-stream');
+    await expect(loadStream(store, aggregate, 'toy-1', {})).rejects.toThrow(UnknownEventVersionError);
+  });
+});
