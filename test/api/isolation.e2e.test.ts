@@ -38,6 +38,12 @@ interface Belongings {
   readonly asset: string;
   /** Of its engine, its own id, and an account that it leads to. */
   readonly connection: string;
+  /** Of its advertiser, and its own id. */
+  readonly audience: string;
+  readonly catalog: string;
+  readonly record: string;
+  /** Of one that has changed something. */
+  readonly request: string;
 }
 type Kind = keyof Belongings;
 
@@ -46,7 +52,20 @@ interface Row {
   readonly at?: string;
   /** What its path refers to, or where that has no parameter its body: each kind is tried in turn. */
   readonly refersTo?: readonly Kind[];
+  /** Without which it would be refused. */
+  readonly query?: string;
   readonly body?: (belongings: Belongings, stranger: TestAccount) => object;
+}
+
+/** Each kind has a history, differences and explanations. */
+function historyRows(kinds: Readonly<Record<string, readonly Kind[]>>): Readonly<Record<string, Row>> {
+  return Object.fromEntries(
+    Object.entries(kinds).flatMap(([name, refersTo]) => [
+      [`get${name}History`, { refersTo }],
+      [`get${name}Difference`, { refersTo, query: '?from=0' }],
+      [`explain${name}`, { refersTo }],
+    ]),
+  );
 }
 
 const rows: Readonly<Record<string, Row>> = {
@@ -172,6 +191,24 @@ const rows: Readonly<Record<string, Row>> = {
   },
   getAsset: { refersTo: ['asset'] },
   deleteAsset: { refersTo: ['asset'] },
+  listAuditLogs: {},
+  getRequest: { refersTo: ['request'] },
+  ...historyRows({
+    Advertiser: ['advertiser', 'archived'],
+    Campaign: ['campaign'],
+    Creative: ['creative'],
+    CreativeSession: ['session'],
+    Asset: ['asset'],
+    EventSource: ['eventSource'],
+    Audience: ['audience'],
+    Catalog: ['catalog'],
+    Agent: ['agent'],
+    SyndicationRecord: ['record'],
+    Connection: ['connection'],
+    Task: ['task'],
+    Account: [],
+    ApiKey: ['apiKey'],
+  }),
 };
 
 const never: Belongings = {
@@ -191,6 +228,10 @@ const never: Belongings = {
   variant: `cmp_${'0'.repeat(32)}/ses_${'0'.repeat(32)}/var_${'0'.repeat(32)}`,
   asset: `2147483647/ast_${'0'.repeat(32)}`,
   connection: `1/con_${'0'.repeat(32)}/sandbox-1`,
+  audience: '2147483647/never',
+  catalog: '2147483647/never',
+  record: `2147483647/syn_${'0'.repeat(32)}`,
+  request: 'never-sent',
 };
 
 interface Operation {
@@ -198,16 +239,27 @@ interface Operation {
   readonly method: string;
   readonly path: string;
   readonly scope: string;
+  /** It can be asked how a thing was. */
+  readonly knowsAsOf: boolean;
 }
 
 const operationsOf = async ({ baseUrl }: RunningService): Promise<readonly Operation[]> => {
   const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as {
-    paths: Record<string, Record<string, { operationId: string; security: { bearer: string[] }[] }>>;
+    paths: Record<
+      string,
+      Record<
+        string,
+        { operationId: string; security: { bearer: string[] }[]; parameters: { name: string }[] }
+      >
+    >;
   };
   return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([method, { operationId, security }]) => {
+    Object.entries(item).flatMap(([method, { operationId, security, parameters }]) => {
       const scope = security[0]?.bearer[0];
-      return scope === undefined ? [] : [{ operationId, method: method.toUpperCase(), path, scope }];
+      const knowsAsOf = parameters.some(({ name }) => name === 'asOf');
+      return scope === undefined
+        ? []
+        : [{ operationId, method: method.toUpperCase(), path, scope, knowsAsOf }];
     }),
   );
 };
@@ -240,7 +292,8 @@ describe.each([
       ids.push(String((await api.post<AdvertiserResource>('/advertisers', { name })).body.data.id));
     }
     expect((await api.delete(`/advertisers/${ids[1]}`)).status).toBe(204);
-    const key = await api.post<{ id: string }>('/api-keys', { name: 'B' });
+    const request = 'request-of-b';
+    const key = await api.post<{ id: string }>('/api-keys', { name: 'B' }, { 'X-Request-Id': request });
     const advertiser = ids[0] ?? '';
     const eventSource = 'b-website';
     const synced = await api.post(`/advertisers/${advertiser}/event-sources/sync`, {
@@ -255,7 +308,10 @@ describe.each([
     expect((await api.get(`/tasks/${task}`)).status).toBe(200);
     const agent = await registerAgent(api);
     const toggle = { resourceId: eventSource, adcpAgentIds: [agent], enabled: false };
-    expect((await api.post(`/advertisers/${advertiser}/syndicate`, toggle)).status).toBe(201);
+    const syndicated = await api.post<{ id: string }[]>(`/advertisers/${advertiser}/syndicate`, toggle);
+    expect(syndicated.status).toBe(201);
+    const catalogs = { catalogs: [{ catalog_id: 'b-shoes', type: 'product', items: [{}] }] };
+    expect((await api.post(`/advertisers/${advertiser}/catalogs/sync`, catalogs)).status).toBe(200);
     const campaign = (
       await api.post<{ id: string }>('/campaigns', { advertiserId: Number(advertiser), name: 'B' })
     ).body.data.id;
@@ -286,6 +342,10 @@ describe.each([
       ...session,
       asset: `${advertiser}/${assetId}`,
       connection: `1/${connected.body.data.id}/sandbox-1`,
+      audience: `${advertiser}/b-customers`,
+      catalog: `${advertiser}/b-shoes`,
+      record: `${advertiser}/${syndicated.body.data[0]?.id}`,
+      request,
     };
   };
 
@@ -305,14 +365,15 @@ describe.each([
   };
 
   const send = async (
-    { method, path }: Operation,
+    { operationId, method, path }: Operation,
     headers: Readonly<Record<string, string>>,
     id = '',
     body?: object,
+    query = rows[operationId]?.query ?? '',
   ): Promise<{ readonly status: number; readonly text: string }> => {
     const values = id.split('/');
     const filled = path.replaceAll(/\{\w+\}/g, () => values.shift() ?? '');
-    const answer = await fetch(service.baseUrl + filled, {
+    const answer = await fetch(service.baseUrl + filled + query, {
       method,
       headers: { 'Content-Type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -347,11 +408,12 @@ describe.each([
     for (const operation of operations) {
       const { refersTo = [], body } = rows[operation.operationId] ?? {};
       for (const kind of refersTo) {
-        for (const extra of [{}, { 'X-Customer-Id': String(b.customerId) }]) {
+        const asOf = operation.knowsAsOf ? [[{}, '?asOf=1'] as const] : [];
+        for (const [extra, asked] of [[{}], [{ 'X-Customer-Id': String(b.customerId) }], ...asOf] as const) {
           const headers = { ...as(a.apiKey), ...extra };
-          const foreign = await send(operation, headers, theirs[kind], body?.(theirs, b));
+          const foreign = await send(operation, headers, theirs[kind], body?.(theirs, b), asked);
           const nothing = { ...theirs, [kind]: never[kind] };
-          const absent = await send(operation, headers, never[kind], body?.(nothing, b));
+          const absent = await send(operation, headers, never[kind], body?.(nothing, b), asked);
           expect([operation.operationId, kind, foreign]).toEqual([
             operation.operationId,
             kind,
@@ -379,6 +441,12 @@ describe.each([
     const keys = await a.api.get('/api-keys');
     expect(keys.body.meta.pagination.total).toBe(1);
     expect(keys.text).not.toContain(theirs.apiKey);
+    const audit = await a.api.get('/audit-logs?take=500');
+    expect(audit.text).toContain('"A1"');
+    expect(audit.text).not.toMatch(/"B1"|b-website|request-of-b/);
+    const ofTheirs = `resourceId=${theirs.advertiser}&advertiserId=${theirs.advertiser}`;
+    const foreign = await a.api.get(`/audit-logs?${ofTheirs}&outcome=success`);
+    expect(foreign.body.data).toEqual({ logs: [], total: 0 });
     const current = await fetch(`${service.baseUrl}/api/v2/accounts/current`, { headers: as(a.apiKey) });
     expect(await current.json()).toMatchObject({ data: { id: a.customerId, company: 'A' } });
   });

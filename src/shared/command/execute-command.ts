@@ -57,7 +57,7 @@ export interface ExecuteOptions<Command, State = never> {
    * The stream as it was a moment ago, when it certainly held no event of this command: spares reading it, too. What has
    * come since is met as a lost race; a decision that appends nothing is made on the stream itself.
    */
-  readonly known?: Pick<LoadedStream<State>, 'state' | 'revision'> | undefined;
+  readonly known?: Pick<LoadedStream<State>, 'state' | 'revision' | 'correlationId'> | undefined;
   /** Waits out a lost race. Default: by the wall clock. */
   readonly pause?: (ms: number) => Promise<void>;
   /** Asked right before each append; true ends the command instead. Default: never. */
@@ -115,7 +115,7 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     }
     if (isAbandoned()) throw new CommandAbandonedError(`a command of ${stream} was begun too late`);
     try {
-      const events = toNewEvents(decision.events, context, type.events);
+      const events = toNewEvents(decision.events, belonging(context, loaded), type.events);
       failpoint('before-append');
       const { position, revision, repeated } = await store.append(stream, events, loaded.revision);
       failpoint('after-append');
@@ -148,6 +148,13 @@ const wouldAppend = <State, Command, Event extends StorableEvent, Refusal>(
   const decision = decider.decide(command, known.state);
   return 'events' in decision && decision.events.length > 0 ? known : undefined;
 };
+
+/** A command that goes on with what others have begun belongs to that. */
+const belonging = (
+  context: CommandContext,
+  { correlationId }: Pick<LoadedStream<unknown>, 'correlationId'>,
+): CommandContext =>
+  context.continues === true && correlationId !== undefined ? { ...context, correlationId } : context;
 
 /** An answer that shows events which this run has not appended: whoever did may have ended before its own answer. */
 const ensureMarked = async (

@@ -8,6 +8,8 @@ export interface LoadedStream<State> {
   readonly revision: ExpectedRevision;
   /** Of the last event; undefined without one. */
   readonly position?: Position;
+  /** Of the last event; undefined when it was not read, but came in a snapshot. */
+  readonly correlationId?: string;
   /** Present when this command's events are in the stream: the state right after the last of them. */
   readonly afterCommand?: AfterCommand<State>;
 }
@@ -35,6 +37,7 @@ interface Fold<State> {
   /** -1: no event so far. */
   revision: number;
   position: Position | undefined;
+  correlationId: string | undefined;
   afterCommand: AfterCommand<State> | undefined;
 }
 
@@ -54,6 +57,7 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
     state: decider.initialState,
     revision: -1,
     position: undefined,
+    correlationId: undefined,
     afterCommand: undefined,
   };
   const every = snapshots?.every;
@@ -66,6 +70,7 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
     fold.state = snapshot.state as State;
     fold.revision = snapshot.revision;
     fold.position = snapshot.position;
+    fold.correlationId = undefined;
   }
   const from = fold.revision;
   await foldEvents(store, type, stream, fold, { commandId });
@@ -95,6 +100,7 @@ const foldEvents = async <State, Command, Event extends StorableEvent, Refusal>(
     fold.state = evolve(fold.state, toDomainEvent(recorded, events) as Event);
     fold.revision = recorded.revision;
     fold.position = recorded.position;
+    fold.correlationId = recorded.metadata.correlationId;
     if (recorded.metadata.causationId === commandId) {
       const { position, revision } = recorded;
       fold.afterCommand = { state: fold.state, position, revision };
@@ -102,8 +108,15 @@ const foldEvents = async <State, Command, Event extends StorableEvent, Refusal>(
   }
 };
 
-const loaded = <State>({ state, revision, position, afterCommand }: Fold<State>): LoadedStream<State> => ({
+const loaded = <State>({
   state,
+  revision,
+  position,
+  correlationId,
+  afterCommand,
+}: Fold<State>): LoadedStream<State> => ({
+  state,
+  ...(correlationId === undefined ? {} : { correlationId }),
   revision: revision < 0 ? 'no-stream' : revision,
   ...(position === undefined ? {} : { position }),
   ...(afterCommand === undefined ? {} : { afterCommand }),

@@ -1,3 +1,7 @@
+import { advertiserStream } from '../../../domain/advertisers/advertiser.ts';
+import { AUDIENCE } from '../../../domain/audiences/audience.ts';
+import { CATALOG } from '../../../domain/catalogs/catalog.ts';
+import { EVENT_SOURCE } from '../../../domain/event-sources/event-source.ts';
 import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
 import {
   syndicationStream,
@@ -9,7 +13,8 @@ import { isoTimestamp, type Clock } from '../../../shared/clock.ts';
 import { executeCommand } from '../../../shared/command/execute-command.ts';
 import { loadStream } from '../../../shared/command/load-stream.ts';
 import type { EventStore, ExpectedRevision } from '../../../shared/event-store/event-store.ts';
-import { derivedId } from '../../../shared/ids.ts';
+import { derivedId, resourceIdOf } from '../../../shared/ids.ts';
+import { lastCorrelation } from '../causes.ts';
 import { syndicationAggregate } from '../../syndication/syndication-aggregate.ts';
 
 interface StepStores {
@@ -25,6 +30,8 @@ export interface RecordAt {
   readonly record: SyndicationRecord;
   /** Undefined where that is not known. */
   readonly revision: ExpectedRevision | undefined;
+  /** Of the stream's last event: the request that it belongs to. Undefined where that is not known. */
+  readonly correlationId: string | undefined;
 }
 
 /** A record as its stream says now; undefined when there is none. */
@@ -33,8 +40,8 @@ export const loadRecord = async (
   { customerId, recordId }: Pick<SyndicationRecord, 'customerId' | 'recordId'>,
 ): Promise<RecordAt | undefined> => {
   const stream = syndicationStream(customerId, recordId);
-  const { state, revision } = await loadStream(store, syndicationAggregate, stream, {});
-  return state.status === 'NONE' ? undefined : { record: state, revision };
+  const { state, revision, correlationId } = await loadStream(store, syndicationAggregate, stream, {});
+  return state.status === 'NONE' ? undefined : { record: state, revision, correlationId };
 };
 
 /** Whether the generation is still to be brought to its agent. */
@@ -43,15 +50,46 @@ export const isUnderWay = async (stores: StepStores, record: SyndicationRecord):
   return now?.generation === record.generation && now.status === 'SYNCING';
 };
 
-/** What belongs to an archived advertiser, or was deleted, is switched off (decisions.md section 3). */
-export const switchOff = async (stores: StepStores, record: SyndicationRecord): Promise<void> => {
+const CATEGORIES: Readonly<Record<SyndicationRecord['resourceType'], string>> = {
+  AUDIENCE,
+  EVENT_SOURCE,
+  CATALOG,
+};
+
+/** The stream of what is syndicated. */
+const resourceStream = ({
+  resourceType,
+  customerId,
+  advertiserId,
+  resourceId,
+}: SyndicationRecord): string => {
+  const category = CATEGORIES[resourceType];
+  return `${category}-${customerId}-${resourceIdOf(category, customerId, advertiserId, resourceId)}`;
+};
+
+/**
+ * What belongs to an archived advertiser, or was deleted, is switched off (decisions.md section 3).
+ * @param advertiserIsArchived that it is the advertiser, and not the resource
+ */
+export const switchOff = async (
+  stores: StepStores,
+  record: SyndicationRecord,
+  advertiserIsArchived: boolean,
+): Promise<void> => {
   const { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account } = record;
-  await execute(stores, unknown(record), 'archived', {
-    type: 'ToggleSyndication',
-    now: isoTimestamp(stores.clock.now()),
-    record: { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account },
-    enabled: false,
-  });
+  const cause = advertiserIsArchived ? advertiserStream(customerId, advertiserId) : resourceStream(record);
+  await execute(
+    stores,
+    unknown(record),
+    'archived',
+    {
+      type: 'ToggleSyndication',
+      now: isoTimestamp(stores.clock.now()),
+      record: { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account },
+      enabled: false,
+    },
+    await lastCorrelation(stores.store, cause),
+  );
 };
 
 /**
@@ -116,7 +154,9 @@ export const withdrawn = async (
 export const refreshed = async (stores: StepStores, record: SyndicationRecord): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
   const { generation } = record;
-  await execute(stores, unknown(record), 'refresh', { type: 'RefreshSyndication', now, generation });
+  const correlationId = await lastCorrelation(stores.store, resourceStream(record));
+  const command = { type: 'RefreshSyndication', now, generation } as const;
+  await execute(stores, unknown(record), 'refresh', command, correlationId);
 };
 
 /** The agent has taken a call in: whoever has the job next asks what became of it. */
@@ -136,24 +176,45 @@ export const submitted = async (
 };
 
 /** Of a record whose place in its stream is not known, or whose stream may hold this very step. */
-const unknown = (record: SyndicationRecord): RecordAt => ({ record, revision: undefined });
+const unknown = (record: SyndicationRecord): RecordAt => ({
+  record,
+  revision: undefined,
+  correlationId: undefined,
+});
 
 const execute = async (
   { store, pause = sleep }: StepStores,
-  { record, revision }: RecordAt,
+  at: RecordAt,
   step: 'start' | `submitted:${string}` | 'result' | 'archived' | 'refresh',
   command: SyndicationCommand,
+  /** Of the request that led to it. Default: of the one that the record's last event belongs to. */
+  correlationId?: string,
 ): Promise<RecordAt | undefined> => {
+  const { record, revision } = at;
   const { customerId, recordId, generation } = record;
   const commandId = derivedId(recordId, `${generation}:${step}`);
   const outcome = await executeCommand(store, syndicationAggregate, {
     stream: syndicationStream(customerId, recordId),
     command,
-    context: { commandId, customerId, actor: 'worker:syndication', requestId: commandId },
-    known: revision === undefined ? undefined : { state: record, revision },
+    context: {
+      commandId,
+      customerId,
+      actor: 'worker:syndication',
+      requestId: commandId,
+      ...(correlationId === undefined ? { continues: true } : { correlationId }),
+    },
+    known:
+      revision === undefined || at.correlationId === undefined
+        ? undefined
+        : { state: record, revision, correlationId: at.correlationId },
     pause,
   });
   return outcome.outcome === 'refused' || outcome.state.status === 'NONE'
     ? undefined
-    : { record: outcome.state, revision: outcome.revision };
+    : {
+        record: outcome.state,
+        // Where it is not known what the record's last event belongs to, the next step reads it.
+        revision: at.correlationId === undefined ? undefined : outcome.revision,
+        correlationId: at.correlationId,
+      };
 };

@@ -20,12 +20,13 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: JobR
   const { workList } = options;
   const loaded = await loadRecord(options, work);
   if (loaded?.record.generation !== work.generation) return workList.drop(work);
-  const { record, revision } = loaded;
+  const { record } = loaded;
   const [advertiser, agent] = await Promise.all([
     loadAdvertiser(options, record.customerId, record.advertiserId),
     loadAgent(options.store, record.customerId, record.agentId),
   ]);
-  if (record.enabled && (work.archived || advertiser?.status !== 'ACTIVE')) return switchOff(options, record);
+  const isArchived = advertiser?.status !== 'ACTIVE';
+  if (record.enabled && (work.archived || isArchived)) return switchOff(options, record, isArchived);
   const kind = options.kinds[record.resourceType];
   if (!isWaiting(record)) {
     if (!(await refreshIfChanged(options, record, kind))) await workList.drop(work);
@@ -36,7 +37,7 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: JobR
   }
   const question = { record, kind, agent, run };
   await awaitEarlier(options, question);
-  await (record.enabled ? take(options, question, revision) : withdraw(options, question));
+  await (record.enabled ? take(options, question, loaded) : withdraw(options, question));
 };
 
 /** Ends a generation that cannot be brought to its end. */

@@ -2,7 +2,6 @@ import type { JsonMembers } from '../../../domain/syndication/syndication-resour
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
 import { canonicalJson } from '../../../shared/idempotency/canonical-json.ts';
 import { derivedId } from '../../../shared/ids.ts';
-import type { ExpectedRevision } from '../../../shared/event-store/event-store.ts';
 import { PostponeJobError, RetryJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
 import {
   itemIn,
@@ -23,16 +22,15 @@ import { keepTheRest } from './withdraw.ts';
 /**
  * Has the agent take what is switched on, in one call or in parts. What was changed after it was loaded is on the work
  * list by itself.
- * @param revision of the record's stream, as the record was loaded
+ * @param waiting the question's record, as it was loaded
  * @throws RetryJobError, PostponeJobError when it should be tried again
  */
 export const take = async (
   options: SyndicateOptions,
   question: Question,
-  revision: ExpectedRevision | undefined,
+  waiting: RecordAt,
 ): Promise<void> => {
   const { kind, run } = question;
-  const waiting: RecordAt = { record: question.record, revision };
   const current = waiting.record.request === null ? await start(options, waiting, kind) : waiting;
   if (current?.record.status !== 'SYNCING' || current.record.request === null) return;
   const { record } = current;

@@ -1,0 +1,499 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import type { Change } from '../../src/domain/history/change-resource.ts';
+import type { HistoryEvent } from '../../src/query/history/event-resource.ts';
+import { invalid } from '../support/api-client.ts';
+import { refusalOf } from '../support/api-client.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';
+import { upload } from '../support/uploads.ts';
+
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  service = await startRunningService();
+  account = await service.openAccount();
+});
+afterAll(() => service.stop());
+
+const api = (): TestAccount['api'] => account.api;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface HistoryPage {
+  readonly events: readonly HistoryEvent[];
+  readonly nextAfterRevision?: number;
+}
+interface Explained {
+  readonly revision: number;
+  readonly members: readonly { path: string; value: unknown; setBy: HistoryEvent }[];
+}
+interface Difference {
+  readonly from: { readonly revision: number };
+  readonly to: { readonly revision: number };
+  readonly changes: readonly Change[];
+}
+
+const advertiser = async (): Promise<AdvertiserResource> =>
+  (await api().post<AdvertiserResource>('/advertisers', { name: 'One', channels: ['ctv'] })).body.data;
+
+describe('an advertiser that has changed three times', () => {
+  let path: string;
+  /** As every answer showed it; the first is before the first event. */
+  const states: AdvertiserResource[] = [];
+  const revisions: AdvertiserResource[] = [];
+  beforeAll(async () => {
+    const first = await advertiser();
+    path = `/advertisers/${first.id}`;
+    states.push(first);
+    for (const body of [{ name: 'Two' }, { name: 'Three', labels: { a: ['b'] } }, { description: 'x' }]) {
+      await pause(2);
+      const headers = { 'X-Request-Id': `change-${states.length}` };
+      states.push((await api().put<AdvertiserResource>(path, body, headers)).body.data);
+    }
+    revisions.push(...states);
+  });
+
+  it('has a history: what changed, by whom, in which request', async () => {
+    const { events } = (await api().get<HistoryPage>(`${path}/history`)).body.data;
+    expect(events.map(({ revision, type }) => [revision, type])).toEqual([
+      [1, 'AdvertiserCreated'],
+      ...[2, 3, 4].map((revision) => [revision, 'AdvertiserUpdated']),
+    ]);
+    expect(events[2]).toMatchObject({
+      timestamp: states[2]?.updatedAt,
+      actorOrigin: 'API_KEY',
+      actor: expect.stringMatching(/^api-key:/) as unknown,
+      userId: `${account.customerId}-1`,
+      requestId: 'change-2',
+      correlationId: 'change-2',
+      changes: [
+        { path: '/name', before: 'Two', after: 'Three' },
+        { path: '/labels', before: {} },
+        { path: '/updatedAt', before: states[1]?.updatedAt, after: states[2]?.updatedAt },
+        { path: '/labels/a', after: ['b'] },
+      ],
+    });
+  });
+
+  it('is paged by revision', async () => {
+    const page = async (query: string) => {
+      const { events, nextAfterRevision } = (await api().get<HistoryPage>(`${path}/history?${query}`)).body
+        .data;
+      return [events.map(({ revision }) => revision), nextAfterRevision];
+    };
+    expect(await page('take=2')).toEqual([[1, 2], 2]);
+    expect(await page('take=2&afterRevision=2')).toEqual([[3, 4], undefined]);
+    expect(await page('afterRevision=4')).toEqual([[], undefined]);
+    expect(await page('afterRevision=9007199254740991')).toEqual([[], undefined]);
+    expect(refusalOf(await api().get(`${path}/history?afterRevision=-1`))).toEqual(invalid('afterRevision'));
+  });
+
+  it('can be seen as it was, by revision and by time', async () => {
+    for (const [n, state] of revisions.entries()) {
+      expect((await api().get(`${path}?asOf=${n + 1}`)).body.data).toEqual(state);
+      expect((await api().get(`${path}?asOf=${state.updatedAt}`)).body.data).toEqual(state);
+    }
+    expect((await api().get(`${path}?asOf=2999-01-01T00:00:00Z`)).body.data).toEqual(revisions.at(-1));
+    const missing = [404, 'NOT_FOUND', 'asOf'];
+    for (const point of ['0', '5', '2020-01-01T00:00:00Z']) {
+      expect(refusalOf(await api().get(`${path}?asOf=${point}`))).toEqual(missing);
+    }
+    expect((await api().get(`${path}?asOf=5`)).body.error).toMatchObject({ details: { lastRevision: 4 } });
+    for (const point of ['yesterday', '-1', '1.5', '2026-13-01T00:00:00Z']) {
+      expect(refusalOf(await api().get(`${path}?asOf=${point}`))).toEqual(invalid('asOf'));
+    }
+    const never = await api().get('/advertisers/2147483647?asOf=1');
+    expect([never.status, never.text]).toEqual([404, (await api().get('/advertisers/2147483647')).text]);
+  });
+
+  it('differs between two points', async () => {
+    const difference = async (query: string) =>
+      (await api().get<Difference>(`${path}/diff?${query}`)).body.data;
+    expect(await difference('from=2&to=3')).toMatchObject({
+      from: { revision: 2, timestamp: states[1]?.updatedAt },
+      to: { revision: 3, timestamp: states[2]?.updatedAt },
+      changes: expect.arrayContaining([{ path: '/name', before: 'Two', after: 'Three' }]) as unknown,
+    });
+    const whole = await difference('from=0');
+    expect(whole.to.revision).toBe(4);
+    expect(whole.changes).toContainEqual({ path: '/name', after: 'Three' });
+    const back = await difference(`from=3&to=${states[0]?.updatedAt}`);
+    expect(back.changes).toContainEqual({ path: '/labels/a', before: ['b'] });
+    expect(refusalOf(await api().get(`${path}/diff`))).toEqual(invalid('from'));
+    expect(refusalOf(await api().get(`${path}/diff?from=1&to=9`))).toEqual([404, 'NOT_FOUND', 'to']);
+  });
+
+  it('each of its members is explained', async () => {
+    const { revision, members } = (await api().get<Explained>(`${path}/explain`)).body.data;
+    expect(revision).toBe(4);
+    const setBy = Object.fromEntries(members.map((one) => [one.path, one.setBy.revision]));
+    expect(setBy).toMatchObject({ '/name': 3, '/labels/a': 3, '/description': 4, '/channels': 1 });
+    expect(members.find(({ path: at }) => at === '/name')).toMatchObject({
+      value: 'Three',
+      setBy: { type: 'AdvertiserUpdated', requestId: 'change-2', userId: `${account.customerId}-1` },
+    });
+    const then = (await api().get<Explained>(`${path}/explain?asOf=2`)).body.data;
+    expect(then.members.find(({ path: at }) => at === '/name')).toMatchObject({
+      value: 'Two',
+      setBy: { revision: 2 },
+    });
+  });
+});
+
+/** One thing of each kind, by its path; each with at least two events where it can have them. */
+const everything = async (): Promise<Readonly<Record<string, string>>> => {
+  const made = async (path: string, body: object) =>
+    (await api().post<{ id: string }>(path, body)).body.data.id;
+  const { id } = await advertiser();
+  const campaign = await made('/campaigns', { advertiserId: id, name: 'Spring' });
+  await api().put(`/campaigns/${campaign}`, { name: 'Summer' });
+  const { assetId } = await upload(
+    api(),
+    String(id),
+    { name: 'Text', mimeType: 'text/plain' },
+    Buffer.from('b'),
+  );
+  const slots = [{ slotId: 'text', kind: 'asset', assetId }];
+  const creative = await made(`/campaigns/${campaign}/creatives/create`, { formatKind: 'image', slots });
+  await api().put(`/campaigns/${campaign}/creatives/${creative}`, { name: 'Renamed' });
+  const session = await made(`/campaigns/${campaign}/creative-sessions`, { title: 'Session' });
+  const sync = (name: string) =>
+    api().post(`/advertisers/${id}/event-sources/sync`, {
+      account: { account_id: String(id) },
+      event_sources: [{ event_source_id: 'web/site', name }],
+    });
+  await sync('Web');
+  await sync('Website');
+  const audiences = { audiences: [{ audienceId: 'buyers', add: [{ hashedEmail: 'e'.repeat(64) }] }] };
+  const accepted = await api().post<{ taskId: string }>(`/advertisers/${id}/audiences/sync`, audiences);
+  await api().post(`/advertisers/${id}/catalogs/sync`, {
+    catalogs: [{ catalog_id: 'shoes', type: 'product', items: [{ id: '1' }] }],
+  });
+  const agent = await made('/adcp-agents', {
+    name: 'Agent',
+    url: 'https://agent.example.com/mcp',
+    protocol: 'MCP',
+    accountId: 'acct',
+    auth: { type: 'bearer', token: 'agent-token-that-is-secret' },
+  });
+  const [record] = (
+    await api().post<{ id: string }[]>(`/advertisers/${id}/syndicate`, {
+      resourceId: 'buyers',
+      adcpAgentIds: [agent],
+      enabled: false,
+    })
+  ).body.data;
+  const connection = await made('/creative-engines/1/connections', { apiKey: 'sbx_very-secret-key' });
+  const key = await made('/api-keys', { name: 'Second' });
+  await api().delete(`/api-keys/${key}`);
+  return {
+    advertiser: `/advertisers/${id}`,
+    campaign: `/campaigns/${campaign}`,
+    creative: `/creatives/${creative}`,
+    'campaign creative': `/campaigns/${campaign}/creatives/${creative}`,
+    'creative detail': `/creatives/${creative}/detail`,
+    session: `/campaigns/${campaign}/creative-sessions/${session}`,
+    asset: `/advertisers/${id}/assets/${assetId}`,
+    'event source': `/event-sources/web%2Fsite`,
+    audience: `/advertisers/${id}/audiences/buyers`,
+    catalog: `/advertisers/${id}/catalogs/shoes`,
+    agent: `/adcp-agents/${agent}`,
+    record: `/advertisers/${id}/syndication-status/${record?.id}`,
+    connection: `/creative-engines/1/connections/${connection}`,
+    task: `/tasks/${accepted.body.data.taskId}`,
+    key: `/api-keys/${key}`,
+  };
+};
+
+describe('every kind of things', () => {
+  let paths: Readonly<Record<string, string>>;
+  beforeAll(async () => {
+    paths = await everything();
+  });
+  const pathOf = (kind: string): string => paths[kind] ?? '';
+
+  it.each([
+    'advertiser',
+    'campaign',
+    'creative',
+    'session',
+    'asset',
+    'event source',
+    'audience',
+    'catalog',
+    'agent',
+    'record',
+    'connection',
+    'task',
+    'key',
+  ])('%s: changes of its history add up to its explanation, and nothing in them is secret', async (kind) => {
+    const history = await api().get<HistoryPage>(`${pathOf(kind)}/history`);
+    const { events } = history.body.data;
+    expect(events.length).toBeGreaterThan(0);
+    const members = new Map<string, unknown>();
+    for (const { path, ...change } of events.flatMap(({ changes }) => changes)) {
+      if ('after' in change) members.set(path, change.after);
+      else members.delete(path);
+    }
+    const explained = await api().get<Explained>(`${pathOf(kind)}/explain`);
+    expect(new Map(explained.body.data.members.map(({ path, value }) => [path, value]))).toEqual(members);
+    const whole = await api().get<Difference>(`${pathOf(kind)}/diff?from=0`);
+    expect(new Map(whole.body.data.changes.map(({ path, after }) => [path, after]))).toEqual(members);
+    expect(history.text + explained.text + whole.text).not.toMatch(/e{64}|secret|sbx_very/i);
+  });
+
+  it.each(['advertiser', 'campaign', 'campaign creative', 'creative detail', 'session', 'asset', 'agent'])(
+    '%s: as of now is as it is',
+    async (kind) => {
+      const now = await api().get(pathOf(kind));
+      expect(now.status).toBe(200);
+      const asOf = await api().get(`${pathOf(kind)}?asOf=${new Date().toISOString()}`);
+      expect(asOf.body.data).toEqual(now.body.data);
+    },
+  );
+
+  it('a creative is shown with its campaign as that was then', async () => {
+    const { events } = (await api().get<HistoryPage>(`${pathOf('creative')}/history`)).body.data;
+    await api().put(pathOf('campaign'), { name: 'Autumn' });
+    const detail = async (asOf: string) =>
+      (
+        await api().get<{ name: string; campaigns: { name: string }[] }>(
+          `${pathOf('creative detail')}?${asOf}`,
+        )
+      ).body.data;
+    expect(await detail('')).toMatchObject({ name: 'Renamed', campaigns: [{ name: 'Autumn' }] });
+    expect(await detail('asOf=1')).toMatchObject({ campaigns: [{ name: 'Summer' }] });
+    expect(await detail(`asOf=${events[1]?.timestamp}`)).toMatchObject({
+      name: 'Renamed',
+      campaigns: [{ name: 'Summer' }],
+    });
+  });
+
+  it('what is gone can be seen as it was', async () => {
+    expect((await api().delete(pathOf('agent'))).status).toBe(204);
+    expect((await api().get(pathOf('agent'))).status).toBe(404);
+    expect((await api().get(`${pathOf('agent')}?asOf=1`)).status).toBe(200);
+    expect(refusalOf(await api().get(`${pathOf('agent')}?asOf=2`))).toEqual([404, 'NOT_FOUND', 'asOf']);
+    const advertiserId = Number(pathOf('advertiser').split('/').at(-1));
+    await api().post(`/advertisers/${advertiserId}/event-sources/sync`, {
+      account: { account_id: String(advertiserId) },
+      event_sources: [{ event_source_id: 'other' }],
+      delete_missing: true,
+    });
+    expect((await api().get(pathOf('event source'))).status).toBe(404);
+    const source = await api().get<{ name: string }>(
+      `${pathOf('event source')}?asOf=2&advertiserId=${advertiserId}`,
+    );
+    expect(source.body.data.name).toBe('Website');
+    expect((await api().get(`${pathOf('event source')}/history`)).body.data).toMatchObject({
+      events: [{}, {}, { type: 'EventSourceArchived' }],
+    });
+  });
+
+  it('a thing of another owner is none of the path', async () => {
+    const other = await advertiser();
+    const elsewhere = pathOf('asset').replace(/\/advertisers\/\d+/, `/advertisers/${other.id}`);
+    for (const what of ['/history', '/diff?from=0', '/explain', '?asOf=1']) {
+      expect((await api().get(elsewhere + what)).status).toBe(404);
+    }
+  });
+});
+
+interface AuditLogs {
+  readonly logs: readonly AuditLog[];
+  readonly total: number;
+}
+
+describe('the audit log', () => {
+  let own: TestAccount;
+  let advertiserId: number;
+  let campaignId: string;
+  let key: { id: string; key: string };
+  beforeAll(async () => {
+    own = await service.openAccount('Audited');
+    advertiserId = (await own.api.post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data.id;
+    const campaign = await own.api.post<{ id: string }>('/campaigns', { advertiserId, name: 'Spring' });
+    campaignId = campaign.body.data.id;
+    await own.api.put(`/campaigns/${campaignId}`, { name: 'Summer' }, { 'X-Request-Id': 'rename' });
+    await own.api.post(`/campaigns/${campaignId}/creative-sessions`, { title: 'Ideas' });
+    key = (await own.api.post<typeof key>('/api-keys', { name: 'Reader', scopes: ['exchange:read'] })).body
+      .data;
+    await own.api.post(`/advertisers/${advertiserId}/event-sources/sync`, {
+      account: { account_id: String(advertiserId) },
+      event_sources: [{ event_source_id: 'web' }],
+    });
+    const events = [1, 2].map((n) => ({ eventId: `e${n}`, eventTime: new Date().toISOString() }));
+    await own.api.post('/event-sources/web/events', { events });
+    // Refused: by its scope, by a rule, by a revision; a read that finds nothing is nobody's business.
+    await fetch(`${service.baseUrl}/api/v2/buyer/advertisers/${advertiserId}`, {
+      method: 'DELETE',
+      headers: { Authorization: `Bearer ${key.key}` },
+    });
+    await own.api.put(`/campaigns/${campaignId}`, { name: '' }, { 'X-Request-Id': 'refused' });
+    await own.api.put(`/campaigns/${campaignId}`, { name: 'x', expectedRevision: 9 });
+    await own.api.get('/campaigns/none');
+    while ((await logs('outcome=failed')).total < 2) await pause(50);
+    while ((await logs('resourceTypes=CONVERSIONS')).total < 1) await pause(50);
+  });
+
+  const logs = async (query = '') => (await own.api.get<AuditLogs>(`/audit-logs?${query}`)).body.data;
+  const actions = async (query: string) => (await logs(query)).logs.map(({ action }) => action);
+
+  it('has an entry for each change and each refusal, newest first', async () => {
+    const answer = await own.api.get<AuditLogs>('/audit-logs?take=500');
+    const { logs: all, total } = answer.body.data;
+    expect([all.length, answer.body.meta.pagination.total]).toEqual([total, total]);
+    expect(all.map(({ action }) => action).toReversed()).toEqual([
+      'AccountOpened',
+      'ApiKeyIssued',
+      'AdvertiserCreated',
+      'AdvertiserCurrencyLocked',
+      'CampaignCreated',
+      'CampaignUpdated',
+      'CreativeSessionStarted',
+      'ApiKeyIssued',
+      expect.anything(),
+      expect.anything(),
+      'deleteAdvertiser',
+      'updateCampaign',
+      'updateCampaign',
+    ]);
+    expect(answer.text).not.toContain(key.key);
+    expect(all.find(({ action }) => action === 'CampaignUpdated')).toEqual({
+      id: expect.any(String) as unknown,
+      timestamp: expect.any(String) as unknown,
+      createdAt: expect.any(String) as unknown,
+      action: 'CampaignUpdated',
+      resourceType: 'CAMPAIGN',
+      resourceId: campaignId,
+      resourceName: 'Summer',
+      advertiserId,
+      actorOrigin: 'API_KEY',
+      actor: expect.any(String) as unknown,
+      userId: `${own.customerId}-1`,
+      outcome: 'success',
+      parameters: expect.objectContaining({ requestId: 'rename', revision: 2 }) as unknown,
+      changes: expect.arrayContaining([{ path: '/name', before: 'Spring', after: 'Summer' }]) as unknown,
+      description: 'Campaign updated: name',
+    });
+  });
+
+  it('finds them by each of its filters', async () => {
+    const campaign = ['CampaignUpdated', 'CampaignCreated'];
+    expect(await actions(`resourceId=${campaignId}&outcome=success`)).toEqual(campaign);
+    expect(await actions(`campaignId=${campaignId}&outcome=success`)).toEqual([
+      'CreativeSessionStarted',
+      ...campaign,
+    ]);
+    expect(await actions(`campaignId=${campaignId}&outcome=failed`)).toHaveLength(2);
+    expect(await actions('resourceTypes=CAMPAIGN,API_KEY&outcome=success')).toEqual([
+      'ApiKeyIssued',
+      ...campaign,
+      'ApiKeyIssued',
+    ]);
+    expect(await actions('actions=CampaignCreated,AdvertiserCreated')).toEqual([
+      'CampaignCreated',
+      'AdvertiserCreated',
+    ]);
+    expect(await actions(`advertiserId=${advertiserId}&resourceTypes=CREATIVE_SESSION`)).toHaveLength(1);
+    expect(await actions(`advertiserId=${advertiserId}&resourceId=web`)).toEqual(
+      expect.arrayContaining(['ConversionsLogged', 'EventSourceCreated']),
+    );
+    expect(await actions(`resourceId=${key.id}`)).toEqual(['ApiKeyIssued']);
+    expect(await actions('actorOrigin=OPERATOR')).toEqual(['ApiKeyIssued', 'AccountOpened']);
+    expect(await actions(`actorUserId=${own.customerId}-1&actions=AdvertiserCreated`)).toHaveLength(1);
+    expect(await actions('actorUserId=nobody')).toEqual([]);
+    expect(await actions('endDate=2020-01-01')).toEqual([]);
+    const today = new Date().toISOString().slice(0, 10);
+    expect(await actions(`startDate=${today}&take=2`)).toHaveLength(2);
+    expect(await actions('startDate=2999-01-01T00:00:00Z')).toEqual([]);
+    for (const [query, field] of [
+      ['startDate=today', 'startDate'],
+      ['startDate=2026-02-01&endDate=2026-01-01', 'endDate'],
+      ['resourceTypes=THING', 'resourceTypes.0'],
+      ['take=501', 'take'],
+    ] as const) {
+      expect(refusalOf(await own.api.get(`/audit-logs?${query}`))).toEqual(invalid(field));
+    }
+  });
+
+  it('says of a refusal who tried what, and why not', async () => {
+    const { logs: denied } = await logs('outcome=denied');
+    expect(denied).toMatchObject([
+      {
+        action: 'deleteAdvertiser',
+        resourceType: 'ADVERTISER',
+        resourceId: String(advertiserId),
+        advertiserId,
+        actor: `api-key:${key.id}`,
+        userId: `${own.customerId}-1`,
+        parameters: { status: 403, code: 'FORBIDDEN' },
+        description: 'deleteAdvertiser was denied: 403 FORBIDDEN',
+      },
+    ]);
+    const { logs: failed } = await logs('outcome=failed');
+    expect(failed.map(({ parameters }) => [parameters['code'], parameters['field']])).toEqual([
+      ['CONFLICT', 'expectedRevision'],
+      ['VALIDATION_ERROR', 'name'],
+    ]);
+  });
+
+  it('conversions are one entry a call, called by their source, without what is in them', async () => {
+    const { logs: found } = await logs('resourceTypes=CONVERSIONS');
+    expect(found).toMatchObject([{ resourceId: 'web', action: 'ConversionsLogged', changes: [] }]);
+  });
+
+  it('is for admins', async () => {
+    const reader = await own.api.get('/audit-logs', { Authorization: `Bearer ${key.key}` });
+    expect(reader.status).toBe(403);
+  });
+});
+
+describe('what a request has led to', () => {
+  interface Caused {
+    readonly commands: readonly {
+      readonly commandId: string;
+      readonly causedBy: string | null;
+      readonly actor: string;
+      readonly events: readonly AuditLog[];
+    }[];
+    readonly refused: readonly AuditLog[];
+  }
+
+  it('what the service did because of it, and what led to what', async () => {
+    const { id } = (await api().post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data;
+    const campaign = (await api().post<{ id: string }>('/campaigns', { advertiserId: id, name: 'Spring' }))
+      .body.data.id;
+    const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
+    await api().post(`/campaigns/${campaign}/creatives/create`, tag);
+    const requestId = { 'X-Request-Id': 'the-launch' };
+    expect((await api().post(`/campaigns/${campaign}/execute`, {}, requestId)).status).toBe(200);
+    const caused = async () => (await api().get<Caused>('/requests/the-launch')).body.data;
+    while ((await caused()).commands.length < 2) await pause(50);
+    const { commands, refused } = await caused();
+    expect(refused).toEqual([]);
+    const [launch, submission] = commands;
+    expect(launch).toMatchObject({
+      causedBy: null,
+      actor: expect.stringMatching(/^api-key:/) as unknown,
+      events: [{ action: 'CampaignLaunched', resourceId: campaign }],
+    });
+    expect(submission).toMatchObject({
+      causedBy: launch?.commandId,
+      actor: 'worker:sellers',
+      events: [{ action: 'CreativeSubmitted', resourceType: 'CREATIVE' }],
+    });
+    expect((await api().get('/requests/never')).status).toBe(404);
+  });
+
+  it('that was refused: nothing, and why', async () => {
+    const requestId = { 'X-Request-Id': 'a-refused-one' };
+    await api().post('/advertisers', { name: '' }, requestId);
+    const caused = () => api().get<Caused>('/requests/a-refused-one');
+    while ((await caused()).status === 404) await pause(50);
+    expect((await caused()).body.data).toMatchObject({
+      commands: [],
+      refused: [{ action: 'createAdvertiser', parameters: { field: 'name' } }],
+    });
+  });
+});
