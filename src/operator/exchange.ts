@@ -5,6 +5,7 @@ import { armFailpoints } from '../shared/failpoints.ts';
 import { createLog } from '../shared/log.ts';
 import { accountCommand, accountOptions, accountUsage } from './account-commands.ts';
 import { eventsCopy, eventsVerify } from './events-commands.ts';
+import { logCommand, logOptions, logUsage } from './log-commands.ts';
 import { parkedStreams, retryStream } from './parked.ts';
 import {
   namedReadModels,
@@ -12,11 +13,10 @@ import {
   readModelsRebuild,
   readModelsVerify,
   readModelUsage,
-  VerifyFailedError,
 } from './read-model-commands.ts';
 import { reEncrypt } from './secrets.ts';
 import { sellerCommand, sellerOptions, sellerUsage } from './seller-commands.ts';
-import { WordsError, type Work } from './words.ts';
+import { VerifyFailedError, WordsError, type Work } from './words.ts';
 
 /** The operator's command line. Works beside a running service and without one. */
 
@@ -34,7 +34,7 @@ ${accountUsage}${sellerUsage}  parked list [--json]                   Lists stre
   secrets re-encrypt                     Encrypts every secret with the first of SECRET_KEYS, beside a running
                                          service whose processes know that key already. Ended, it goes on with
                                          what is left; exit status 1 when some could not be read.
-${readModelUsage}  config                                 Lists every setting of the service with its default.
+${readModelUsage}${logUsage}  config                                 Lists every setting of the service with its default.
 
 A STORE is postgres://..., esdb://..., esdb+discover://..., or embedded: the Postgres of DATA_DIR.
 The settings of the service (DATABASE_URL, DATA_DIR, ...) apply here too.
@@ -48,6 +48,7 @@ const options = {
   checkpoint: { type: 'string' },
   'no-rebuild': { type: 'boolean', default: false },
   ...readModelOptions,
+  ...logOptions,
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -87,6 +88,13 @@ const run = async (argv: readonly string[]): Promise<void> => {
     case 'read-models rebuild':
     case 'read-models verify':
       return readModelsCommand(command, rest, values);
+    case 'log seal':
+    case 'log verify':
+    case 'log keys':
+      return withBackbone(async (backbone) => {
+        const config = readConfig(process.env);
+        if (!(await logCommand(backbone, config, { command, ...values, print }))) process.exitCode = 1;
+      });
     case 'config':
       return print(describeConfig());
     default:

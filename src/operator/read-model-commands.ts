@@ -14,7 +14,7 @@ import { countServices } from '../shared/postgres/running-services.ts';
 import { version } from '../shared/version.ts';
 import { createProgressLine } from './event-move/progress-line.ts';
 import { rebuildReadModels } from './rebuild-read-models.ts';
-import { WordsError } from './words.ts';
+import { VerifyFailedError, WordsError } from './words.ts';
 
 /** The operator's commands on read models, beside a running service. */
 
@@ -45,11 +45,6 @@ export interface Wanted {
   readonly allowParked: boolean;
   readonly json: boolean;
   readonly print: (text: string) => void;
-}
-
-/** Whether the read models are right could not be found out. */
-export class VerifyFailedError extends Error {
-  override readonly name = 'VerifyFailedError';
 }
 
 const rebuildable = allProjections.filter(isRebuildable);
