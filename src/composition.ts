@@ -9,6 +9,7 @@ import {
   type PostgresEventStoreOptions,
 } from './shared/event-store/postgres/postgres-event-store.ts';
 import type { Logger } from './shared/log.ts';
+import { portLogBytes, postgresLogBytes, type LogBytes } from './shared/log-chain/log-bytes.ts';
 import { startEmbeddedPostgres } from './shared/postgres/embedded/embedded-postgres.ts';
 import {
   isolateTenants,
@@ -30,6 +31,8 @@ export interface Backbone {
   readonly store: EventStore;
   /** Where the events are. */
   readonly storeKind: 'postgres' | 'eventstoredb';
+  /** The same log as a hash chain reads it. */
+  readonly logBytes: LogBytes;
   /** Figures of the event store, if it has any of its own. */
   registerMetrics(registry: Registry): void;
   /** Brings the schema up to date, and what keeps accounts apart. */
@@ -91,13 +94,14 @@ export const openBackbone = async (
   };
 };
 
-type EventLog = Pick<Backbone, 'store' | 'storeKind' | 'registerMetrics'>;
+type EventLog = Pick<Backbone, 'store' | 'storeKind' | 'logBytes' | 'registerMetrics'>;
 
 /** The client of EventStoreDB takes memory and time to load: only who uses it does. */
 const openLog = async (config: Config, postgres: PostgresEventStoreOptions): Promise<EventLog> => {
   if (config.EVENTSTORE_URL === undefined) {
     const store = createPostgresEventStore({ ...postgres, isMarkedApart: isConversionStream });
-    return { store, storeKind: 'postgres', registerMetrics: () => undefined };
+    const logBytes = postgresLogBytes(postgres.pool);
+    return { store, storeKind: 'postgres', logBytes, registerMetrics: () => undefined };
   }
   const { createEventStoreDbEventStore } =
     await import('./shared/event-store/eventstoredb/eventstoredb-event-store.ts');
@@ -111,6 +115,7 @@ const openLog = async (config: Config, postgres: PostgresEventStoreOptions): Pro
   return {
     store,
     storeKind: 'eventstoredb',
+    logBytes: portLogBytes(store, 'eventstoredb-1'),
     registerMetrics: (registry) => registerEventStoreDbMetrics(registry, store),
   };
 };

@@ -45,6 +45,8 @@ import { startServer, type RunningServer } from './shared/http/server.ts';
 import { serviceRoutes } from './shared/http/service-routes.ts';
 import { createExecuteOnce } from './shared/idempotency/execute-once.ts';
 import { createIdempotencyStore, type IdempotencyStore } from './shared/idempotency/idempotency-store.ts';
+import { logKeysOf } from './shared/log-chain/log-keys.ts';
+import { sealRegularly } from './shared/log-chain/seal-log.ts';
 import { createRateLimits, type RateLimits } from './shared/limits/rate-limits.ts';
 import type { Logger } from './shared/log.ts';
 import { purgeRegularly } from './shared/purge-regularly.ts';
@@ -134,6 +136,7 @@ export const startService = async (
     sweepDrafts(config, assets, log, ending.signal);
     const followed = followedBy(config, backbone, replace);
     running = startProjections({ ...followed, pool: derivedPool, log, registry: metrics, progress });
+    sealLogOf(config, backbone, log, ending.signal);
     return true;
   });
   // Whoever awaits `prepared` learns of a failure; nobody awaiting it yet is no reason to end the process.
@@ -226,6 +229,13 @@ const attemptsOf = (
 const sweepDrafts = ({ ROLES }: Config, { drafts }: AssetParts, log: Logger, signal: AbortSignal): void => {
   if (!ROLES.includes('api')) return;
   for (const [what, files] of Object.entries(drafts)) purgeRegularly(what, files, log, signal);
+};
+
+/** A hash chain over the log, in the projectors: appends know nothing of it. */
+const sealLogOf = (config: Config, backbone: Backbone, log: Logger, signal: AbortSignal): void => {
+  if (!config.ROLES.includes('projector') || config.LOG_SEAL_SECONDS === 0) return;
+  const chain = { pool: backbone.pool, log: backbone.logBytes, keys: logKeysOf(config) };
+  sealRegularly({ ...chain, signal }, config.LOG_SEAL_SECONDS * 1_000, log);
 };
 
 const createMetrics = (backbone: Backbone): Registry => {

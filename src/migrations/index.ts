@@ -31,6 +31,8 @@ import { creativeSessions } from './0028-creative-sessions.ts';
 import { goneAssets } from './0029-gone-assets.ts';
 import { feedsAndWhatIsLeft } from './0030-feeds-and-what-is-left.ts';
 import { auditLog } from './0031-audit-log.ts';
+import { readModelCopies } from './0033-read-model-copies.ts';
+import { logCheckpoints } from './0034-log-checkpoints.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
 interface Migration {
@@ -72,4 +74,6 @@ export const migrations: readonly Migration[] = [
   feedsAndWhatIsLeft,
   sellerAccounts,
   auditLog,
+  readModelCopies,
+  logCheckpoints,
 ];

@@ -6,7 +6,7 @@ import { checkpointPath, fileCheckpoint } from './event-move/copy-checkpoint.ts'
 import { copyEvents, SourceWrittenError } from './event-move/copy-events.ts';
 import { createProgressLine } from './event-move/progress-line.ts';
 import { verifyEvents, type Verification } from './event-move/verify-events.ts';
-import { rebuildReadModels } from './rebuild-read-models.ts';
+import { rebuildOffline } from './read-model-commands.ts';
 
 /** The commands on whole event stores. Each resolves to whether all is well; a person reads what they print. */
 
@@ -46,22 +46,18 @@ export const eventsCopy = async ({ from, to, checkpoint: path, rebuild }: CopyCo
   });
   if (!isSame) return false;
   await checkpoint.remove();
-  return rebuild ? await readModelsRebuild(installationOf(config, to)) : true;
+  return rebuild ? await rebuildAll(installationOf(config, to)) : true;
 };
 
 export const eventsVerify = (stores: Stores): Promise<boolean> =>
   withStores(stores, readConfig(process.env), verifyAndPrint);
 
-export const readModelsRebuild = async (config: Config): Promise<boolean> => {
-  const log = createLog('silent');
-  const backbone = await openBackbone(config, 'exchange-operator', log);
+/** With the service stopped. */
+const rebuildAll = async (config: Config): Promise<boolean> => {
+  const backbone = await openBackbone(config, 'exchange-operator', createLog('silent'));
   try {
     await backbone.migrate();
-    const line = createProgressLine('read models');
-    const { readModels, parkedStreams } = await rebuildReadModels(backbone, log, line.update);
-    line.end();
-    print(`read models made anew: ${readModels.join(', ')}; ${parkedStreams} streams are parked`);
-    return parkedStreams === 0;
+    return await rebuildOffline(backbone, print);
   } finally {
     await backbone.close();
   }

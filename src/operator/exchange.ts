@@ -4,11 +4,19 @@ import { ConfigError, readConfig, variables } from '../shared/config.ts';
 import { armFailpoints } from '../shared/failpoints.ts';
 import { createLog } from '../shared/log.ts';
 import { accountCommand, accountOptions, accountUsage } from './account-commands.ts';
-import { eventsCopy, eventsVerify, readModelsRebuild } from './events-commands.ts';
+import { eventsCopy, eventsVerify } from './events-commands.ts';
+import { logCommand, logOptions, logUsage } from './log-commands.ts';
 import { parkedStreams, retryStream } from './parked.ts';
+import {
+  namedReadModels,
+  readModelOptions,
+  readModelsRebuild,
+  readModelsVerify,
+  readModelUsage,
+} from './read-model-commands.ts';
 import { reEncrypt } from './secrets.ts';
 import { sellerCommand, sellerOptions, sellerUsage } from './seller-commands.ts';
-import { WordsError, type Work } from './words.ts';
+import { VerifyFailedError, WordsError, type Work } from './words.ts';
 
 /** The operator's command line. Works beside a running service and without one. */
 
@@ -26,8 +34,7 @@ ${accountUsage}${sellerUsage}  parked list [--json]                   Lists stre
   secrets re-encrypt                     Encrypts every secret with the first of SECRET_KEYS, beside a running
                                          service whose processes know that key already. Ended, it goes on with
                                          what is left; exit status 1 when some could not be read.
-  read-models rebuild                    Makes every read model anew. The service is stopped meanwhile.
-  config                                 Lists every setting of the service with its default.
+${readModelUsage}${logUsage}  config                                 Lists every setting of the service with its default.
 
 A STORE is postgres://..., esdb://..., esdb+discover://..., or embedded: the Postgres of DATA_DIR.
 The settings of the service (DATABASE_URL, DATA_DIR, ...) apply here too.
@@ -40,6 +47,8 @@ const options = {
   to: { type: 'string' },
   checkpoint: { type: 'string' },
   'no-rebuild': { type: 'boolean', default: false },
+  ...readModelOptions,
+  ...logOptions,
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -77,7 +86,15 @@ const run = async (argv: readonly string[]): Promise<void> => {
     case 'secrets re-encrypt':
       return withBackbone(secretsReEncrypt);
     case 'read-models rebuild':
-      return runEvents(readModelsRebuild(readConfig(process.env)));
+    case 'read-models verify':
+      return readModelsCommand(command, rest, values);
+    case 'log seal':
+    case 'log verify':
+    case 'log keys':
+      return withBackbone(async (backbone) => {
+        const config = readConfig(process.env);
+        if (!(await logCommand(backbone, config, { command, ...values, print }))) process.exitCode = 1;
+      });
     case 'config':
       return print(describeConfig());
     default:
@@ -118,17 +135,33 @@ const parseArguments = (argv: readonly string[]) => {
   }
 };
 
-const wordsWork = (...words: Parameters<typeof accountCommand>): Work | undefined => {
+const wordsWork = (...words: Parameters<typeof accountCommand>): Work | undefined =>
+  understood(words[0], () => accountCommand(...words) ?? sellerCommand(...words));
+
+const understood = <T>(command: string, make: () => T): T => {
   try {
-    return accountCommand(...words) ?? sellerCommand(...words);
+    return make();
   } catch (error) {
-    if (error instanceof WordsError) throw new UsageError(`${words[0]}: ${error.message}`);
+    if (error instanceof WordsError) throw new UsageError(`${command}: ${error.message}`);
     throw error;
   }
 };
 
 const printLines = async (lines: AsyncIterable<string>): Promise<void> => {
   for await (const line of lines) print(line);
+};
+
+const readModelsCommand = async (
+  command: string,
+  names: readonly string[],
+  given: { readonly cancel: boolean; readonly json: boolean; readonly 'allow-parked': boolean },
+): Promise<void> => {
+  const readModels = understood(command, () => namedReadModels(names));
+  const wanted = { readModels, named: names.length > 0, ...given, allowParked: given['allow-parked'], print };
+  const work = command.endsWith('verify') ? readModelsVerify : readModelsRebuild;
+  await withBackbone(async (backbone) => {
+    if (!(await work(backbone, wanted))) process.exitCode = 1;
+  });
 };
 
 const parkedList = async (backbone: Backbone, json: boolean): Promise<void> => {
@@ -179,5 +212,6 @@ try {
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(error instanceof UsageError ? `${message}\n\n${usage}` : `${message}\n`);
-  process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+  const isOfWords = error instanceof UsageError || error instanceof ConfigError;
+  process.exitCode = isOfWords || error instanceof VerifyFailedError ? 2 : 1;
 }

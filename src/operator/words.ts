@@ -29,6 +29,11 @@ export class WordsError extends Error {
   override readonly name = 'WordsError';
 }
 
+/** Whether something is right could not be found out: exit status 2. */
+export class VerifyFailedError extends Error {
+  override readonly name = 'VerifyFailedError';
+}
+
 /**
  * @param problem what to say when the value does not fit. Default: what the schema says
  * @throws WordsError

@@ -6,13 +6,14 @@ import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { boolArray, int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import { byStream, foldStream, type Folded } from './engine/fold-streams.ts';
-import { UnprojectableEventError, type Projection } from './engine/projection.ts';
+import { keptCounts, UnprojectableEventError, type Projection } from './engine/projection.ts';
 
 /** The read model behind endpoint 4 and the advertiser's detail: tables `advertisers`, `advertiser_counts`. */
 export const advertisersProjection: Projection = {
   name: 'advertisers',
   categories: ['advertiser'],
   tables: ['advertisers', 'advertiser_counts'],
+  compared: { advertiser_counts: keptCounts },
   apply: async (client, events) => {
     const streams = byStream(events);
     const created = foldAll(streams, ([first]) => first?.revision === 0, new Map());

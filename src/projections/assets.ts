@@ -1,6 +1,6 @@
 import { assetEvents } from '../domain/assets/asset-events.ts';
 import { ASSET, evolve, initialState, type Asset, type AssetState } from '../domain/assets/asset.ts';
-import type { Projection } from './engine/projection.ts';
+import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
 import { addCounts, type CountChange } from './kept-counts.ts';
 
@@ -28,6 +28,13 @@ export const assetsProjection: Projection = {
   name: 'assets',
   categories: [ASSET],
   tables: [table.table, 'asset_counts'],
+  compared: {
+    // The others are swept a week after their end (`command/assets/sweep-assets.ts`), or are about to be.
+    [table.table]: {
+      where: `not (status in ('EXPIRED', 'REMOVED') and expires_at < now() - interval '6 days 23 hours')`,
+    },
+    asset_counts: keptCounts,
+  },
   apply: async (client, events) => {
     const changes = await applyFolded(client, table, events);
     await addCounts(client, { table: 'asset_counts', columns: ['kind'] }, changes.flatMap(counted));

@@ -32,6 +32,8 @@ export const audiencesProjection: Projection = {
   name: audiences.name,
   categories: [AUDIENCE, AUDIENCE_BATCH, TASK],
   tables: ['audiences', 'audience_members', 'audience_removals', 'audience_batches', 'tasks'],
+  // Older ones are purged by the clock (`command/audiences/purge-removals.ts`), or are about to be.
+  compared: { audience_removals: { where: `removed_at > now() - interval '6 days 23 hours'` } },
   apply: async (client, events) => {
     const of = (category: string): readonly RecordedEvent[] =>
       events.filter(({ stream }) => categoryOf(stream) === category);

@@ -1,7 +1,7 @@
 import { campaignEvents } from '../domain/campaigns/campaign-events.ts';
 import type { Campaign } from '../domain/campaigns/campaign-resource.ts';
 import { CAMPAIGN, evolve, initialState, type CampaignState } from '../domain/campaigns/campaign.ts';
-import type { Projection } from './engine/projection.ts';
+import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
 import { addCounts, type CountChange } from './kept-counts.ts';
 
@@ -29,6 +29,7 @@ export const campaignsProjection: Projection = {
   name: 'campaigns',
   categories: [CAMPAIGN],
   tables: [table.table, counts.table],
+  compared: { [counts.table]: keptCounts },
   apply: async (client, events) => {
     const changes = await applyFolded(client, table, events);
     await addCounts(client, counts, changes.flatMap(counted));

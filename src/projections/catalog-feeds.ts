@@ -14,6 +14,7 @@ export const catalogFeedsProjection: Projection = {
   name: 'catalog-feeds',
   categories: [CATALOG],
   tables: ['catalog_feeds'],
+  workLists: ['catalog_feeds'],
   apply: async (client, events) => {
     const changes = [...byStream(events)].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(changeOf);
     const asked = changes.filter(({ isAsked }) => isAsked);

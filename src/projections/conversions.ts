@@ -18,6 +18,29 @@ import { byStream } from './engine/fold-streams.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
 
 /**
+ * How a source's fingerprints are cut into segments depends on how its events came in batches; what a day's segments
+ * hold together does not. The days that a purge by the clock may have begun with are left out.
+ */
+const fingerprintsOfDays = {
+  select: (
+    table: string,
+  ): string => `select customer_id, source_id, (recorded_at at time zone 'UTC')::date as day,
+      min(first_revision) as first_revision, max(last_revision) as last_revision,
+      md5(string_agg(fingerprints, ''::bytea order by last_revision)) as fingerprints,
+      md5(string_agg(commands, ''::bytea order by last_revision)) as commands
+    from ${table} where recorded_at > ((now() at time zone 'UTC')::date - 93)::timestamp at time zone 'UTC'
+    group by 1, 2, 3`,
+  key: ['customer_id', 'source_id', 'day'],
+} as const;
+
+/** The moment is that of the batch's last event, of the same day; the days that a purge may have begun with are left out. */
+const recentCommands = {
+  select: (table: string): string => `select customer_id, source_id, command_id, revision
+    from ${table} where recorded_at > ((now() at time zone 'UTC')::date - 2)::timestamp at time zone 'UTC'`,
+  key: ['customer_id', 'source_id', 'command_id', 'revision'],
+} as const;
+
+/**
  * The read models of conversion events: what is counted by hour, what was last seen of a source, and the
  * fingerprints of its stream. `conversion_health.revision` says up to where all three hold a source's events.
  */
@@ -25,6 +48,12 @@ export const conversionsProjection: Projection = {
   name: 'conversions',
   categories: [CONVERSIONS],
   tables: ['conversion_segments', 'conversion_commands', 'conversion_hours', 'conversion_health'],
+  compared: {
+    conversion_segments: { instead: fingerprintsOfDays },
+    conversion_commands: { instead: recentCommands },
+    // Older ones are purged by the clock (`command/conversions/purge-conversions.ts`), or are about to be.
+    conversion_hours: { where: `hour > now() - interval '399 days'`, close: ['value_sum'] },
+  },
   apply: async (client, events) => {
     const streams = byStream(events);
     const before = await loadRevisions(client, [...streams.keys()]);

@@ -3,7 +3,7 @@ import { creativeEvents } from '../domain/creatives/creative-events.ts';
 import { assetIdsOf, type Creative } from '../domain/creatives/creative-resource.ts';
 import { CREATIVE, evolve, initialState, type CreativeStateOf } from '../domain/creatives/creative.ts';
 import { boolArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
-import type { Projection } from './engine/projection.ts';
+import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
 import { addCounts, type CountChange } from './kept-counts.ts';
 
@@ -37,6 +37,7 @@ export const creativesProjection: Projection = {
   name: 'creatives',
   categories: [CREATIVE],
   tables: [table.table, 'creative_campaigns', 'creative_assets', 'creative_submissions', counts.table],
+  compared: { [counts.table]: keptCounts },
   apply: async (client, events) => {
     const changes = await applyFolded(client, table, events);
     await linkCampaigns(

@@ -16,6 +16,7 @@ export const sellersProjection: Projection = {
   name: 'sellers',
   categories: [SELLERS, CAMPAIGN, CREATIVE],
   tables: ['sellers', 'submission_work'],
+  workLists: ['submission_work'],
   apply: async (client, events) => {
     await writeSellers(
       client,

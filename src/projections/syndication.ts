@@ -18,7 +18,7 @@ import {
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../shared/ids.ts';
 import { boolArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
-import type { Projection } from './engine/projection.ts';
+import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
 
 /** Categories of the streams of what can be syndicated, by its type. */
@@ -63,6 +63,8 @@ export const syndicationProjection: Projection = {
   name: 'syndication',
   categories: [SYNDICATION, 'advertiser', ...Object.values(RESOURCES)],
   tables: [table.table, 'syndication_counts', 'syndication_work'],
+  workLists: ['syndication_work'],
+  compared: { syndication_counts: keptCounts },
   apply: async (client, events) => {
     for (const some of inTurns(events)) await applySome(client, some);
   },

@@ -134,6 +134,15 @@ export const variables = {
   UPLOAD_BYTES_MAX: uploadLimits.describe(
     'The largest upload, bytes; and for media types, e.g. 104857600,image/*=10485760. Default 104857600.',
   ),
+  LOG_SIGNING_KEYS: secretKeys.describe(
+    'Keys that checkpoints of the log are signed with: id:key pairs, separated by commas, the first one in use; a key is the 32 bytes of an Ed25519 seed as base64url. Without one they are not signed: whoever can write to the database can forge them.',
+  ),
+  LOG_VERIFY_KEYS: secretKeys.describe(
+    'Public keys of checkpoints of the log that were signed with other keys than those: id:key pairs, as `exchange log keys` prints them.',
+  ),
+  LOG_SEAL_SECONDS: integer(0, 86_400)
+    .default(60)
+    .describe('How often a projector seals what is new in the log; 0: never.'),
   ROLES: rolesList.default([...roles]).describe('What this process does: api, projector, worker.'),
   CONVERSIONS_MEMORY_MB: integer(16, 100_000)
     .default(512)

@@ -19,6 +19,9 @@ export const failpointNames = [
   'projection-before-rows',
   'projection-before-commit',
   'projection-after-commit',
+  'copy-created',
+  'copy-before-switch',
+  'copy-in-switch',
 ] as const;
 
 export type Failpoint = (typeof failpointNames)[number];

@@ -10,6 +10,13 @@ export interface Projection {
   readonly name: string;
   /** The tables that it alone writes: emptied when it is made anew. */
   readonly tables: readonly string[];
+  /**
+   * Those of `tables` that workers write, too: whose turn it is, what was tried. The log alone does not say what is in
+   * them, so they are neither compared nor exchanged when the read model is rebuilt beside the live one.
+   */
+  readonly workLists?: readonly string[];
+  /** How rows of its tables are compared with those of a copy. Default: all of them, by their primary key. */
+  readonly compared?: Readonly<Record<string, Comparison>>;
   /** What else is done, in the same transaction, when it is made anew. */
   forget?(client: ClientBase): Promise<void>;
   /** Stream categories the read model is made of; everything else is passed over. */
@@ -17,12 +24,25 @@ export interface Projection {
   /**
    * Applies events to the read model inside the engine's transaction, in order. Must be idempotent: an
    * event whose revision a row already carries changes nothing. Set-based: one call may bring thousands of
-   * events of thousands of streams.
+   * events of thousands of streams. Names its tables without a schema: `copy/` has it write elsewhere.
    * @throws UnprojectableEventError for an event that can never be applied (unknown type or version, a gap in
    *   its stream's revisions); any database error is passed on
    */
   apply(client: ClientBase, events: readonly RecordedEvent[]): Promise<void>;
 }
+
+/** Where equal rows are not equal byte by byte, or need not be there. */
+export interface Comparison {
+  /** Which rows count, as SQL: not those that a purge by the clock may have taken, say. */
+  readonly where?: string;
+  /** What is compared instead of the table's rows, as a `select` from the table, and what is found by what. */
+  readonly instead?: { readonly select: (table: string) => string; readonly key: readonly string[] };
+  /** Numeric columns whose sums depend on how events came in batches: equal up to a billionth. */
+  readonly close?: readonly string[];
+}
+
+/** Counts: a kind of which there is none any more may have a row, or none. */
+export const keptCounts: Comparison = { where: 'count <> 0' };
 
 /** This event cannot become a row, now or later: its stream is parked, everything else goes on. */
 export class UnprojectableEventError extends Error {

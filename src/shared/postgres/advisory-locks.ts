@@ -12,6 +12,8 @@ export const advisoryLocks = {
    * name. (A pair never meets a single key, whatever the numbers.)
    */
   projections: 7_216_004,
+  /** Held by whoever makes a copy of a read model beside the live one; the second key as of `projections`. */
+  readModelCopies: 7_216_033,
   /** Held while work is handed out to the queue (`syndication_work`). */
   syndicationOffers: 7_216_005,
   /** Held while feeds of catalogs are handed out to be read (`catalog_feeds`). */

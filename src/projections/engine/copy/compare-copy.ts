@@ -1,0 +1,191 @@
+import type { Client } from 'pg';
+import type { Comparison } from '../projection.ts';
+import { connectCopy } from './copy-state.ts';
+import { copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
+import { meetLive, type HeldCopy } from './meet-live.ts';
+
+/** A row in which the live read model and its copy differ. */
+export interface RowDifference {
+  /** What the row is found by. */
+  readonly key: Readonly<Record<string, unknown>>;
+  /** `missing`: the log says that it should be there; `surplus`: it is there, and nothing in the log says so. */
+  readonly problem: 'missing' | 'surplus' | 'changed';
+  /** Of a changed row, by column: what is there, and what should be; each at most 200 characters. */
+  readonly columns?: Readonly<Record<string, readonly [live: string | null, rebuilt: string | null]>>;
+}
+
+export interface TableComparison {
+  readonly table: string;
+  /** That were compared, those that only one of the two has included. */
+  readonly rows: number;
+  readonly missing: number;
+  readonly surplus: number;
+  readonly changed: number;
+  /** The first of them. */
+  readonly shown: readonly RowDifference[];
+}
+
+export interface ReadModelComparison {
+  readonly readModel: string;
+  /** Of the log: both were made of what is up to there. */
+  readonly position: string;
+  readonly differences: number;
+  readonly rows: number;
+  readonly tables: readonly TableComparison[];
+}
+
+/** Columns that hold JSON as text: the same value may be written in another order of its members. */
+const JSON_COLUMNS: ReadonlySet<string> = new Set(['body', 'item']);
+const SHOWN_CHARS = 200;
+
+/**
+ * Compares a read model with its copy, row by row, both as they are at one position of the log: in one snapshot that is
+ * taken while both stand there. The live read model goes on as soon as the snapshot is taken.
+ * @param shownMax differences of each table that are told one by one
+ */
+export const compareCopy = async (copy: HeldCopy, shownMax: number): Promise<ReadModelComparison> => {
+  const reader = await connectCopy(copy.databaseUrl);
+  const abort = (): void => void reader.end().catch(() => undefined);
+  copy.signal.addEventListener('abort', abort, { once: true });
+  try {
+    // Whole tables are joined: by their keys' indexes, or in memory.
+    await reader.query(
+      `set enable_seqscan = on; set enable_hashjoin = on; set enable_mergejoin = on;
+       set enable_bitmapscan = on; set work_mem = '64MB'`,
+    );
+    const position = await meetLive(copy, async (at) => {
+      await reader.query('begin isolation level repeatable read read only');
+      await reader.query('select 1');
+      return at;
+    });
+    const tables: TableComparison[] = [];
+    for (const pair of await pairsOf(reader, copy)) tables.push(await compare(reader, pair, shownMax));
+    const sum = (of: (one: TableComparison) => number): number =>
+      tables.reduce((total, one) => total + of(one), 0);
+    return {
+      readModel: copy.projection.name,
+      position,
+      differences: sum(({ missing, surplus, changed }) => missing + surplus + changed),
+      rows: sum(({ rows }) => rows),
+      tables,
+    };
+  } finally {
+    copy.signal.removeEventListener('abort', abort);
+    await reader.end().catch(() => undefined);
+  }
+};
+
+/** What is compared with what: two selects. */
+interface Pair extends Pick<Comparison, 'close'> {
+  readonly table: string;
+  readonly live: string;
+  readonly rebuilt: string;
+  readonly key: readonly string[];
+}
+
+/** Of streams that cannot be applied it is compared which they are, and from where on. */
+const parkedOf = (projection: string): Comparison => ({
+  instead: {
+    select: (table) =>
+      `select stream, revision, event_type from ${table} where projection = '${projection.replaceAll("'", "''")}'`,
+    key: ['stream'],
+  },
+});
+
+const pairsOf = async (
+  client: Client,
+  { projection: { name, tables, workLists = [], compared = {} } }: HeldCopy,
+): Promise<readonly Pair[]> => {
+  const how: Readonly<Record<string, Comparison>> = { ...compared, parked_streams: parkedOf(name) };
+  const pairs: Pair[] = [];
+  for (const table of [...tables.filter((one) => !workLists.includes(one)), 'parked_streams']) {
+    const live = await liveTable(client, table);
+    const { where = 'true', instead, close } = how[table] ?? {};
+    const select = instead?.select ?? ((from: string) => `select * from ${from} where ${where}`);
+    pairs.push({
+      table,
+      live: select(quotedTable(live)),
+      rebuilt: select(quotedTable({ schema: copySchemaOf(name), table })),
+      key: instead?.key ?? (await primaryKey(client, quotedTable(live))),
+      ...(close !== undefined && { close }),
+    });
+  }
+  return pairs;
+};
+
+const primaryKey = async (client: Client, table: string): Promise<readonly string[]> => {
+  const { rows } = await client.query<{ name: string }>(
+    `select a.attname as name from pg_index i, unnest(i.indkey) with ordinality as k (attnum, n)
+     join pg_attribute a on a.attnum = k.attnum
+     where i.indrelid = $1::regclass and a.attrelid = i.indrelid and i.indisprimary order by k.n`,
+    [table],
+  );
+  if (rows.length === 0) throw new Error(`${table} has no primary key to compare it by`);
+  return rows.map(({ name }) => name);
+};
+
+const compare = async (client: Client, pair: Pair, shownMax: number): Promise<TableComparison> => {
+  const { fields } = await client.query(`select * from (${pair.live}) one limit 0`);
+  const columns = fields.map(({ name }) => name).filter((name) => !pair.key.includes(name));
+  const [first = ''] = pair.key.map(quoted);
+  const differing = columns.map((name) => isDifferent(name, pair)).join(' or ');
+  const joined = `from (${pair.live}) a full join (${pair.rebuilt}) b
+    on ${pair.key.map((name) => `a.${quoted(name)} = b.${quoted(name)}`).join(' and ')}`;
+  const isChanged = `a.${first} is not null and b.${first} is not null and (${differing === '' ? 'false' : differing})`;
+  const { rows } = await client.query<Record<'rows' | 'missing' | 'surplus' | 'changed', number>>(
+    `select count(*)::float8 as rows, (count(*) filter (where a.${first} is null))::float8 as missing,
+       (count(*) filter (where b.${first} is null))::float8 as surplus,
+       (count(*) filter (where ${isChanged}))::float8 as changed ${joined}`,
+  );
+  const counted = rows[0] ?? { rows: 0, missing: 0, surplus: 0, changed: 0 };
+  const isSame = counted.missing + counted.surplus + counted.changed === 0;
+  const shown = isSame
+    ? []
+    : await differencesOf(client, pair, columns, { joined, isChanged, first }, shownMax);
+  return { table: pair.table, ...counted, shown };
+};
+
+const isDifferent = (name: string, { close = [] }: Pair): string => {
+  const [a, b] = [`a.${quoted(name)}`, `b.${quoted(name)}`];
+  if (close.includes(name)) {
+    return `((${a} is null) <> (${b} is null) or abs(${a} - ${b}) > 1e-9 * greatest(abs(${a}), abs(${b})))`;
+  }
+  // Read as JSON only where the texts differ.
+  if (JSON_COLUMNS.has(name)) {
+    return `case when ${a} is not distinct from ${b} then false else ${a}::jsonb is distinct from ${b}::jsonb end`;
+  }
+  return `${a} is distinct from ${b}`;
+};
+
+const differencesOf = async (
+  client: Client,
+  pair: Pair,
+  columns: readonly string[],
+  { joined, isChanged, first }: { joined: string; isChanged: string; first: string },
+  shownMax: number,
+): Promise<readonly RowDifference[]> => {
+  const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+  const key = pair.key.map((name) => `${literal(name)}, coalesce(a.${quoted(name)}, b.${quoted(name)})`);
+  const shown = (side: string, name: string): string => `left(${side}.${quoted(name)}::text, ${SHOWN_CHARS})`;
+  const changes = columns.map(
+    (name) =>
+      `case when ${isDifferent(name, pair)}
+         then json_build_object(${literal(name)}, json_build_array(${shown('a', name)}, ${shown('b', name)})) end`,
+  );
+  const { rows } = await client.query<{
+    key: Record<string, unknown>;
+    problem: RowDifference['problem'];
+    changes: (Record<string, readonly [string | null, string | null]> | null)[];
+  }>(
+    `select json_build_object(${key.join(', ')}) as key,
+       case when a.${first} is null then 'missing' when b.${first} is null then 'surplus' else 'changed' end as problem,
+       json_build_array(${changes.join(', ')}) as changes ${joined}
+     where a.${first} is null or b.${first} is null or (${isChanged}) limit $1`,
+    [shownMax],
+  );
+  return rows.map(({ key: found, problem, changes: of }) =>
+    problem === 'changed'
+      ? { key: found, problem, columns: Object.assign({}, ...of) as RowDifference['columns'] & object }
+      : { key: found, problem },
+  );
+};

@@ -1,0 +1,133 @@
+import type { ClientBase } from 'pg';
+
+/** A table by its schema and name. */
+export interface TableName {
+  readonly schema: string;
+  readonly table: string;
+}
+
+/** Schema of a read model's copy: put first in `search_path`, it makes the very same projection code write the copy. */
+export const copySchemaOf = (projection: string): string => `copy_of_${projection.replaceAll('-', '_')}`;
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+export const quotedTable = ({ schema, table }: TableName): string => `${quoted(schema)}.${quoted(table)}`;
+
+/** Something that a live table has and that its copy could not have: it must be looked at before going on. */
+class UncopyableTableError extends Error {
+  override readonly name = 'UncopyableTableError';
+}
+
+/** Where the live tables are, as a name without a schema finds them. @throws Error when there is none of that name */
+export const liveTable = async (client: ClientBase, table: string): Promise<TableName> => {
+  const { rows } = await client.query<TableName>(
+    `select n.nspname as schema, c.relname as table from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.oid = to_regclass($1)`,
+    [quoted(table)],
+  );
+  const [found] = rows;
+  if (found === undefined) throw new Error(`there is no table ${table}`);
+  return found;
+};
+
+/**
+ * Makes an empty table that is what the live one is: columns, storage, constraints and indexes by their own names (later
+ * migrations name them), row-level security with its policies, rights. In the transaction of `client`.
+ * @throws UncopyableTableError for a live table with triggers or foreign keys
+ */
+export const createTableLike = async (
+  client: ClientBase,
+  live: TableName,
+  schema: string,
+): Promise<TableName> => {
+  const copy = { schema, table: live.table };
+  await refuseUncopyable(client, live);
+  const options = await storageOptions(client, live);
+  await client.query(
+    `create table ${quotedTable(copy)}
+       (like ${quotedTable(live)} including all excluding indexes excluding constraints) ${options}`,
+  );
+  for (const statements of [
+    constraintsSql,
+    indexesSql,
+    securitySql,
+    policiesSql,
+    grantsSql,
+    columnGrantsSql,
+  ]) {
+    const { rows } = await client.query<{ statement: string }>(statements, [
+      quotedTable(live),
+      quotedTable(copy),
+    ]);
+    for (const { statement } of rows) await client.query(statement);
+  }
+  return copy;
+};
+
+const refuseUncopyable = async (client: ClientBase, live: TableName): Promise<void> => {
+  const { rows } = await client.query<{ what: string }>(
+    `select 'trigger ' || tgname as what from pg_trigger where tgrelid = $1::regclass and not tgisinternal
+     union all
+     select 'foreign key ' || conname from pg_constraint
+       where contype = 'f' and (conrelid = $1::regclass or confrelid = $1::regclass)
+     union all
+     select 'partition or child' from pg_inherits where inhparent = $1::regclass or inhrelid = $1::regclass`,
+    [quotedTable(live)],
+  );
+  const [first] = rows;
+  if (first !== undefined) throw new UncopyableTableError(`${live.table} has a ${first.what}`);
+};
+
+const storageOptions = async (client: ClientBase, live: TableName): Promise<string> => {
+  const { rows } = await client.query<{ options: string | null }>(
+    `select array_to_string(reloptions, ', ') as options from pg_class where oid = $1::regclass`,
+    [quotedTable(live)],
+  );
+  const options = rows[0]?.options ?? '';
+  return options === '' ? '' : `with (${options})`;
+};
+
+/** $1: the live table, $2: the copy, both quoted. */
+const constraintsSql = `
+  select format('alter table %s add constraint %I %s', $2::text, conname, pg_get_constraintdef(oid)) as statement
+  from pg_constraint where conrelid = $1::regclass and contype in ('p', 'u', 'c', 'x') order by contype, conname`;
+
+/** Those that no constraint has made. The definition names its table, qualified or not, in one known place. */
+const indexesSql = `
+  select regexp_replace(pg_get_indexdef(i.indexrelid), ' ON (ONLY )?\\S+ USING ', ' ON ' || $2::text || ' USING ')
+    as statement
+  from pg_index i join pg_class c on c.oid = i.indexrelid
+  where i.indrelid = $1::regclass
+    and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = i.indrelid)
+  order by c.relname`;
+
+const securitySql = `
+  select format('alter table %s %s', $2::text, change) as statement
+  from pg_class c cross join lateral (values
+    (c.relrowsecurity, 'enable row level security'), (c.relforcerowsecurity, 'force row level security'))
+    as has (it, change)
+  where c.oid = $1::regclass and has.it`;
+
+const policiesSql = `
+  select format('create policy %I on %s as %s for %s to %s %s %s', p.polname, $2::text,
+    case when p.polpermissive then 'permissive' else 'restrictive' end,
+    case p.polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete'
+      else 'all' end,
+    (select string_agg(case when r = 0 then 'public' else quote_ident(pg_get_userbyid(r)) end, ', ')
+      from unnest(p.polroles) r),
+    coalesce('using (' || pg_get_expr(p.polqual, p.polrelid) || ')', ''),
+    coalesce('with check (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')', '')) as statement
+  from pg_policy p where p.polrelid = $1::regclass order by p.polname`;
+
+const granteeSql = `case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end`;
+
+const grantsSql = `
+  select format('grant %s on %s to %s%s', a.privilege_type, $2::text, ${granteeSql},
+    case when a.is_grantable then ' with grant option' else '' end) as statement
+  from pg_class c cross join lateral aclexplode(c.relacl) a
+  where c.oid = $1::regclass and a.grantee <> c.relowner`;
+
+const columnGrantsSql = `
+  select format('grant %s (%I) on %s to %s%s', a.privilege_type, t.attname, $2::text, ${granteeSql},
+    case when a.is_grantable then ' with grant option' else '' end) as statement
+  from pg_attribute t cross join lateral aclexplode(t.attacl) a
+  where t.attrelid = $1::regclass and t.attnum > 0 and not t.attisdropped`;

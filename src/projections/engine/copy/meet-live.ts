@@ -1,0 +1,53 @@
+import type { Client, Pool } from 'pg';
+import { comparePositions, type EventStore, type Position } from '../../../shared/event-store/event-store.ts';
+import { openCheckpoint } from '../checkpoint.ts';
+import type { Projection } from '../projection.ts';
+import { inTransactionOf } from './copy-state.ts';
+import { fillCopy, type FillOptions } from './fill-copy.ts';
+
+/** A read model's copy that this process holds. */
+export interface HeldCopy extends FillOptions {
+  readonly projection: Projection;
+  readonly store: EventStore;
+  /** Connections that find the live tables. */
+  readonly live: Pool;
+  /** Holds the copy, and now and then the live read model's fence. */
+  readonly guard: Client;
+  readonly databaseUrl: string;
+}
+
+/** The live read model waits for so long at most, one batch aside, while the copy takes its last steps. */
+const FENCE_MS_MAX = 1_000;
+
+/**
+ * Brings the copy to the live read model's checkpoint and runs `work` while both stand there: in the transaction of the
+ * copy's guard, which holds the live checkpoint's row. The live runner, and who retries a parked stream, begin with that
+ * row: none of them changes anything meanwhile, and none is at anything when the row is had.
+ *
+ * Of what comes while the copy catches up there may be much: it is applied before the row is taken, and the rest behind
+ * it. Is there too much of that, the row is given up again, so that the live read model's lag stays small.
+ */
+export const meetLive = async <T>(copy: HeldCopy, work: (position: Position) => Promise<T>): Promise<T> => {
+  const { guard, live, projection } = copy;
+  for (;;) {
+    const { position } = await openCheckpoint(live, projection.name);
+    await fillCopy(copy, position);
+    const met = await inTransactionOf(guard, async () => {
+      const fenced = await takeFence(copy);
+      const endMs = performance.now() + FENCE_MS_MAX;
+      const { position: reached } = await fillCopy(copy, fenced, () => performance.now() > endMs);
+      return comparePositions(reached, fenced) < 0 ? undefined : { result: await work(fenced) };
+    });
+    if (met !== undefined) return met.result;
+  }
+};
+
+const takeFence = async ({ guard, projection }: HeldCopy): Promise<Position> => {
+  const { rows } = await guard.query<{ position: Position }>(
+    'select position from projection_checkpoints where name = $1 for update',
+    [projection.name],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error(`the checkpoint of ${projection.name} was removed`);
+  return row.position;
+};

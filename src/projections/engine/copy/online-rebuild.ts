@@ -1,0 +1,184 @@
+import type { Pool } from 'pg';
+import {
+  LogGapError,
+  START,
+  type EventStore,
+  type Position,
+} from '../../../shared/event-store/event-store.ts';
+import type { Logger } from '../../../shared/log.ts';
+import { createPool } from '../../../shared/postgres/pool.ts';
+import { openCheckpoint } from '../checkpoint.ts';
+import type { Projection } from '../projection.ts';
+import { compareCopy, type ReadModelComparison } from './compare-copy.ts';
+import { copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
+import { beginCopy, connectCopy, copyTimeouts, dropCopy, holdCopy, inTransactionOf } from './copy-state.ts';
+import { fillCopy } from './fill-copy.ts';
+import type { HeldCopy } from './meet-live.ts';
+import { SwitchRefusedError, switchCopy } from './switch-copy.ts';
+
+/**
+ * Rebuilds, or verifies, read models beside the live ones while the service runs
+ * (docs/records/0007-online-rebuild.md).
+ */
+
+export interface OnlineOptions {
+  readonly pool: Pool;
+  readonly databaseUrl: string;
+  readonly store: EventStore;
+  readonly log: Logger;
+  /** What makes the rows: a copy that another program began is begun anew. */
+  readonly program: string;
+  /** Ends the work: the live read model is as it was, and the copy is dropped. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: { readonly events: number; readonly fraction: number }) => void;
+  /** Differences of each table that are told one by one. Default 20. */
+  readonly shownMax?: number;
+}
+
+export interface OnlineRebuild extends ReadModelComparison {
+  /** It went on with what an earlier run had left. */
+  readonly resumed: boolean;
+}
+
+/** The log is not the one that the live read model was made from: nothing can be built beside it. */
+class OtherLogError extends Error {
+  override readonly name = 'OtherLogError';
+}
+
+const SHOWN_MAX = 20;
+
+/** True for a read model that can be made of the log alone: of the others all is left as it is. */
+export const isRebuildable = ({ tables, workLists = [] }: Projection): boolean =>
+  tables.some((table) => !workLists.includes(table));
+
+/**
+ * Makes the read model anew beside the live one and puts it in its place.
+ * @param allowParked also when it leaves out streams that the live one has
+ * @returns how the live one differed from it, just before
+ * @throws CopyBusyError, OtherLogError, SwitchRefusedError; any database error. The live read model is then as it was;
+ *   the copy stays, and the next run goes on with it. With `signal` its reason, and the copy is dropped.
+ */
+export const rebuildOnline = (
+  options: OnlineOptions,
+  projection: Projection,
+  allowParked = false,
+): Promise<OnlineRebuild> =>
+  withCopy(options, projection, async (copy, resumed) => {
+    const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX);
+    const parked = comparison.tables.find(({ table }) => table === 'parked_streams');
+    if (!allowParked && parked !== undefined && parked.missing > 0) {
+      throw new SwitchRefusedError(
+        `${parked.missing} streams cannot be applied that the live read model ${projection.name} has (` +
+          `${parked.shown.map(({ key }) => String(key['stream'])).join(', ')}): with --allow-parked it is switched all the same`,
+      );
+    }
+    await switchCopy(copy, options.program);
+    return { ...comparison, resumed };
+  });
+
+/**
+ * Makes the read model anew beside the live one, compares the two, and drops the copy.
+ * @throws CopyBusyError, OtherLogError; any database error
+ */
+export const verifyOnline = (options: OnlineOptions, projection: Projection): Promise<OnlineRebuild> =>
+  withCopy(options, projection, async (copy, resumed) => {
+    const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX);
+    await inTransactionOf(copy.guard, () => dropCopy(copy.guard, projection.name));
+    return { ...comparison, resumed };
+  });
+
+/**
+ * Drops what a run has left that was killed.
+ * @returns whether there was anything
+ * @throws CopyBusyError when it was not killed
+ */
+export const cancelOnline = async (databaseUrl: string, projection: string): Promise<boolean> => {
+  const guard = await connectCopy(databaseUrl);
+  try {
+    await holdCopy(guard, projection);
+    return await inTransactionOf(guard, () => dropCopy(guard, projection));
+  } finally {
+    await guard.end();
+  }
+};
+
+const withCopy = async <T>(
+  options: OnlineOptions,
+  projection: Projection,
+  work: (copy: HeldCopy, resumed: boolean) => Promise<T>,
+): Promise<T> => {
+  const { pool: live, databaseUrl, store, signal, log } = options;
+  const { position } = await openCheckpoint(live, projection.name);
+  refuseOtherLog(store, position);
+  const guard = await connectCopy(databaseUrl);
+  const pool = createPool(
+    {
+      connectionString: databaseUrl,
+      applicationName: 'exchange-copy',
+      max: 2,
+      asyncCommit: true,
+      system: true,
+      timeouts: copyTimeouts,
+      searchPath: `${quoted(copySchemaOf(projection.name))},${await liveSchema(live)}`,
+    },
+    log,
+  );
+  try {
+    await holdCopy(guard, projection.name);
+    const resumed = await beginCopy(guard, projection, options.program);
+    const copy: HeldCopy = {
+      projection,
+      store,
+      pool,
+      live,
+      guard,
+      databaseUrl,
+      signal,
+      onCommit: progressOf(options, position),
+    };
+    await fillCopy(copy, position);
+    await settle(copy);
+    return await work(copy, resumed);
+  } catch (error) {
+    if (signal.aborted) await inTransactionOf(guard, () => dropCopy(guard, projection.name));
+    throw error instanceof LogGapError ? new OtherLogError(error.message, { cause: error }) : error;
+  } finally {
+    await pool.end();
+    await guard.end().catch(() => undefined);
+  }
+};
+
+const refuseOtherLog = (store: EventStore, position: Position): void => {
+  try {
+    store.distance(position, position);
+  } catch (cause) {
+    throw new OtherLogError('the read models were made from another event store', { cause });
+  }
+};
+
+const liveSchema = async (pool: Pool): Promise<string> => {
+  const { rows } = await pool.query<{ path: string }>(`select current_setting('search_path') as path`);
+  // As part of a connection's options, which end at a space.
+  return (rows[0]?.path ?? 'public').replaceAll(' ', '');
+};
+
+/** The planner and its index-only scans know the copy's tables before anybody reads them. */
+const settle = async ({ pool, guard, projection }: HeldCopy): Promise<void> => {
+  const schema = copySchemaOf(projection.name);
+  for (const table of projection.tables) {
+    const live = await liveTable(guard, table);
+    await pool.query(`vacuum (analyze) ${quotedTable({ schema, table: live.table })}`);
+  }
+};
+
+const progressOf = ({ store, onProgress }: OnlineOptions, target: Position): HeldCopy['onCommit'] => {
+  const whole = store.distance(START, target);
+  let events = 0;
+  return ({ position }, applied) => {
+    events += applied;
+    onProgress({
+      events,
+      fraction: whole <= 0 ? 1 : Math.min(1, store.distance(START, position) / whole),
+    });
+  };
+};

@@ -1,0 +1,293 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { allProjections } from '../../src/projections/all-projections.ts';
+import { advertisersProjection } from '../../src/projections/advertisers.ts';
+import type { ReadModelComparison } from '../../src/projections/engine/copy/compare-copy.ts';
+import {
+  isRebuildable,
+  rebuildOnline,
+  verifyOnline,
+  type OnlineOptions,
+} from '../../src/projections/engine/copy/online-rebuild.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { amount } from '../support/amount.ts';
+import { exchange } from '../support/program.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+const ADVERTISERS = amount(300, 20_000);
+const WRITES_EACH_SECOND = amount(50, 200);
+const rebuildable = allProjections.filter(isRebuildable);
+
+let service: RunningService;
+let account: TestAccount;
+let ids: readonly number[] = [];
+beforeAll(async () => {
+  service = await startRunningService();
+  account = await service.openAccount();
+  await fill();
+}, 600_000);
+afterAll(() => service.stop());
+
+/** Something in the tables of every kind of read model. */
+const fill = async (): Promise<void> => {
+  const { api } = account;
+  const made: number[] = [];
+  for (let from = 0; from < ADVERTISERS; from += 50) {
+    const some = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        api.post<{ id: number }>('/advertisers', { name: `A ${from + n}` }),
+      ),
+    );
+    made.push(...some.map(({ body }) => body.data.id));
+  }
+  ids = made;
+  const [first = 0, second = 0] = made;
+  await api.put(`/advertisers/${first}`, { name: 'Changed' });
+  await api.delete(`/advertisers/${second}`);
+  const agent = await api.post<{ id: string }>('/adcp-agents', {
+    name: 'Agent',
+    url: 'https://agent.example.com/mcp',
+    protocol: 'MCP',
+    auth: { type: 'bearer', token: 'token' },
+    accountId: 'test',
+  });
+  const answers = [
+    agent,
+    await api.post('/campaigns', {
+      advertiserId: first,
+      name: 'Autumn',
+      budget: { total: 5_000, currency: 'USD' },
+    }),
+    await api.post(`/advertisers/${first}/event-sources/sync`, {
+      account: { account_id: String(first) },
+      event_sources: [{ event_source_id: 'shop' }],
+    }),
+    await api.post(`/advertisers/${first}/audiences/sync`, {
+      audiences: [
+        { audienceId: 'customers', add: [{ externalId: 'crm-1', hashedEmail: sha256('jane@example.com') }] },
+      ],
+    }),
+    await api.post(`/advertisers/${first}/assets/uploads`, {
+      name: 'blue.png',
+      mimeType: 'image/png',
+      bytes: 100,
+    }),
+    ...(await inTurn(['one', 'two'], (eventId) =>
+      api.post('/event-sources/shop/events', {
+        advertiserId: first,
+        events: [
+          {
+            eventId,
+            eventTime: new Date().toISOString(),
+            eventType: 'purchase',
+            value: 0.1,
+            currency: 'USD',
+          },
+        ],
+      }),
+    )),
+  ];
+  const campaign = answers[1]?.body.data as { readonly id: string };
+  answers.push(
+    await api.post(`/campaigns/${campaign.id}/creatives/create`, { name: 'Banner', formatKind: 'image' }),
+    await api.post(`/campaigns/${campaign.id}/creative-sessions`, { title: 'S', prompt: 'P' }),
+    await api.post(`/advertisers/${first}/syndicate`, {
+      resourceType: 'AUDIENCE',
+      resourceId: 'customers',
+      adcpAgentIds: [agent.body.data.id],
+      enabled: true,
+    }),
+  );
+  expect(answers.map(({ status, text }) => (status < 300 ? 'done' : text))).toEqual(
+    answers.map(() => 'done'),
+  );
+};
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const inTurn = async <T, R>(values: readonly T[], work: (value: T) => Promise<R>): Promise<R[]> => {
+  const results: R[] = [];
+  for (const value of values) results.push(await work(value));
+  return results;
+};
+
+const optionsOf = (signal = new AbortController().signal): OnlineOptions => ({
+  pool: service.pool,
+  databaseUrl: service.databaseUrl,
+  store: service.store,
+  log: createLog('silent'),
+  program: 'test',
+  signal,
+  onProgress: () => undefined,
+});
+
+const one = async <T>(sql: string, values: unknown[] = []): Promise<T> =>
+  (await service.pool.query(sql, values)).rows[0] as T;
+
+/** What a migration, a policy or a plan could come to depend on, of every table of the read models. */
+const shapes = async (): Promise<unknown> =>
+  one(
+    `select json_agg(json_build_object('table', c.relname, 'options', c.reloptions, 'rights', c.relacl::text,
+         'security', (c.relrowsecurity, c.relforcerowsecurity)::text,
+         'columns', (select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
+             'null', a.attnotnull, 'storage', a.attstorage, 'rights', a.attacl::text, 'collation', a.attcollation,
+             'default', pg_get_expr(d.adbin, d.adrelid)) order by a.attname)
+           from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+           where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
+         'indexes', (select json_agg(pg_get_indexdef(i.indexrelid) order by i.indexrelid::regclass::text)
+           from pg_index i where i.indrelid = c.oid),
+         'constraints', (select json_agg(k.conname || ' ' || pg_get_constraintdef(k.oid) order by k.conname)
+           from pg_constraint k where k.conrelid = c.oid),
+         'policies', (select json_agg(json_build_object('name', p.polname, 'cmd', p.polcmd, 'roles', p.polroles,
+             'using', pg_get_expr(p.polqual, p.polrelid)) order by p.polname) from pg_policy p where p.polrelid = c.oid)
+       ) order by c.relname) as shapes
+     from pg_class c where c.relname = any($1) and c.relnamespace = 'public'::regnamespace`,
+    [rebuildable.flatMap(({ tables }) => tables)],
+  );
+
+const leftovers = async (): Promise<number> =>
+  (
+    await one<{ left: number }>(
+      `select ((select count(*) from read_model_copies)
+         + (select count(*) from pg_namespace where nspname like 'copy\\_of\\_%'))::int as left`,
+    )
+  ).left;
+
+const oidOf = async (table: string): Promise<number> =>
+  (await one<{ oid: number }>('select to_regclass($1)::oid::int as oid', [table])).oid;
+
+const differing = (result: ReadModelComparison): unknown =>
+  result.tables.filter(({ missing, surplus, changed }) => missing + surplus + changed > 0);
+
+/** Writes, and reads what was written, until `ending`. @returns how many of each, and every answer that was no success */
+const traffic = async (ending: AbortSignal) => {
+  const { api } = account;
+  const seen = { writes: 0, reads: 0, failed: [] as string[], stale: 0 };
+  const note = (what: string, { status, text }: { status: number; text: string }): void => {
+    if (status >= 300) seen.failed.push(`${what}: ${status} ${text}`);
+  };
+  for (let n = 0; !ending.aborted; n += 1) {
+    const id = ids[n % 20 === 1 ? 0 : n % 20];
+    const name = `Name ${n}`;
+    const written = await api.put(`/advertisers/${id}`, { name });
+    const [read, list, campaigns] = await Promise.all([
+      api.get<{ name: string }>(`/advertisers/${id}`),
+      api.get('/advertisers?take=50'),
+      api.get('/campaigns'),
+    ]);
+    note('write', written);
+    for (const answer of [read, list, campaigns]) note('read', answer);
+    if (read.body.data?.name !== name) seen.stale += 1;
+    seen.writes += 1;
+    seen.reads += 3;
+    await sleep(1_000 / WRITES_EACH_SECOND);
+  }
+  return seen;
+};
+
+it('rebuilt under writes and reads: no request fails, none is stale, each equals the live one row by row', async () => {
+  const before = await shapes();
+  const ending = new AbortController();
+  const running = traffic(ending.signal);
+  const oids = [await oidOf('advertisers'), await oidOf('submission_work')];
+  const results: ReadModelComparison[] = [];
+  try {
+    for (const projection of rebuildable) results.push(await rebuildOnline(optionsOf(), projection));
+    await sleep(300);
+  } finally {
+    ending.abort();
+  }
+  const seen = await running;
+  expect(results.flatMap(differing)).toEqual([]);
+  expect({ failed: seen.failed, stale: seen.stale }).toEqual({ failed: [], stale: 0 });
+  expect([await oidOf('advertisers'), await oidOf('submission_work')]).toEqual([expect.any(Number), oids[1]]);
+  expect(await oidOf('advertisers')).not.toBe(oids[0]);
+  expect(await shapes()).toEqual(before);
+  // The rows of every kind were there to be compared, or the test is about nothing.
+  const empty = results.filter(({ rows }) => rows === 0).map(({ readModel }) => readModel);
+  expect(empty).toEqual(['catalogs', 'sellers', 'engine-connections']);
+  for (const projection of rebuildable) {
+    expect(differing(await verifyOnline(optionsOf(), projection))).toEqual([]);
+  }
+  expect(await leftovers()).toBe(0);
+  console.log(
+    `${results.length} read models rebuilt beside ${seen.writes} writes and ${seen.reads} reads: 0 failed, 0 stale, ` +
+      `${results.reduce((sum, { rows }) => sum + rows, 0)} rows equal`,
+  );
+}, 600_000);
+
+it('verify finds what was planted, row by row, and rebuild mends it', async () => {
+  // Beyond those that the traffic writes.
+  const [changed, missing] = ids.slice(30);
+  await service.pool.query(`update advertisers set name = 'Planted' where id = $1`, [changed]);
+  await service.pool.query('delete from advertisers where id = $1', [missing]);
+  await service.pool.query(
+    `insert into advertisers select customer_id, 999999999, revision, status, sandbox, name, created_at, body
+     from advertisers where id = $1`,
+    [changed],
+  );
+  await service.pool.query(`update advertiser_counts set count = count + 1 where status = 'ACTIVE'`);
+  const { status, stdout } = await exchange(
+    ['read-models', 'verify', 'advertisers', '--json'],
+    service.stores,
+  );
+  expect(status).toBe(1);
+  const found = JSON.parse(stdout) as ReadModelComparison;
+  const of = (table: string) => found.tables.find((entry) => entry.table === table);
+  expect(of('advertisers')).toMatchObject({ missing: 1, surplus: 1, changed: 1 });
+  const shown = of('advertisers')?.shown ?? [];
+  expect(shown.find(({ problem }) => problem === 'missing')?.key['id']).toBe(missing);
+  expect(shown.find(({ problem }) => problem === 'surplus')?.key['id']).toBe(999_999_999);
+  expect(shown.find(({ problem }) => problem === 'changed')).toMatchObject({
+    key: { id: changed },
+    columns: { name: ['Planted', 'A 30'] },
+  });
+  expect(of('advertiser_counts')).toMatchObject({ missing: 0, surplus: 0, changed: 1 });
+
+  expect((await rebuildOnline(optionsOf(), advertisersProjection)).differences).toBe(4);
+  const again = await verifyOnline(optionsOf(), advertisersProjection);
+  expect([again.differences, await leftovers()]).toEqual([0, 0]);
+}, 120_000);
+
+it('a program that cannot do it says so: 2', async () => {
+  const other = await exchange(['read-models', 'verify', 'credentials'], service.stores);
+  expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('not made of the log alone')]);
+  const { rows } = await service.pool.query('create schema copy_of_agents');
+  expect(rows).toEqual([]);
+  // A schema that nobody remembers is not taken for a copy: it is made anew.
+  const { status } = await exchange(['read-models', 'verify', 'agents'], service.stores);
+  expect([status, await leftovers()]).toEqual([0, 0]);
+}, 60_000);
+
+it('killed -9 at every step: the live one is untouched, the next run goes on, and --cancel drops what is left', async () => {
+  const live = await oidOf('advertisers');
+  const rebuild = (failpoints: string, ...more: string[]) =>
+    exchange(['read-models', 'rebuild', 'advertisers', ...more], {
+      ...service.stores,
+      ...(failpoints === '' ? {} : { EXCHANGE_FAILPOINTS: failpoints }),
+    });
+  // The log is the same in all: what was copied before a kill is not copied again.
+  for (const failpoints of ['copy-created:1', 'projection-before-commit:1', 'copy-before-switch:1']) {
+    expect((await rebuild(failpoints)).status).toBe(null);
+    expect([await oidOf('advertisers'), await leftovers()]).toEqual([live, 2]);
+  }
+  expect((await rebuild('', '--cancel')).stdout).toContain('dropped what an earlier run had left');
+  expect([await oidOf('advertisers'), await leftovers()]).toEqual([live, 0]);
+
+  expect((await rebuild('copy-in-switch:1')).status).toBe(null);
+  expect([await oidOf('advertisers'), await leftovers()]).toEqual([live, 2]);
+  const { status, stdout } = await rebuild('');
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/begun by an earlier run; .* 0 differences/)]);
+  expect(await oidOf('advertisers')).not.toBe(live);
+  expect((await account.api.get(`/advertisers/${ids[0]}`)).status).toBe(200);
+  expect(await leftovers()).toBe(0);
+}, 120_000);
+
+it('a cancelled one leaves nothing, and the live one as it was', async () => {
+  const live = await oidOf('advertisers');
+  const ending = new AbortController();
+  const options = { ...optionsOf(ending.signal), onProgress: () => ending.abort(new Error('cancelled')) };
+  await expect(rebuildOnline(options, advertisersProjection)).rejects.toThrow('cancelled');
+  expect([await oidOf('advertisers'), await leftovers()]).toEqual([live, 0]);
+});
