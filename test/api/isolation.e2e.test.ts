@@ -525,7 +525,10 @@ describe.each([
     const web = await createSellerAccount(service.backbone, 'Web', 1);
     const tv = await createSellerAccount(service.backbone, 'TV', 2);
     const owner = await service.openAccount('D');
-    const { campaign } = await belongingsOf(owner);
+    const { id: advertiserId } = (await owner.api.post<AdvertiserResource>('/advertisers', { name: 'D1' }))
+      .body.data;
+    const campaign = (await owner.api.post<{ id: string }>('/campaigns', { advertiserId, name: 'D' })).body
+      .data.id;
     const { id } = (
       await owner.api.post<{ id: string }>(`/campaigns/${campaign}/creatives/create`, {
         name: 'Ready',
