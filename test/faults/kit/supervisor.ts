@@ -100,7 +100,7 @@ export const startSupervisor = async (
   };
 };
 
-const READY_MS_MAX = 20_000;
+const READY_MS_MAX = 60_000;
 
 const untilReady = async (port: number, part?: string): Promise<void> => {
   const startedAt = performance.now();

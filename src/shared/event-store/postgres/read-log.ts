@@ -79,9 +79,50 @@ const READ_STREAMS = `select s.*, w.page
     lateral read_stream(w.stream, w.start, w.backward, w.count, $5) s
   order by w.page, case when w.backward then -s.revision else s.revision end`;
 
+type Query = (name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
+type ReadStreamPage = (page: PageOfStream) => Promise<StreamPage>;
+
+const isLast = (rows: readonly Row[], { count }: PageOfStream, bytesMax: number): boolean =>
+  rows.length < count && Number(rows.at(-1)?.[8] ?? 0) < bytesMax;
+
+/** Reads of one page: of the first together with others, of those that follow alone. */
+const streamPages = (
+  query: Query,
+): { readonly readFirst: ReadStreamPage; readonly readAlone: ReadStreamPage } => {
+  const readAlone = async (page: PageOfStream): Promise<StreamPage> => {
+    const { stream, from, backward, count } = page;
+    const values = [stream, from, backward, count, PAGE_BYTES_MAX];
+    const rows = await query('read_stream', 'select * from read_stream($1, $2, $3, $4, $5)', values);
+    return { rows, isLast: isLast(rows, page, PAGE_BYTES_MAX) };
+  };
+
+  /** Every command begins with its stream: those that begin together are loaded by one statement. */
+  const readFirst = coalesce<PageOfStream, StreamPage>(
+    async (pages) => {
+      const [alone, ...others] = pages;
+      if (alone !== undefined && others.length === 0) return [await readAlone(alone)];
+      const rows = await query('read_streams', READ_STREAMS, [
+        textArray(pages.map(({ stream }) => stream)),
+        int8Array(pages.map(({ from }) => from)),
+        boolArray(pages.map(({ backward }) => backward)),
+        int4Array(pages.map(({ count }) => count)),
+        TOGETHER_BYTES_MAX,
+      ]);
+      const found = pages.map((): Row[] => []);
+      for (const row of rows) found[Number(row[9]) - 1]?.push(row);
+      return pages.map((page, n) => {
+        const own = found[n] ?? [];
+        return { rows: own, isLast: isLast(own, page, TOGETHER_BYTES_MAX) };
+      });
+    },
+    { batchMax: TOGETHER_MAX, inFlightMax: TOGETHER_IN_FLIGHT_MAX },
+  );
+  return { readFirst, readAlone };
+};
+
 /** Reads through `pool`; nothing here ever writes, so a failure is never an unknown outcome. */
 export const createLogReader = (pool: Pool): LogReader => {
-  const query = async (name: string, text: string, values: readonly unknown[]): Promise<Row[]> => {
+  const query: Query = async (name, text, values) => {
     try {
       const config: QueryArrayConfig = { name, text, values: [...values], rowMode: 'array', types: asText };
       return (await pool.query<Row>(config)).rows;
@@ -124,37 +165,7 @@ export const createLogReader = (pool: Pool): LogReader => {
     };
   };
 
-  const isLast = (rows: readonly Row[], { count }: PageOfStream, bytesMax: number): boolean =>
-    rows.length < count && Number(rows.at(-1)?.[8] ?? 0) < bytesMax;
-
-  const readAlone = async (page: PageOfStream): Promise<StreamPage> => {
-    const { stream, from, backward, count } = page;
-    const values = [stream, from, backward, count, PAGE_BYTES_MAX];
-    const rows = await query('read_stream', 'select * from read_stream($1, $2, $3, $4, $5)', values);
-    return { rows, isLast: isLast(rows, page, PAGE_BYTES_MAX) };
-  };
-
-  /** Every command begins with its stream: those that begin together are loaded by one statement. */
-  const readFirst = coalesce<PageOfStream, StreamPage>(
-    async (pages) => {
-      const [alone, ...others] = pages;
-      if (alone !== undefined && others.length === 0) return [await readAlone(alone)];
-      const rows = await query('read_streams', READ_STREAMS, [
-        textArray(pages.map(({ stream }) => stream)),
-        int8Array(pages.map(({ from }) => from)),
-        boolArray(pages.map(({ backward }) => backward)),
-        int4Array(pages.map(({ count }) => count)),
-        TOGETHER_BYTES_MAX,
-      ]);
-      const found = pages.map((): Row[] => []);
-      for (const row of rows) found[Number(row[9]) - 1]?.push(row);
-      return pages.map((page, n) => {
-        const own = found[n] ?? [];
-        return { rows: own, isLast: isLast(own, page, TOGETHER_BYTES_MAX) };
-      });
-    },
-    { batchMax: TOGETHER_MAX, inFlightMax: TOGETHER_IN_FLIGHT_MAX },
-  );
+  const { readFirst, readAlone } = streamPages(query);
 
   async function* readStream(stream: string, options: ReadStreamOptions = {}): AsyncGenerator<RecordedEvent> {
     const backward = options.direction === 'backward';
