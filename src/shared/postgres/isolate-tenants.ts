@@ -87,6 +87,8 @@ const TABLES = [
   'asset_counts',
   'asset_objects',
   'catalog_feeds',
+  'personal_keys',
+  'forgettings',
 ] as const;
 
 /** Connections that are no request's say so, where the owner itself is bound by the policies. */
