@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
 import { isConversionStream } from './domain/conversions/conversion-events.ts';
+import { personalParts } from './domain/personal-data/personal-parts.ts';
 import { migrations } from './migrations/index.ts';
 import type { Config } from './shared/config.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
@@ -10,6 +11,8 @@ import {
 } from './shared/event-store/postgres/postgres-event-store.ts';
 import type { Logger } from './shared/log.ts';
 import { portLogBytes, postgresLogBytes, type LogBytes } from './shared/log-chain/log-bytes.ts';
+import { createPersonalKeys, type PersonalKeys } from './shared/personal-data/personal-keys.ts';
+import { createSealedStore } from './shared/personal-data/sealed-store.ts';
 import { startEmbeddedPostgres } from './shared/postgres/embedded/embedded-postgres.ts';
 import {
   isolateTenants,
@@ -20,6 +23,7 @@ import { migrate } from './shared/postgres/migrate.ts';
 import { createPool } from './shared/postgres/pool.ts';
 import { createRequestPool } from './shared/postgres/tenant-database.ts';
 import { createMarkAccount } from './shared/read-your-writes/mark-account.ts';
+import { keyRingOf } from './shared/secrets/key-ring.ts';
 
 /** What every program of this package stands on: one database, one pool, one log of events. */
 export interface Backbone {
@@ -28,7 +32,11 @@ export interface Backbone {
   readonly pool: Pool;
   /** For requests: each connection is bound by the policies, see `createTenantDatabase`. */
   readonly requestPool: Pool;
+  /** What is of persons is sealed in it, and opened for whoever reads it here. */
   readonly store: EventStore;
+  /** The same as it is stored. */
+  readonly sealedStore: EventStore;
+  readonly personalKeys: PersonalKeys;
   /** Where the events are. */
   readonly storeKind: 'postgres' | 'eventstoredb';
   /** The same log as a hash chain reads it. */
@@ -74,12 +82,20 @@ export const openBackbone = async (
     () => isolation,
     log,
   );
-  const eventLog = await openLog(config, { connectionString: databaseUrl, pool, log });
+  const { store: sealedStore, ...eventLog } = await openLog(config, {
+    connectionString: databaseUrl,
+    pool,
+    log,
+  });
+  const personalKeys = createPersonalKeys(pool, keyRingOf(config));
   return {
     databaseUrl,
     pool,
     requestPool,
     ...eventLog,
+    store: createSealedStore(sealedStore, personalKeys, personalParts),
+    sealedStore,
+    personalKeys,
     migrate: async () => {
       const names = await migrate(databaseUrl, migrations);
       if (embedded !== undefined) await provideRequestRole(embedded);
@@ -87,7 +103,7 @@ export const openBackbone = async (
       if (names.length > 0) log.info({ migrations: names }, 'database migrated');
     },
     close: async () => {
-      await eventLog.store.close();
+      await sealedStore.close();
       await Promise.all([pool.end(), requestPool.end()]);
       await embedded?.stop();
     },

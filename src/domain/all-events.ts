@@ -24,6 +24,7 @@ import { engineConnectionEvents } from './engines/engine-connection-events.ts';
 import { ENGINE_CONNECTION } from './engines/engine-connection.ts';
 import { eventSourceEvents } from './event-sources/event-source-events.ts';
 import { EVENT_SOURCE } from './event-sources/event-source.ts';
+import { PERSONAL_DATA, personalDataEvents } from './personal-data/personal-data-events.ts';
 import { RESOURCE_SYNC, resourceSyncEvents } from './resource-syncs/resource-sync.ts';
 import { sellerEvents } from './sellers/seller-events.ts';
 import { SELLERS } from './sellers/seller-directory.ts';
@@ -37,6 +38,8 @@ export interface EventDefinition {
   readonly schemaVersion: number;
   /** Of its data. */
   readonly data: z.ZodType;
+  /** The same as the log has it, where that differs: personal parts are sealed. */
+  readonly stored?: z.ZodType;
   /** One for each version but the last: the first raises version 1 to 2. */
   readonly upcasters?: readonly ((data: never) => unknown)[];
 }
@@ -60,6 +63,7 @@ export const allEvents: readonly StreamKind[] = [
   { category: CONVERSIONS, namedAfter: ofAccount('sourceId'), events: conversionEvents },
   { category: AUDIENCE, namedAfter: ofAccount('audienceId'), events: audienceEvents },
   { category: AUDIENCE_BATCH, namedAfter: ofAccount('batchId'), events: audienceBatchEvents },
+  { category: PERSONAL_DATA, namedAfter: '<customerId>', events: personalDataEvents },
   { category: CATALOG, namedAfter: ofAccount('catalogId'), events: catalogEvents },
   {
     category: CATALOG_CONTENT,

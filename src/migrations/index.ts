@@ -33,6 +33,7 @@ import { feedsAndWhatIsLeft } from './0030-feeds-and-what-is-left.ts';
 import { auditLog } from './0031-audit-log.ts';
 import { readModelCopies } from './0033-read-model-copies.ts';
 import { logCheckpoints } from './0034-log-checkpoints.ts';
+import { personalData } from './0035-personal-data.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
 interface Migration {
@@ -76,4 +77,5 @@ export const migrations: readonly Migration[] = [
   auditLog,
   readModelCopies,
   logCheckpoints,
+  personalData,
 ];

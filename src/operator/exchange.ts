@@ -5,6 +5,7 @@ import { armFailpoints } from '../shared/failpoints.ts';
 import { createLog } from '../shared/log.ts';
 import { accountCommand, accountOptions, accountUsage } from './account-commands.ts';
 import { eventsCopy, eventsVerify } from './events-commands.ts';
+import { forgetAccount, forgetSubjects, withForgetting } from './forget.ts';
 import { logCommand, logOptions, logUsage } from './log-commands.ts';
 import { parkedStreams, retryStream } from './parked.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from './read-model-commands.ts';
 import { reEncrypt } from './secrets.ts';
 import { sellerCommand, sellerOptions, sellerUsage } from './seller-commands.ts';
-import { VerifyFailedError, WordsError, type Work } from './words.ts';
+import { idOf, VerifyFailedError, WordsError, type Work } from './words.ts';
 
 /** The operator's command line. Works beside a running service and without one. */
 
@@ -34,6 +35,12 @@ ${accountUsage}${sellerUsage}  parked list [--json]                   Lists stre
   secrets re-encrypt                     Encrypts every secret with the first of SECRET_KEYS, beside a running
                                          service whose processes know that key already. Ended, it goes on with
                                          what is left; exit status 1 when some could not be read.
+  forget --account ACCOUNT --subject ID [--subject ID ...] [--json]
+                                         Forgets persons: nothing of them can be read in the log any more, and they
+                                         go from audiences and from where those were brought. An ID is a hash of an
+                                         e-mail or phone, the buyer's own id, or any other identifier. Ended, it
+                                         is run again; exit status 1 when some places were written in clear.
+  forget --account ACCOUNT [--json]      The same of all persons of an account, which must be disabled.
 ${readModelUsage}${logUsage}  config                                 Lists every setting of the service with its default.
 
 A STORE is postgres://..., esdb://..., esdb+discover://..., or embedded: the Postgres of DATA_DIR.
@@ -49,6 +56,8 @@ const options = {
   'no-rebuild': { type: 'boolean', default: false },
   ...readModelOptions,
   ...logOptions,
+  account: { type: 'string' },
+  subject: { type: 'string', multiple: true },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -85,6 +94,8 @@ const run = async (argv: readonly string[]): Promise<void> => {
       return runEvents(eventsVerify(storesOf(values.from, values.to)));
     case 'secrets re-encrypt':
       return withBackbone(secretsReEncrypt);
+    case 'forget':
+      return forget(values.account, values.subject ?? [], values.json);
     case 'read-models rebuild':
     case 'read-models verify':
       return readModelsCommand(command, rest, values);
@@ -194,6 +205,38 @@ const secretsReEncrypt = async (backbone: Backbone): Promise<void> => {
   let next = await lines.next();
   for (; next.done !== true; next = await lines.next()) print(next.value);
   if (!next.value) process.exitCode = 1;
+};
+
+const forget = async (
+  account: string | undefined,
+  subjects: readonly string[],
+  json: boolean,
+): Promise<void> => {
+  const customerId = accountOf(account);
+  await withBackbone(async (backbone) => {
+    const log = createLog('silent');
+    const result = await withForgetting(backbone, readConfig(process.env), customerId, log, (forgetting) =>
+      subjects.length === 0 ? forgetAccount(forgetting) : forgetSubjects(forgetting, subjects),
+    );
+    const { forgettingId, places, members, inClear } = result;
+    if (json) print(JSON.stringify(result));
+    else if (forgettingId === undefined) print('nothing was found');
+    else print(`forgotten: ${places} places in the log, ${members} members of audiences (${forgettingId})`);
+    if (inClear > 0) {
+      process.stderr.write(
+        `${inClear} places were written in clear by an earlier version, and stay in the log\n`,
+      );
+      process.exitCode = 1;
+    }
+  });
+};
+
+const accountOf = (account: string | undefined): number => {
+  try {
+    return idOf('ACCOUNT', account);
+  } catch (error) {
+    throw error instanceof WordsError ? new UsageError(`forget: --account: ${error.message}`) : error;
+  }
 };
 
 const describeConfig = (): string =>

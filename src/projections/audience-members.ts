@@ -48,6 +48,8 @@ export const applyMembers = async (client: ClientBase, event: RecordedEvent): Pr
   const { type, data } = decodeEvent(event, audienceEvents) as AudienceEvent;
   const audience = { customerId: event.metadata.customerId, audienceId: idOfStream(event) };
   if (type === 'AudienceArchived') return removeAll(client, audience);
+  // Whoever forgot them has taken them out of the rows; made anew, there is nothing of them to read.
+  if (type === 'AudienceMembersForgotten') return;
   if (data.batch === undefined) return;
   const { batchId } = data.batch;
   const { rows: parts } = await client.query<{ part: number }>({

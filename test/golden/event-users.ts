@@ -11,9 +11,9 @@ interface SourceFile {
   readonly text: string;
 }
 
-/** Of the rooms where events are decided, in the order of their paths. */
+/** Of the rooms where events are decided or recorded, in the order of their paths. */
 const readSources = (): readonly SourceFile[] =>
-  ['domain', 'command'].flatMap((room) => {
+  ['domain', 'command', 'operator'].flatMap((room) => {
     const folder = join('src', room);
     return (readdirSync(join(packageDirectory, folder), { recursive: true }) as string[])
       .filter((file) => file.endsWith('.ts'))
@@ -45,7 +45,7 @@ export const createEventUsers = (): ((type: string, category: string) => EventUs
     const deciders = makers.length > 0 ? makers : named;
     const names = deciders.flatMap(({ text }) => [...text.matchAll(new RegExp(DECIDER, 'g'))]);
     const commands = sources.filter(({ path, text }) =>
-      names.some(([, name]) => path.startsWith('src/command/') && new RegExp(`\\b${name}\\b`).test(text)),
+      names.some(([, name]) => !path.startsWith('src/domain/') && new RegExp(`\\b${name}\\b`).test(text)),
     );
     return {
       deciders: deciders.map(({ path }) => path),

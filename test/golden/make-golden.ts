@@ -1,9 +1,12 @@
 import type { JsonObject } from '../../src/shared/event-store/event-store.ts';
+import { personalParts } from '../../src/domain/personal-data/personal-parts.ts';
+import { sealItems } from '../../src/shared/personal-data/sealed-items.ts';
 import { customerIn, exampleOf, idIn, type World } from './example-data.ts';
 import {
   goldenHistory,
   knownEvents,
   readManifest,
+  schemaOf,
   sha256,
   versionName,
   writeGolden,
@@ -12,6 +15,7 @@ import {
   type KnownEvent,
   type Manifest,
 } from './golden-files.ts';
+import { goldenKeySet } from './golden-keys.ts';
 import { isAddition } from './schema-evolution.ts';
 
 /** Golden files for what has none yet. What is there is never changed. */
@@ -51,16 +55,17 @@ const streamOf = ({ kind: { category, namedAfter } }: KnownEvent, world: World):
 };
 
 const goldenEvent = (event: KnownEvent, world: World, number: number): GoldenEvent => {
-  const { type, schema, definition, kind } = event;
-  const made = exampleOf(schema, type, world) as JsonObject;
+  const { type, definition, kind } = event;
+  const { sealed: _, ...made } = exampleOf(schemaOf(definition.data), type, world) as JsonObject;
   const data = dataOf[type]?.(made, world) ?? made;
   definition.data.parse(data);
   const commandId = idIn(number, 'command');
+  const id = idIn(number, 'event');
   return {
     stream: streamOf(event, world),
-    id: idIn(number, 'event'),
+    id,
     type,
-    data: data as GoldenEvent['data'],
+    data: storedAs(type, id, definition.schemaVersion, data),
     metadata: {
       customerId: kind.namedAfter === '0' ? 0 : customerIn(world),
       actor: 'api-key:golden',
@@ -71,6 +76,20 @@ const goldenEvent = (event: KnownEvent, world: World, number: number): GoldenEve
       schemaVersion: definition.schemaVersion,
     },
   };
+};
+
+/** As the log has it: what is of persons is sealed. */
+const storedAs = (type: string, id: string, version: number, data: JsonObject): GoldenEvent['data'] => {
+  const { sealedFrom = Infinity, split } = personalParts[type] ?? {};
+  if (split === undefined || version < sealedFrom) return data as GoldenEvent['data'];
+  const { rest, parts } = split(data);
+  if (parts.length === 0) return rest as GoldenEvent['data'];
+  const items = sealItems(
+    goldenKeySet,
+    id,
+    parts.map((part) => JSON.stringify(part)),
+  );
+  return { ...(rest as GoldenEvent['data']), sealed: { keys: goldenKeySet.id, items } };
 };
 
 /**

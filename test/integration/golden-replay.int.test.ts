@@ -8,6 +8,7 @@ import { createPostgresEventStore } from '../../src/shared/event-store/postgres/
 import { createPool } from '../../src/shared/postgres/pool.ts';
 import { byStream } from '../../src/projections/engine/fold-streams.ts';
 import { GOLDEN, goldenHistory } from '../golden/golden-files.ts';
+import { goldenStore } from '../golden/golden-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { silent } from '../support/toy-projection.ts';
 
@@ -36,7 +37,7 @@ afterAll(async () => {
 /** The history, as the store gives it back. */
 const storedHistory = async (): Promise<readonly RecordedEvent[]> => {
   const pool = createPool({ connectionString: database.url, applicationName: 'test', max: 2 }, silent);
-  const store = createPostgresEventStore({ connectionString: database.url, pool, log: silent });
+  const store = goldenStore(createPostgresEventStore({ connectionString: database.url, pool, log: silent }));
   try {
     for (const [stream, events] of byStream(goldenHistory() as unknown as RecordedEvent[])) {
       await store.append(stream, events, 'no-stream');

@@ -98,7 +98,7 @@ const refused = (field: string, rule: string): ApiError =>
     field,
   });
 
-/** Of one event: about 450 kB at most, well below what every event store takes. */
+/** Of one event: about 600 kB at most when they are sealed, well below what every event store takes. */
 const MEMBERS_IN_EVENT = 1_500;
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DomainEvent } from '../decision.ts';
+import { SealedItems } from '../personal-data/personal-parts.ts';
 
 /** Members to add or remove, stored before the event that refers to them (`audienceBatchStream`). */
 const Batch = z.object({ batchId: z.string(), parts: z.int(), added: z.int(), removed: z.int() });
@@ -15,9 +16,17 @@ const AudienceSynced = z.object({
   batch: Batch.optional(),
 });
 
+const AudienceMembersForgotten = z.object({
+  /** Of the operator's command: `PersonalDataForgotten` has it, too. */
+  forgettingId: z.string(),
+  members: z.int(),
+});
+
 /** Schema and current version of every event that an audience's stream can hold. */
 export const audienceEvents = {
   AudienceSynced: { schemaVersion: 1, data: AudienceSynced },
+  /** Persons were forgotten who were members: whoever was brought the audience is to be brought it anew. */
+  AudienceMembersForgotten: { schemaVersion: 1, data: AudienceMembersForgotten },
   /** It and its members are gone. */
   AudienceArchived: { schemaVersion: 1, data: z.object({}) },
 } as const;
@@ -41,7 +50,13 @@ const AudienceMembersStored = z.object({
 });
 
 export const audienceBatchEvents = {
-  AudienceMembersStored: { schemaVersion: 1, data: AudienceMembersStored },
+  AudienceMembersStored: {
+    schemaVersion: 2,
+    data: AudienceMembersStored,
+    stored: z.object({ part: z.int(), sealed: SealedItems }),
+    // Version 1 had in clear what is sealed now: opened, both are the same.
+    upcasters: [<Data>(data: Data): Data => data],
+  },
 } as const;
 export type AudienceMember = z.infer<typeof Member>;
 export type AudienceMembersStored = z.infer<typeof AudienceMembersStored>;

@@ -33,6 +33,9 @@ export const evolve = (state: AudienceState, event: AudienceEvent): AudienceStat
         updatedAt: at,
       };
     }
+    case 'AudienceMembersForgotten':
+      if (state.status === 'NONE') return state;
+      return { ...state, lastChange: 'updated', updatedAt: at };
     case 'AudienceArchived':
       if (state.status === 'NONE') return state;
       return { ...state, status: 'ARCHIVED', lastChange: 'deleted', updatedAt: at };
@@ -55,7 +58,16 @@ interface SyncAudience {
   readonly batch?: AudienceBatch | undefined;
 }
 
-export type AudienceCommand = SyncAudience | { readonly type: 'ArchiveAudience'; readonly now: string };
+/** The members are gone already, from the log as from the read models: this says so. */
+interface RecordForgotten {
+  readonly type: 'RecordForgotten';
+  readonly now: string;
+  readonly forgettingId: string;
+  readonly members: number;
+}
+
+export type AudienceCommand =
+  SyncAudience | RecordForgotten | { readonly type: 'ArchiveAudience'; readonly now: string };
 
 type AudienceDecision = Decision<AudienceEvent, never>;
 
@@ -81,10 +93,20 @@ const sync = (command: SyncAudience, state: AudienceState): AudienceDecision => 
 const archive = (occurredAt: string, state: AudienceState): AudienceDecision =>
   state.status === 'ACTIVE' ? accept({ type: 'AudienceArchived', data: {}, occurredAt }) : accept();
 
+const recordForgotten = (
+  { now: occurredAt, forgettingId, members }: RecordForgotten,
+  state: AudienceState,
+): AudienceDecision =>
+  state.status === 'ACTIVE'
+    ? accept({ type: 'AudienceMembersForgotten', data: { forgettingId, members }, occurredAt })
+    : accept();
+
 const decide = (command: AudienceCommand, state: AudienceState): AudienceDecision => {
   switch (command.type) {
     case 'SyncAudience':
       return sync(command, state);
+    case 'RecordForgotten':
+      return recordForgotten(command, state);
     case 'ArchiveAudience':
       return archive(command.now, state);
     default:

@@ -39,13 +39,21 @@ const ASCII = /^[ -~]*$/;
 /** Of text that is JSON already. */
 const writtenBytes = (json: string): number => (ASCII.test(json) ? json.length : 3 * json.length);
 
+/** Of an item's identifiers when they are sealed, beyond twice what they take in clear. */
+const SEAL_BYTES = 64;
+
+const moreBytes = (more: MoreMembers): number => {
+  const bytes = writtenBytes(JSON.stringify(more));
+  return more.userMatch === undefined ? bytes : 2 * bytes + SEAL_BYTES;
+};
+
 const itemBytes = (items: ItemColumns, item: number): number => {
   const more = items.more[item];
   return (
     ITEM_NUMBERS_BYTES +
     jsonBytes(items.eventIds[item]) +
     jsonBytes(items.customEventNames[item]) +
-    (more === undefined ? 0 : writtenBytes(JSON.stringify(more)))
+    (more === undefined ? 0 : moreBytes(more))
   );
 };
 

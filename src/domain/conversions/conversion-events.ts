@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { DomainEvent } from '../decision.ts';
 import { EventType } from '../event-sources/event-type.ts';
+import { SealedItems } from '../personal-data/personal-parts.ts';
 
 /** Category of the streams: their names begin with it. */
 export const CONVERSIONS = 'conversions';
@@ -73,6 +74,8 @@ const ConversionsLogged = z.object({
   customEventNames: Dictionary.optional(),
   /** Pairs of an item's place and its further members. */
   more: z.array(z.tuple([z.int(), MoreMembers])).optional(),
+  /** From version 2 on: `userMatch` of the items that have one, and with it `orderId` and `eventSourceUrl`. */
+  sealed: SealedItems.optional(),
 });
 
 const isEach = (value: unknown, isOne: (item: unknown) => boolean): value is readonly unknown[] => {
@@ -133,7 +136,13 @@ const isPlain = (data: unknown): boolean => {
 
 /** Schema and current version of every event that a source's stream of conversions can hold. */
 export const conversionEvents = {
-  ConversionsLogged: { schemaVersion: 1, data: ConversionsLogged, isPlain },
+  ConversionsLogged: {
+    schemaVersion: 2,
+    data: ConversionsLogged,
+    isPlain,
+    // Version 1 had in `more` what is sealed now.
+    upcasters: [<Data>(data: Data): Data => data],
+  },
 } as const;
 
 export type ConversionsLogged = z.infer<typeof ConversionsLogged>;

@@ -18,4 +18,6 @@ export const advisoryLocks = {
   syndicationOffers: 7_216_005,
   /** Held while feeds of catalogs are handed out to be read (`catalog_feeds`). */
   feedClaims: 7_216_030,
+  /** Held while persons of an account are forgotten. The first of two keys; the second is the account. */
+  forgetting: 7_216_035,
 } as const;

@@ -93,6 +93,8 @@ const TABLES = [
   'catalog_feeds',
   'audit_entries',
   'audit_attempts',
+  'personal_keys',
+  'forgettings',
 ] as const;
 
 /** Connections that are no request's say so, where the owner itself is bound by the policies. */

@@ -18,6 +18,9 @@ const Delivered = z.object({ audiences: z.tuple([z.object({ revision: z.int() })
 /** Two days less than it is known who was removed (`audience-members.ts`). */
 const REMOVALS_MS = 5 * 24 * 60 * 60 * 1_000;
 
+/** Behind so many changes an agent is given everything anew. */
+const CHANGES_MAX = 1_000;
+
 /**
  * What an agent is to be brought of an audience: everything; or what has changed since it was brought everything
  * before. Whoever removed somebody must be able to rely on it, so where it is not certain what the agent has, after a
@@ -33,9 +36,13 @@ export const scopeOf = async (
   const since = Delivered.safeParse(delivered).data?.audiences[0].revision;
   if (since === undefined) return mayBeAtAgent || isSharedName ? { anew: true } : {};
   const audienceId = resourceIdOf(AUDIENCE, customerId, advertiserId, resourceId);
-  const next = store.readStream(audienceStream(customerId, audienceId), { from: since + 1, limit: 1 });
-  for await (const { metadata } of next) {
+  const range = { from: since + 1, limit: CHANGES_MAX };
+  let changes = 0;
+  for await (const { type, metadata } of store.readStream(audienceStream(customerId, audienceId), range)) {
     if (clock.now() - Date.parse(metadata.occurredAt) > REMOVALS_MS) return { anew: true };
+    // Who was forgotten cannot be named as removed.
+    if (type === 'AudienceMembersForgotten') return { anew: true };
+    changes += 1;
   }
-  return { since };
+  return changes < CHANGES_MAX ? { since } : { anew: true };
 };

@@ -1,0 +1,127 @@
+import type {
+  EventBatch,
+  EventStore,
+  JsonObject,
+  NewEvent,
+  RecordedEvent,
+} from '../event-store/event-store.ts';
+import { MissingKeysError, type PersonalKeys } from './personal-keys.ts';
+import { BrokenSealError, openItems, sealItems } from './sealed-items.ts';
+
+type Part = readonly [string, ...(readonly unknown[])];
+
+/** How the personal parts of an event type are taken out and put back. Structural: the domain says which there are. */
+interface PartsOfType {
+  readonly sealedFrom: number;
+  readonly isOpened: boolean;
+  readonly split: (data: JsonObject) => {
+    readonly rest: Readonly<Record<string, unknown>>;
+    readonly parts: readonly Part[];
+  };
+  readonly join: (rest: JsonObject, parts: readonly Part[]) => Readonly<Record<string, unknown>>;
+}
+
+export type PartsByType = Readonly<Record<string, PartsOfType>>;
+
+interface Sealed {
+  readonly keys: string;
+  readonly items: string;
+}
+
+/** What an event's personal parts are sealed with and as; undefined when nothing of it is sealed. */
+export const sealedOf = ({ data }: Pick<NewEvent, 'data'>): Sealed | undefined => {
+  const sealed = data['sealed'];
+  return typeof sealed === 'object' && sealed !== null ? (sealed as unknown as Sealed) : undefined;
+};
+
+/**
+ * The personal parts of a sealed event in their order; undefined for each that was forgotten.
+ * @throws EventStoreUnavailableError, MissingKeysError, BrokenSealError
+ */
+export const openParts = async (
+  keys: Pick<PersonalKeys, 'of'>,
+  event: RecordedEvent,
+): Promise<readonly (Part | undefined)[]> => {
+  const sealed = sealedOf(event);
+  if (sealed === undefined) return [];
+  const set = await keys.of(event.metadata.customerId, sealed.keys);
+  if (set === undefined) return [];
+  return openItems(set, event.id, sealed.items).map((text) =>
+    text === undefined ? undefined : (JSON.parse(text) as Part),
+  );
+};
+
+const seal = async (keys: PersonalKeys, parts: PartsByType, event: NewEvent): Promise<NewEvent> => {
+  const { sealedFrom = Infinity, split } = ofType(parts, event) ?? {};
+  if (split === undefined || event.metadata.schemaVersion < sealedFrom || sealedOf(event) !== undefined) {
+    return event;
+  }
+  const { rest, parts: texts } = split(event.data);
+  if (texts.length === 0) return event;
+  const set = await keys.current(event.metadata.customerId);
+  const items = sealItems(
+    set,
+    event.id,
+    texts.map((text) => JSON.stringify(text)),
+  );
+  return { ...event, data: { ...(rest as JsonObject), sealed: { keys: set.id, items } } };
+};
+
+const open = async (keys: PersonalKeys, parts: PartsByType, event: RecordedEvent): Promise<RecordedEvent> => {
+  const type = ofType(parts, event);
+  if (type?.isOpened !== true || sealedOf(event) === undefined) return event;
+  const { sealed: _, ...rest } = event.data;
+  try {
+    const opened = (await openParts(keys, event)).filter((part) => part !== undefined);
+    return { ...event, data: type.join(rest, opened) as JsonObject };
+  } catch (error) {
+    // As it is, it fits no schema: its stream is parked, and everything else goes on.
+    if (error instanceof MissingKeysError || error instanceof BrokenSealError) return event;
+    throw error;
+  }
+};
+
+const ofType = (parts: PartsByType, { type }: Pick<NewEvent, 'type'>): PartsOfType | undefined =>
+  Object.hasOwn(parts, type) ? parts[type] : undefined;
+
+/** Base64 and lengths: what is sealed takes at most so many times the bytes that it took. */
+const GROWTH = 1.5;
+
+/**
+ * The log as everybody but the operator sees it: what is of persons is sealed on its way in and opened on its way out,
+ * without what was forgotten. Events of other types pass as they are.
+ */
+export const createSealedStore = (store: EventStore, keys: PersonalKeys, parts: PartsByType): EventStore => {
+  const has = (events: readonly NewEvent[]): boolean => events.some(({ type }) => Object.hasOwn(parts, type));
+  const openAll = async (events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> => {
+    if (!has(events)) return events;
+    const opened: RecordedEvent[] = [];
+    for (const event of events) opened.push(await open(keys, parts, event));
+    return opened;
+  };
+  return {
+    appendBytesMax: Math.floor(store.appendBytesMax / GROWTH),
+    append: async (stream, events, expected) => {
+      if (!has(events)) return store.append(stream, events, expected);
+      const sealed: NewEvent[] = [];
+      for (const event of events) sealed.push(await seal(keys, parts, event));
+      return store.append(stream, sealed, expected);
+    },
+    readStream: async function* (stream, options) {
+      for await (const event of store.readStream(stream, options)) {
+        yield Object.hasOwn(parts, event.type) ? await open(keys, parts, event) : event;
+      }
+    },
+    readAll: async (options) => openAll(await store.readAll(options)),
+    subscribeToAll: async function* (options) {
+      for await (const batch of store.subscribeToAll(options)) {
+        yield { ...batch, events: await openAll(batch.events) } satisfies EventBatch;
+      }
+    },
+    head: () => store.head(),
+    distance: (from, to) => store.distance(from, to),
+    distanceUnit: store.distanceUnit,
+    ensureMarked: (customerId, position, stream) => store.ensureMarked(customerId, position, stream),
+    close: () => store.close(),
+  };
+};

@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { scopeOf } from '../../src/command/workers/syndication/audience-scope.ts';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import type { SyndicationRecord } from '../../src/domain/syndication/syndication.ts';
+import { setAccess } from '../../src/operator/accounts.ts';
+import { forgetSubjects, withForgetting, type Forgotten } from '../../src/operator/forget.ts';
+import { audiencesProjection } from '../../src/projections/audiences.ts';
+import { UnprojectableEventError } from '../../src/projections/engine/projection.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { START } from '../../src/shared/event-store/event-store.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { personalParts } from '../../src/domain/personal-data/personal-parts.ts';
+import { MissingKeysError, type PersonalKeys } from '../../src/shared/personal-data/personal-keys.ts';
+import { createSealedStore, openParts } from '../../src/shared/personal-data/sealed-store.ts';
+import { exchange } from '../support/program.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** Persons are forgotten beside a running service: nothing of them is left in any table, nor in the log as it is read. */
+
+let service: RunningService;
+let account: TestAccount;
+let advertiserId: number;
+beforeAll(async () => {
+  service = await startRunningService();
+  account = await service.openAccount();
+  advertiserId = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;
+  await account.api.post(`/advertisers/${advertiserId}/event-sources/sync`, {
+    account: { account_id: String(advertiserId) },
+    event_sources: [{ event_source_id: 'shop' }],
+  });
+});
+afterAll(() => service.stop());
+
+const hash = (n: number): string => n.toString(16).padStart(64, 'a');
+const alice = { externalId: 'alice-id', hashedEmail: hash(0xa1), hashedPhone: hash(0xa2) };
+const bob = { externalId: 'bob-id', hashedEmail: hash(0xb1) };
+const carol = { externalId: 'carol-id', hashedPhone: hash(0xc1) };
+
+const sync = async (audienceId: string, add: readonly object[], remove: readonly object[] = []) => {
+  const body = { audiences: [{ audienceId, add, remove }] };
+  expect((await account.api.post(`/advertisers/${advertiserId}/audiences/sync`, body)).status).toBe(202);
+};
+
+const counts = async (): Promise<Readonly<Record<string, number>>> => {
+  const answer = await account.api.get<{
+    readonly audiences: readonly { readonly audienceId: string; readonly uploadedCount: number }[];
+  }>(`/advertisers/${advertiserId}/audiences`);
+  return Object.fromEntries(
+    answer.body.data.audiences.map(({ audienceId, uploadedCount }) => [audienceId, uploadedCount]),
+  );
+};
+
+const convert = async (events: readonly object[]) => {
+  const eventTime = new Date().toISOString();
+  const answer = await account.api.post<{ accepted: number; duplicates: number }>(
+    '/event-sources/shop/events',
+    {
+      events: events.map((event) => ({ eventTime, ...event })),
+    },
+  );
+  return answer.body.data;
+};
+
+/** Tables that hold a text anywhere. */
+const tablesWith = async (needles: readonly string[]): Promise<readonly string[]> => {
+  const { rows } = await service.pool.query<{ name: string }>(
+    `select table_name as name from information_schema.tables
+     where table_schema = 'public' and table_type = 'BASE TABLE' order by 1`,
+  );
+  const found: string[] = [];
+  for (const { name } of rows) {
+    const { rows: hits } = await service.pool.query<{ hits: number }>(
+      `select count(*)::int as hits from ${name} t where t::text like any ($1)`,
+      [needles.map((needle) => `%${needle}%`)],
+    );
+    if ((hits[0]?.hits ?? 0) > 0) found.push(name);
+  }
+  return found;
+};
+
+/** Everything that can be read of the log, also what only the operator opens. */
+const readableLog = async (): Promise<string> => {
+  const { store, sealedStore, personalKeys } = service.backbone;
+  const texts = [JSON.stringify(await store.readAll({ after: START, limit: 10_000 }))];
+  for (const event of await sealedStore.readAll({ after: START, limit: 10_000 })) {
+    texts.push(JSON.stringify(await openParts(personalKeys, event)));
+  }
+  return texts.join('\n');
+};
+
+const dump = async (client: Pick<Client, 'query'>): Promise<string> => {
+  const tables = ['audiences', 'audience_members', 'audience_removals', 'audience_batches'];
+  const rows = [];
+  for (const table of tables) rows.push((await client.query(`select * from ${table} order by 1, 2, 3`)).rows);
+  return JSON.stringify(rows);
+};
+
+/** The read model as it is, and made anew. */
+const liveAndAnew = async (): Promise<readonly [string, string]> => {
+  await counts();
+  const client = new Client({ connectionString: service.databaseUrl });
+  await client.connect();
+  try {
+    await client.query('begin');
+    const live = await dump(client);
+    await client.query(`truncate ${audiencesProjection.tables.join(', ')}`);
+    const log = await service.store.readAll({ after: START, limit: 10_000 });
+    await audiencesProjection.apply(
+      client,
+      log.filter(({ stream }) => /^(audience|audienceBatch|task)-/.test(stream)),
+    );
+    return [live, await dump(client)];
+  } finally {
+    await client.query('rollback');
+    await client.end();
+  }
+};
+
+const settings = (): Record<string, string> => ({
+  NODE_ENV: 'test',
+  DATA_DIR: service.dataDir,
+  ...service.stores,
+  SECRET_KEYS: `test:${'A'.repeat(43)}`,
+});
+
+const forget = (subjects: readonly string[], keys?: Partial<PersonalKeys>): Promise<Forgotten> => {
+  const { backbone } = service;
+  const personalKeys = { ...backbone.personalKeys, ...keys };
+  const log = createLog('silent');
+  return withForgetting(
+    { ...backbone, personalKeys },
+    readConfig(settings()),
+    account.customerId,
+    log,
+    (forgetting) => forgetSubjects(forgetting, subjects),
+  );
+};
+
+it('leaves nothing of a person, and everything of everybody else', async () => {
+  await sync('vip', [alice, bob]);
+  await sync('vip', [{ ...alice, hashedPhone: hash(0xa3) }]);
+  await sync('mail', [{ hashedEmail: alice.hashedEmail }, { ...alice, externalId: 'alice-two' }, carol]);
+  await sync('left', [alice, carol]);
+  await sync('left', [], [{ externalId: alice.externalId }]);
+  const bought = [
+    { eventId: 'e-1', userMatch: { hashedEmail: alice.hashedEmail }, orderId: 'order-alice' },
+    { eventId: 'e-2', userMatch: { hashedEmail: bob.hashedEmail }, orderId: 'order-bob' },
+    { eventId: 'e-3' },
+  ];
+  expect(await convert(bought)).toMatchObject({ accepted: 3 });
+  expect(await counts()).toEqual({ vip: 2, mail: 3, left: 1 });
+  const traces = [alice.externalId, alice.hashedEmail, hash(0xa2), hash(0xa3), 'alice-two', 'order-alice'];
+  // Sealed before anybody is forgotten: only the rows for delivery are in clear.
+  expect(await tablesWith(traces)).toEqual(['audience_members', 'audience_removals']);
+  const before = await readableLog();
+  for (const trace of traces) expect(before).toContain(trace);
+
+  const done = await forget([alice.hashedEmail.toUpperCase()]);
+  expect(done).toMatchObject({ scope: 'subjects', places: 7, members: 3, inClear: 0 });
+
+  expect(await tablesWith(traces)).toEqual([]);
+  const after = await readableLog();
+  for (const trace of traces) expect(after).not.toContain(trace);
+  for (const other of [bob.hashedEmail, carol.hashedPhone, 'order-bob']) expect(after).toContain(other);
+  expect(await counts()).toEqual({ vip: 1, mail: 1, left: 1 });
+  const [live, anew] = await liveAndAnew();
+  expect(anew).toBe(live);
+
+  // What was counted once is counted once.
+  expect(await convert(bought)).toMatchObject({ accepted: 0, duplicates: 3 });
+  // Agents that were brought an audience are brought it anew.
+  const record = { customerId: account.customerId, advertiserId, mayBeAtAgent: false };
+  for (const resourceId of ['vip', 'mail', 'left']) {
+    const delivered = { audiences: [{ revision: 0 }] };
+    expect(
+      await scopeOf(
+        { store: service.store, clock: systemClock },
+        { ...record, resourceId, delivered } as unknown as SyndicationRecord,
+        false,
+      ),
+    ).toEqual({ anew: true });
+  }
+  const audit = await service.eventsOf(`personalData-${account.customerId}`);
+  expect(audit.map(({ type, data }) => [type, data['places']])).toEqual([['PersonalDataForgotten', 7]]);
+  expect(await forget([alice.hashedEmail])).toEqual({ scope: 'subjects', places: 0, members: 0, inClear: 0 });
+}, 60_000);
+
+it('goes on where it was ended, and takes in who comes again', async () => {
+  // Back with a consent of her own.
+  await sync('vip', [alice, carol]);
+  expect(await counts()).toMatchObject({ vip: 3 });
+  const [live, anew] = await liveAndAnew();
+  expect(anew).toBe(live);
+
+  const { personalKeys } = service.backbone;
+  const crash: PersonalKeys['puncture'] = async (customerId, places) => {
+    await personalKeys.puncture(customerId, places);
+    throw new Error('killed');
+  };
+  await expect(forget([carol.hashedPhone], { puncture: crash })).rejects.toThrow('killed');
+  expect(await tablesWith([carol.externalId])).toEqual(['audience_members']);
+  expect(await forget([carol.hashedPhone])).toMatchObject({ members: 3 });
+  expect(await tablesWith([carol.externalId, carol.hashedPhone])).toEqual([]);
+  expect(await tablesWith([alice.hashedEmail])).toEqual(['audience_members']);
+  const rows = await liveAndAnew();
+  expect(rows[1]).toBe(rows[0]);
+}, 60_000);
+
+it('does not take keys that are missing for keys that were taken away', async () => {
+  const { sealedStore, personalKeys } = service.backbone;
+  await expect(personalKeys.of(account.customerId, randomId())).rejects.toThrow(MissingKeysError);
+  const lost: PersonalKeys = { ...personalKeys, of: (customerId) => personalKeys.of(customerId, randomId()) };
+  const log = await createSealedStore(sealedStore, lost, personalParts).readAll({
+    after: START,
+    limit: 1_000,
+  });
+  const stored = log.filter(({ type }) => type === 'AudienceMembersStored');
+  const client = new Client({ connectionString: service.databaseUrl });
+  await client.connect();
+  await expect(audiencesProjection.apply(client, stored)).rejects.toThrow(UnprojectableEventError);
+  await client.end();
+});
+
+it('leaves nothing of anybody when an account is forgotten', async () => {
+  const words = ['forget', '--account', String(account.customerId), '--json'];
+  const refused = await exchange(words, settings());
+  expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('must be disabled first')]);
+  await setAccess(service.backbone, account.customerId, 'disabled');
+  const done = await exchange(words, settings());
+  expect([done.status, JSON.parse(done.stdout)]).toEqual([
+    0,
+    { forgettingId: expect.any(String), scope: 'account', places: 0, members: 2, inClear: 0 },
+  ]);
+  const everybody = [alice, bob].flatMap((person) => Object.values(person));
+  expect(await tablesWith([...everybody, 'order-bob'])).toEqual([]);
+  const log = await readableLog();
+  for (const trace of [...everybody, 'order-bob']) expect(log).not.toContain(trace);
+  await setAccess(service.backbone, account.customerId, 'enabled');
+  expect(await counts()).toEqual({ vip: 0, mail: 0, left: 0 });
+  const [live, anew] = await liveAndAnew();
+  expect(anew).toBe(live);
+  // What comes now is sealed with other keys.
+  await sync('vip', [bob]);
+  expect(await counts()).toMatchObject({ vip: 1 });
+}, 60_000);
