@@ -1,11 +1,18 @@
 import type { ClientBase } from 'pg';
-import { advertiserEvents, type AdvertiserEvent } from '../domain/advertisers/advertiser-events.ts';
 import type { AdvertiserResource } from '../domain/advertisers/advertiser-resource.ts';
-import { advertiserStream, evolve, initialState, type Advertiser } from '../domain/advertisers/advertiser.ts';
+import { advertiserStream, type Advertiser } from '../domain/advertisers/advertiser.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
-import { boolArray, int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
-import { decodeEvent } from './engine/decode-event.ts';
-import { byStream, foldStream, type Folded } from './engine/fold-streams.ts';
+import {
+  columns,
+  count,
+  evolveRecorded,
+  loadRows,
+  nothing,
+  updateChanged,
+  type Row,
+} from './advertiser-rows.ts';
+import { advertisersBulk } from './advertisers-bulk.ts';
+import { byStream, foldStream } from './engine/fold-streams.ts';
 import { keptCounts, UnprojectableEventError, type Projection } from './engine/projection.ts';
 
 /** The read model behind endpoint 4 and the advertiser's detail: tables `advertisers`, `advertiser_counts`. */
@@ -14,6 +21,7 @@ export const advertisersProjection: Projection = {
   categories: ['advertiser'],
   tables: ['advertisers', 'advertiser_counts'],
   compared: { advertiser_counts: keptCounts },
+  bulk: advertisersBulk,
   apply: async (client, events) => {
     const streams = byStream(events);
     const created = foldAll(streams, ([first]) => first?.revision === 0, new Map());
@@ -24,9 +32,6 @@ export const advertisersProjection: Projection = {
   },
 };
 
-type Row = Folded<AdvertiserResource>;
-const nothing: Folded<Advertiser> = { state: initialState, revision: -1 };
-
 const foldAll = (
   streams: ReadonlyMap<string, readonly RecordedEvent[]>,
   wanted: (events: readonly RecordedEvent[]) => boolean,
@@ -35,11 +40,7 @@ const foldAll = (
   const rows = new Map<string, Row>();
   for (const [stream, events] of streams) {
     if (!wanted(events)) continue;
-    const { state, revision } = foldStream<Advertiser>(
-      before.get(stream) ?? nothing,
-      events,
-      (current, event) => evolve(current, decodeEvent(event, advertiserEvents) as AdvertiserEvent),
-    );
+    const { state, revision } = foldStream<Advertiser>(before.get(stream) ?? nothing, events, evolveRecorded);
     if (state.status === 'NONE') continue;
     // A row goes where its stream's name says, never where an event's data says: no event may reach another
     // account's rows.
@@ -83,77 +84,8 @@ const updateRows = async (
   const after = foldAll(streams, () => true, before);
   const changed = [...after].filter(([stream, { revision }]) => revision !== before.get(stream)?.revision);
   if (changed.length === 0) return;
-  const [customerIds, ids, revisions, statuses, , names, , bodies] = columns(changed.map(([, row]) => row));
-  await client.query({
-    name: 'advertisers-update',
-    text: `update advertisers a set revision = n.revision, status = n.status, name = n.name, body = n.body
-           from unnest($1::bigint[], $2::int[], $3::bigint[], $4::text[], $5::text[], $6::text[])
-             as n(customer_id, id, revision, status, name, body)
-           where a.customer_id = n.customer_id and a.id = n.id`,
-    values: [customerIds, ids, revisions, statuses, names, bodies],
-  });
-  const moved = changed.flatMap(([stream, { state }]) => {
-    const old = before.get(stream)?.state;
-    return old === undefined || old.status === state.status
-      ? []
-      : ([
-          [old, -1],
-          [state, 1],
-        ] as const);
-  });
-  await count(client, moved);
-};
-
-const loadRows = async (client: ClientBase, streams: readonly string[]): Promise<Map<string, Row>> => {
-  const keys = streams.map((stream) => stream.split('-'));
-  const { rows } = await client.query<{ stream: string; revision: string; body: string }>({
-    name: 'advertisers-load',
-    text: `select s.stream, a.revision, a.body
-           from unnest($1::text[], $2::bigint[], $3::int[]) as s(stream, customer_id, id)
-           join advertisers a on a.customer_id = s.customer_id and a.id = s.id`,
-    values: [streams, keys.map((key) => key[1]), keys.map((key) => key[2])],
-  });
-  return new Map(
-    rows.map(({ stream, revision, body }) => [
-      stream,
-      { state: JSON.parse(body) as AdvertiserResource, revision: Number(revision) },
-    ]),
+  await updateChanged(
+    client,
+    changed.map(([stream, row]) => ({ before: before.get(stream)?.state, after: row })),
   );
-};
-
-const columns = (rows: readonly Row[]): Buffer[] => [
-  int8Array(rows.map(({ state }) => state.customerId)),
-  int4Array(rows.map(({ state }) => state.id)),
-  int8Array(rows.map(({ revision }) => revision)),
-  textArray(rows.map(({ state }) => state.status)),
-  boolArray(rows.map(({ state }) => state.sandbox)),
-  textArray(rows.map(({ state }) => state.name)),
-  textArray(rows.map(({ state }) => state.createdAt)),
-  textArray(rows.map(({ state }) => JSON.stringify(state))),
-];
-
-/** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */
-const count = async (
-  client: ClientBase,
-  changes: readonly (readonly [AdvertiserResource, number])[],
-): Promise<void> => {
-  const sums = new Map<string, { row: AdvertiserResource; sum: number }>();
-  for (const [row, change] of changes) {
-    const key = `${row.customerId}/${row.status}/${row.sandbox}`;
-    sums.set(key, { row, sum: (sums.get(key)?.sum ?? 0) + change });
-  }
-  const deltas = [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, delta]) => delta);
-  if (deltas.length === 0) return;
-  await client.query({
-    name: 'advertiser-counts-add',
-    text: `insert into advertiser_counts as c (customer_id, status, sandbox, count)
-           select * from unnest($1::bigint[], $2::text[], $3::boolean[], $4::bigint[])
-           on conflict (customer_id, status, sandbox) do update set count = c.count + excluded.count`,
-    values: [
-      deltas.map(({ row }) => row.customerId),
-      deltas.map(({ row }) => row.status),
-      deltas.map(({ row }) => row.sandbox),
-      deltas.map(({ sum }) => sum),
-    ],
-  });
 };

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { createGuide, StumbledError, type Seen } from './guide.ts';
-import { startPrograms } from './programs.ts';
+import { startPrograms, type StartedPrograms } from './programs.ts';
 import { walk } from './steps.ts';
 
 const HELP = `The tour goes through the 14 endpoints of the specification, and prints every request and answer.
@@ -38,9 +38,19 @@ const main = async (): Promise<number> => {
     process.once(signal, () => void programs.stop().finally(() => process.exit(1)));
   }
   try {
-    return await walkThrough(programs.url, programs.key, programs.agent);
+    const status = await walkThrough(programs.url, programs.key, programs.agent);
+    if (status === 0) await operate(programs);
+    return status;
   } finally {
     await programs.stop();
+  }
+};
+
+/** What an operator does beside a running service. */
+const operate = async ({ exchange }: StartedPrograms): Promise<void> => {
+  print('\nThe service still runs. An operator seals and verifies its log, and rebuilds a read model:\n');
+  for (const words of ['log seal', 'log verify', 'read-models rebuild advertisers']) {
+    print(`\n$ npm run -s exchange -- ${words}\n${await exchange(...words.split(' '))}`);
   }
 };
 

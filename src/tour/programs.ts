@@ -1,14 +1,17 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 export interface StartedPrograms {
   /** Of the service. */
   readonly url: string;
   readonly key: string;
   readonly agent: { readonly url: string; readonly token: string };
+  /** Runs the operator's command beside them. @returns what it prints @throws Error when it ends with another status than 0 */
+  exchange(...words: readonly string[]): Promise<string>;
   /** Ends both, and removes what the service has kept. */
   stop(): Promise<void>;
 }
@@ -57,7 +60,12 @@ export const startPrograms = async (): Promise<StartedPrograms> => {
       printed(agent, /at (http:\S+)/),
       printed(service, /serving at (http:\S+)[^]*?\s(bx_\S+)/),
     ]);
-    return { url, key, agent: { url: agentUrl, token: AGENT_TOKEN }, stop };
+    const exchange = async (...words: readonly string[]): Promise<string> => {
+      const program = [join(import.meta.dirname, 'exchange.js'), ...words];
+      const env = { ...given, DATA_DIR: directory };
+      return (await promisify(execFile)(process.execPath, ['--no-warnings', ...program], { env })).stdout;
+    };
+    return { url, key, agent: { url: agentUrl, token: AGENT_TOKEN }, exchange, stop };
   } catch (error) {
     await stop();
     throw error;

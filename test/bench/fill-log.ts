@@ -47,3 +47,33 @@ export const fillLog = async (url: string, customerId: number, count: number): P
     );
   }
 };
+
+/**
+ * The same, and as many updates again and half of them: of `count` events two in five open an advertiser, the others rename,
+ * archive or restore one of those that were opened before, any of them. Of one account, straight into an empty log.
+ */
+export const fillLogMixed = async (url: string, customerId: number, count: number): Promise<void> => {
+  const { type, data, metadata } = templateEvent(customerId);
+  const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+  const numbered = (text: string): string =>
+    `replace(replace(${quoted(text)}, '${TEMPLATE_ID}', id::text), '#', id::text)`;
+  await runSql(
+    url,
+    // Of every five events the first two open one; which one another is about, a hash of its number says.
+    `create table mixed as
+       select n, case when n % 5 in (1, 2) then n
+         else (hashint8(n)::bigint & 2147483647) % ((n - 1) / 5 + 1) * 5 + 1 + (hashint8(n + 7)::bigint & 1) end as id
+       from generate_series(1, ${count}::bigint) n`,
+    `insert into events (position, stream, revision, id, type, data, metadata)
+     select n, 'advertiser-${customerId}-' || id, revision, gen_random_uuid(),
+       case when revision = 0 then '${type}' when revision % 4 = 2 then 'AdvertiserArchived'
+         when revision % 4 = 3 then 'AdvertiserRestored' else 'AdvertiserUpdated' end,
+       case when revision = 0 then ${numbered(data)} when revision % 4 in (2, 3) then '{}'
+         else '{"changes":{"name":"Name ' || n || '"}}' end,
+       ${numbered(metadata)}
+     from (select n, id, row_number() over (partition by id order by n) - 1 as revision from mixed) m order by n`,
+    'drop table mixed',
+    `insert into account_positions (customer_id, position)
+     select ${customerId}, lpad(max(position)::text, 16, '0') from events`,
+  );
+};

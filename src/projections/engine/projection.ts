@@ -19,6 +19,8 @@ export interface Projection {
   readonly compared?: Readonly<Record<string, Comparison>>;
   /** What else is done, in the same transaction, when it is made anew. */
   forget?(client: ClientBase): Promise<void>;
+  /** A quicker way to make the very same rows of a whole log: folded in memory, written seldom. */
+  readonly bulk?: () => BulkFolding;
   /** Stream categories the read model is made of; everything else is passed over. */
   readonly categories: readonly string[];
   /**
@@ -29,6 +31,19 @@ export interface Projection {
    *   its stream's revisions); any database error is passed on
    */
   apply(client: ClientBase, events: readonly RecordedEvent[]): Promise<void>;
+}
+
+/** Rows of a read model that are being made in memory. */
+export interface BulkFolding {
+  /** What they take of it, about. */
+  readonly bytes: number;
+  /**
+   * Folds events that come in the order of the log, each once. Reads rows that it has written before and that they change.
+   * @throws UnprojectableEventError as `apply` does: what was folded since the last `flush` is then of no use
+   */
+  add(client: ClientBase, events: readonly RecordedEvent[]): Promise<void>;
+  /** Writes all rows that were made since the last time, in the transaction of `client`, and forgets them. */
+  flush(client: ClientBase): Promise<void>;
 }
 
 /** Where equal rows are not equal byte by byte, or need not be there. */

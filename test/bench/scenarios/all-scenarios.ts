@@ -6,6 +6,7 @@ import { createAdvertisers, keyedWrites, kernelOverhead, readAdvertisers } from 
 import { idleMemory } from './memory.ts';
 import { liveProjection } from './projection.ts';
 import { gateCost } from './gate.ts';
+import { rebuild } from './rebuild.ts';
 import type { Scenario } from './scenario.ts';
 import { startUp } from './start.ts';
 import { statusLists, syndications, togglesWithoutQueue } from './syndication.ts';
@@ -23,6 +24,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   gate: gateCost,
   append: appends,
   projection: liveProjection,
+  rebuild,
   conversions,
   'conversions-small': smallConversions,
   'conversions-known': manyConversions,

@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 
 /** A table by its schema and name. */
 export interface TableName {
@@ -30,8 +30,9 @@ export const liveTable = async (client: ClientBase, table: string): Promise<Tabl
 };
 
 /**
- * Makes an empty table that is what the live one is: columns, storage, constraints and indexes by their own names (later
- * migrations name them), row-level security with its policies, rights. In the transaction of `client`.
+ * Makes an empty table that is what the live one is: columns, storage, constraints by their own names (later migrations
+ * name them), row-level security with its policies, rights. Its indexes come with `indexTableLike`. In the transaction of
+ * `client`.
  * @throws UncopyableTableError for a live table with triggers or foreign keys
  */
 export const createTableLike = async (
@@ -46,14 +47,7 @@ export const createTableLike = async (
     `create table ${quotedTable(copy)}
        (like ${quotedTable(live)} including all excluding indexes excluding constraints) ${options}`,
   );
-  for (const statements of [
-    constraintsSql,
-    indexesSql,
-    securitySql,
-    policiesSql,
-    grantsSql,
-    columnGrantsSql,
-  ]) {
+  for (const statements of [constraintsSql, securitySql, policiesSql, grantsSql, columnGrantsSql]) {
     const { rows } = await client.query<{ statement: string }>(statements, [
       quotedTable(live),
       quotedTable(copy),
@@ -61,6 +55,19 @@ export const createTableLike = async (
     for (const { statement } of rows) await client.query(statement);
   }
   return copy;
+};
+
+/** Makes those indexes that no constraint has made and that the copy lacks yet, by their own names. */
+export const indexTableLike = async (
+  client: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>,
+  live: TableName,
+  copy: TableName,
+): Promise<void> => {
+  const { rows } = await client.query<{ statement: string }>(indexesSql, [
+    quotedTable(live),
+    quotedTable(copy),
+  ]);
+  for (const { statement } of rows) await client.query(statement);
 };
 
 const refuseUncopyable = async (client: ClientBase, live: TableName): Promise<void> => {
@@ -98,6 +105,8 @@ const indexesSql = `
   from pg_index i join pg_class c on c.oid = i.indexrelid
   where i.indrelid = $1::regclass
     and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = i.indrelid)
+    and not exists (select from pg_index j join pg_class d on d.oid = j.indexrelid
+      where j.indrelid = $2::text::regclass and d.relname = c.relname)
   order by c.relname`;
 
 const securitySql = `

@@ -5,7 +5,7 @@ import { advisoryLocks } from '../../../shared/postgres/advisory-locks.ts';
 import { connectionConfig } from '../../../shared/postgres/pool.ts';
 import { lockKeyOf } from '../leadership.ts';
 import type { Projection } from '../projection.ts';
-import { copySchemaOf, createTableLike, liveTable, quoted } from './copy-schema.ts';
+import { copySchemaOf, createTableLike, indexTableLike, liveTable, quoted } from './copy-schema.ts';
 
 /** Another process makes a copy of the read model right now. */
 class CopyBusyError extends Error {
@@ -70,7 +70,10 @@ export const beginCopy = async (
     const schema = copySchemaOf(projection.name);
     await guard.query(`create schema ${quoted(schema)}`);
     for (const table of ['projection_checkpoints', 'parked_streams', ...projection.tables]) {
-      await createTableLike(guard, await liveTable(guard, table), schema);
+      const live = await liveTable(guard, table);
+      const copy = await createTableLike(guard, live, schema);
+      // What is filled in bulk has them when it is full; what is not looks its rows up by them.
+      if (projection.bulk === undefined) await indexTableLike(guard, live, copy);
     }
     await guard.query(
       `insert into ${quoted(schema)}.projection_checkpoints (name, position) values ($1, $2)`,

@@ -10,12 +10,21 @@ import { openCheckpoint, type Checkpoint } from '../checkpoint.ts';
 import { commitBatch } from '../commit-batch.ts';
 import type { Projection } from '../projection.ts';
 
+export interface BulkLimits {
+  /** Events of one page; the next one is read while one is folded. */
+  readonly pageEvents: number;
+  /** What is folded is written when it takes this much, and at the end. With it the memory of a rebuild is bounded. */
+  readonly bytesMax: number;
+}
+
 export interface FillOptions {
   readonly projection: Projection;
   readonly store: Pick<EventStore, 'subscribeToAll'>;
   /** Of connections that find the copy's tables first: checkpoint and parked streams are its own, too. */
   readonly pool: Pool;
   readonly signal: AbortSignal;
+  /** Of `fillInBulk`. */
+  readonly bulk?: BulkLimits | undefined;
   /** Called after each commit. @param applied events of it that became rows */
   readonly onCommit: (checkpoint: Checkpoint, applied: number) => void;
 }
@@ -58,7 +67,7 @@ export const fillCopy = async (
  * A log that was read to its end after `target` was known has nothing more before it, also where positions say how far a
  * filter has looked, and not where an event is.
  */
-const upTo = (batch: EventBatch, target: Position): EventBatch =>
+export const upTo = (batch: EventBatch, target: Position): EventBatch =>
   batch.caughtUp || comparePositions(batch.position, target) > 0
     ? {
         ...batch,

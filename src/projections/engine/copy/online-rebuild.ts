@@ -10,9 +10,10 @@ import { createPool } from '../../../shared/postgres/pool.ts';
 import { openCheckpoint } from '../checkpoint.ts';
 import type { Projection } from '../projection.ts';
 import { compareCopy, type ReadModelComparison } from './compare-copy.ts';
-import { copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
+import { copySchemaOf, indexTableLike, liveTable, quoted, quotedTable } from './copy-schema.ts';
 import { beginCopy, connectCopy, copyTimeouts, dropCopy, holdCopy, inTransactionOf } from './copy-state.ts';
-import { fillCopy } from './fill-copy.ts';
+import type { BulkLimits } from './fill-copy.ts';
+import { fillInBulk } from './fill-in-bulk.ts';
 import type { HeldCopy } from './meet-live.ts';
 import { SwitchRefusedError, switchCopy } from './switch-copy.ts';
 
@@ -31,6 +32,8 @@ export interface OnlineOptions {
   /** Ends the work: the live read model is as it was, and the copy is dropped. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: { readonly events: number; readonly fraction: number }) => void;
+  /** Default: 2,000 events a page, 512 MiB. */
+  readonly bulk?: BulkLimits;
   /** Differences of each table that are told one by one. Default 20. */
   readonly shownMax?: number;
 }
@@ -134,9 +137,10 @@ const withCopy = async <T>(
       guard,
       databaseUrl,
       signal,
+      bulk: options.bulk,
       onCommit: progressOf(options, position),
     };
-    await fillCopy(copy, position);
+    await fillInBulk(copy, position);
     await settle(copy);
     return await work(copy, resumed);
   } catch (error) {
@@ -162,12 +166,14 @@ const liveSchema = async (pool: Pool): Promise<string> => {
   return (rows[0]?.path ?? 'public').replaceAll(' ', '');
 };
 
-/** The planner and its index-only scans know the copy's tables before anybody reads them. */
+/** The copy has all its indexes, and the planner and its index-only scans know its tables, before anybody reads them. */
 const settle = async ({ pool, guard, projection }: HeldCopy): Promise<void> => {
   const schema = copySchemaOf(projection.name);
   for (const table of projection.tables) {
     const live = await liveTable(guard, table);
-    await pool.query(`vacuum (analyze) ${quotedTable({ schema, table: live.table })}`);
+    const ofCopy = { schema, table: live.table };
+    await indexTableLike(pool, live, ofCopy);
+    await pool.query(`vacuum (analyze) ${quotedTable(ofCopy)}`);
   }
 };
 

@@ -1,0 +1,98 @@
+import type { ClientBase } from 'pg';
+import { advertiserEvents, type AdvertiserEvent } from '../domain/advertisers/advertiser-events.ts';
+import type { AdvertiserResource } from '../domain/advertisers/advertiser-resource.ts';
+import { evolve, initialState, type Advertiser } from '../domain/advertisers/advertiser.ts';
+import type { RecordedEvent } from '../shared/event-store/event-store.ts';
+import { boolArray, int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
+import { decodeEvent } from './engine/decode-event.ts';
+import type { Folded } from './engine/fold-streams.ts';
+
+/** Rows of the tables `advertisers` and `advertiser_counts`. */
+export type Row = Folded<AdvertiserResource>;
+
+export const nothing: Folded<Advertiser> = { state: initialState, revision: -1 };
+
+/** @throws UnprojectableEventError */
+export const evolveRecorded = (current: Advertiser, event: RecordedEvent): Advertiser =>
+  evolve(current, decodeEvent(event, advertiserEvents) as AdvertiserEvent);
+
+/** Writes what has changed of rows that are there, and counts. */
+export const updateChanged = async (
+  client: ClientBase,
+  changed: readonly { readonly before: AdvertiserResource | undefined; readonly after: Row }[],
+): Promise<void> => {
+  const [customerIds, ids, revisions, statuses, , names, , bodies] = columns(
+    changed.map(({ after }) => after),
+  );
+  await client.query({
+    name: 'advertisers-update',
+    text: `update advertisers a set revision = n.revision, status = n.status, name = n.name, body = n.body
+           from unnest($1::bigint[], $2::int[], $3::bigint[], $4::text[], $5::text[], $6::text[])
+             as n(customer_id, id, revision, status, name, body)
+           where a.customer_id = n.customer_id and a.id = n.id`,
+    values: [customerIds, ids, revisions, statuses, names, bodies],
+  });
+  const moved = changed.flatMap(({ before: old, after: { state } }) => {
+    return old === undefined || old.status === state.status
+      ? []
+      : ([
+          [old, -1],
+          [state, 1],
+        ] as const);
+  });
+  await count(client, moved);
+};
+
+export const loadRows = async (client: ClientBase, streams: readonly string[]): Promise<Map<string, Row>> => {
+  const keys = streams.map((stream) => stream.split('-'));
+  const { rows } = await client.query<{ stream: string; revision: string; body: string }>({
+    name: 'advertisers-load',
+    text: `select s.stream, a.revision, a.body
+           from unnest($1::text[], $2::bigint[], $3::int[]) as s(stream, customer_id, id)
+           join advertisers a on a.customer_id = s.customer_id and a.id = s.id`,
+    values: [streams, keys.map((key) => key[1]), keys.map((key) => key[2])],
+  });
+  return new Map(
+    rows.map(({ stream, revision, body }) => [
+      stream,
+      { state: JSON.parse(body) as AdvertiserResource, revision: Number(revision) },
+    ]),
+  );
+};
+
+export const columns = (rows: readonly Row[]): Buffer[] => [
+  int8Array(rows.map(({ state }) => state.customerId)),
+  int4Array(rows.map(({ state }) => state.id)),
+  int8Array(rows.map(({ revision }) => revision)),
+  textArray(rows.map(({ state }) => state.status)),
+  boolArray(rows.map(({ state }) => state.sandbox)),
+  textArray(rows.map(({ state }) => state.name)),
+  textArray(rows.map(({ state }) => state.createdAt)),
+  textArray(rows.map(({ state }) => JSON.stringify(state))),
+];
+
+/** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */
+export const count = async (
+  client: ClientBase,
+  changes: readonly (readonly [AdvertiserResource, number])[],
+): Promise<void> => {
+  const sums = new Map<string, { row: AdvertiserResource; sum: number }>();
+  for (const [row, change] of changes) {
+    const key = `${row.customerId}/${row.status}/${row.sandbox}`;
+    sums.set(key, { row, sum: (sums.get(key)?.sum ?? 0) + change });
+  }
+  const deltas = [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, delta]) => delta);
+  if (deltas.length === 0) return;
+  await client.query({
+    name: 'advertiser-counts-add',
+    text: `insert into advertiser_counts as c (customer_id, status, sandbox, count)
+           select * from unnest($1::bigint[], $2::text[], $3::boolean[], $4::bigint[])
+           on conflict (customer_id, status, sandbox) do update set count = c.count + excluded.count`,
+    values: [
+      deltas.map(({ row }) => row.customerId),
+      deltas.map(({ row }) => row.status),
+      deltas.map(({ row }) => row.sandbox),
+      deltas.map(({ sum }) => sum),
+    ],
+  });
+};
