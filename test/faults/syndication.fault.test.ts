@@ -47,7 +47,7 @@ describe.each(runs)('syndication with its jobs in $jobs', (run) => {
       repeatedEffects: 0,
     });
     const { crowdedMs = Infinity, aloneMs = 0 } = report?.afterCrowd ?? {};
-    // On a machine that is slow by itself: no more than as long again.
-    expect(crowdedMs - aloneMs).toBeLessThan(Math.max(5_000, aloneMs));
+    // 5 s are promised; where the same took long without a crowd, the machine is busy.
+    expect(crowdedMs - aloneMs).toBeLessThan(Math.max(5_000, 3 * aloneMs));
   }, 3_600_000);
 });
