@@ -176,19 +176,21 @@ const setUp = async (
   sandboxes: readonly SandboxAgent[],
   sources: readonly string[] = SOURCES,
 ): Promise<Buyer> => {
-  const created = await api.post<{ id: number }>('/advertisers', { name: 'Acme' });
-  const advertiser = String(created.body.data.id);
+  let calls = 0;
+  const post = <Data>(path: string, body: unknown): Promise<Data> =>
+    insist<Data>(api, path, body, `set-up-number-${String((calls += 1)).padStart(6, '0')}`);
+  const advertiser = String((await post<{ id: number }>('/advertisers', { name: 'Acme' })).id);
   for (let from = 0; from < sources.length; from += SYNC_MAX) {
     const some = sources.slice(from, from + SYNC_MAX);
-    await api.post(`/advertisers/${advertiser}/event-sources/sync`, {
+    await post(`/advertisers/${advertiser}/event-sources/sync`, {
       account: { account_id: advertiser },
       event_sources: some.map((event_source_id) => ({ event_source_id })),
     });
   }
-  await api.post(`/advertisers/${advertiser}/catalogs/sync`, {
+  await post(`/advertisers/${advertiser}/catalogs/sync`, {
     catalogs: CATALOGS.map((catalog_id) => ({ catalog_id, type: 'product', items: [{ sku: '1' }] })),
   });
-  await api.post(`/advertisers/${advertiser}/audiences/sync`, {
+  await post(`/advertisers/${advertiser}/audiences/sync`, {
     audiences: AUDIENCES.map((audienceId) => ({
       audienceId,
       add: Array.from({ length: PEOPLE }, (_, n) => person(n)),
@@ -197,16 +199,29 @@ const setUp = async (
   const agents: Buyer['agents'][number][] = [];
   for (const [n, agent] of sandboxes.entries()) {
     const accountId = `acct-${n}`;
-    const registered = await api.post<{ id: string }>('/adcp-agents', {
+    const { id } = await post<{ id: string }>('/adcp-agents', {
       name: `Agent ${n}`,
       ...(n === 0 ? { url: agent.a2aUrl, protocol: 'A2A' } : { url: agent.url, protocol: 'MCP' }),
       auth: { type: 'bearer', token: agent.token },
       accountId,
     });
-    if (registered.status !== 201) throw new Error(`no agent was registered: ${registered.text}`);
-    agents.push({ id: registered.body.data.id, agent, accountId });
+    agents.push({ id, agent, accountId });
   }
   return { api, advertiser, agents };
+};
+
+/** Of one request: a busy machine answers that it has no time. */
+const TRIES_MAX = 20;
+
+const insist = async <Data>(api: Api, path: string, body: unknown, key: string): Promise<Data> => {
+  let text = '';
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const answer = await api.post<Data>(path, body, { 'Idempotency-Key': key });
+    if (answer.status < 300) return answer.body.data;
+    text = answer.text;
+    await sleep(250);
+  }
+  throw new Error(`${path} was never done: ${text}`);
 };
 
 const person = (n: number) => ({ externalId: `p${n}`, hashedEmail: n.toString(16).padStart(64, '0') });

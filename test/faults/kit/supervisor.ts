@@ -101,6 +101,7 @@ export const startSupervisor = async (
 };
 
 const READY_MS_MAX = 60_000;
+const EVERY_MS = 50;
 
 const untilReady = async (port: number, part?: string): Promise<void> => {
   const startedAt = performance.now();
@@ -108,7 +109,8 @@ const untilReady = async (port: number, part?: string): Promise<void> => {
     const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
     if (answer?.status === 200 && (part === undefined || (await isPartReady(answer, part)))) return;
     if (performance.now() - startedAt > READY_MS_MAX) throw new Error(`nothing is ready on port ${port}`);
-    await sleep(20);
+    // Every question has the process ask its database.
+    await sleep(EVERY_MS);
   }
 };
 
