@@ -2,7 +2,7 @@ import { audienceWriteRoutes } from './command/audiences/routes.ts';
 import { catalogWriteRoutes } from './command/catalogs/routes.ts';
 import type { Confirmations } from './command/conversions/confirmations.ts';
 import type { Ledgers } from './command/conversions/ledgers.ts';
-import { conversionWriteRoutes } from './command/conversions/routes.ts';
+import { conversionWriteRoutes, type NamedSource } from './command/conversions/routes.ts';
 import { eventSourceWriteRoutes } from './command/event-sources/routes.ts';
 import { loadEventSource } from './command/event-sources/sync-event-sources.ts';
 import type { SyncStores } from './command/resource-syncs/plan-sync.ts';
@@ -16,14 +16,17 @@ import { eventSourceReadRoutes } from './query/event-sources/routes.ts';
 import { behind } from './query/resources/behind.ts';
 import { activeKeys, type ResourceReads, type ResourceTable } from './query/resources/resource-reads.ts';
 import { taskReadRoutes } from './query/tasks/routes.ts';
+import type { Principal } from './shared/http/principal.ts';
 import type { Route } from './shared/http/route.ts';
 import type { OutboundPolicy } from './shared/outbound/outbound-url.ts';
 import { resourceIdOf } from './shared/ids.ts';
+import type { AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 
 interface Parts extends SyncStores, ResourceReads {
   readonly ledgers: Ledgers;
   readonly confirmations: Confirmations;
   readonly outbound: OutboundPolicy;
+  readonly answers: AnswerCache;
 }
 
 /** What an advertiser has that can be syndicated. */
@@ -39,7 +42,7 @@ export const resourceRoutes = (parts: Parts): readonly Route[] => [
   ...catalogReadRoutes(parts),
   ...conversionWriteRoutes({
     ...parts,
-    sourcesOf: (customerId, key) => findEventSources(parts, customerId, key).catch(behind),
+    sourcesOf: (principal, key) => sourcesOf(parts, principal, key),
   }),
   ...eventSourceReadRoutes({
     ...parts,
@@ -47,6 +50,24 @@ export const resourceRoutes = (parts: Parts): readonly Route[] => [
     sourceIdOf: (customerId, advertiserId, key) => resourceIdOf(EVENT_SOURCE, customerId, advertiserId, key),
   }),
 ];
+
+/**
+ * Of every call of conversion events: from memory while the account's mark is the same, which conversion events do not
+ * move.
+ */
+const sourcesOf = (
+  parts: Parts,
+  { customerId, mark }: Principal,
+  key: string,
+): Promise<readonly NamedSource[]> =>
+  parts.answers.answer(JSON.stringify([customerId, 'sources of a key', key]), mark, async () => {
+    const found = await findEventSources(parts, customerId, key).catch(behind);
+    const value = found.items.map(({ sourceId, status }): NamedSource => ({ sourceId, status }));
+    return { mark: found.mark, value, bytes: NAMED_SOURCE_BYTES * value.length };
+  });
+
+/** In memory, about. */
+const NAMED_SOURCE_BYTES = 256;
 
 const writesOf = (parts: Parts, table: ResourceTable): SyncWrites => ({
   ...parts,

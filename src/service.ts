@@ -314,6 +314,7 @@ const apiRoutes = ({
   const { pool, requestPool, store } = backbone;
   const outbound = outboundPolicyOf(config);
   const stores = { store, snapshots: createSnapshotStore(pool, log) };
+  const answers = readyAnswers([pool, requestPool], metrics);
   return [
     ...accountWriteRoutes({ store, database, clock: systemClock }),
     ...accountReadRoutes(database),
@@ -326,12 +327,20 @@ const apiRoutes = ({
     ...advertiserReadRoutes({
       database,
       progress,
-      answers: readyAnswers([pool, requestPool], metrics),
+      answers,
       streamOf: advertiserStream,
       foldAdvertiser: (customerId, id) => loadAdvertiser(stores, customerId, id),
     }),
     ...assets.routes({ ...stores, database, progress }),
-    ...resourceRoutes({ ...stores, ...conversions, outbound, clock: systemClock, database, progress }),
+    ...resourceRoutes({
+      ...stores,
+      ...conversions,
+      outbound,
+      answers,
+      clock: systemClock,
+      database,
+      progress,
+    }),
     ...campaignRoutes({ ...stores, ...parts, clock: systemClock, database, progress }),
     ...engineRoutes({ ...stores, ...parts, log, clock: systemClock, database, progress }),
     ...syndicationRoutes({

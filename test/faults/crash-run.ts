@@ -21,7 +21,10 @@ export interface CrashRunOptions {
   /** The run goes on until all of these are reached, or the time is over. */
   readonly commands: number;
   readonly crashes: number;
+  /** One of every kind among them. */
   readonly faults: number;
+  /** And until somebody has died at each. */
+  readonly everyFailpoint?: boolean;
   readonly secondsMax: number;
   /** Default: in Postgres. */
   readonly events?: EventsIn;
@@ -51,6 +54,7 @@ const CRASH_PROBABILITY = 0.007;
 /** Refusals are rare in a run. */
 const RELEASE_CRASH_PROBABILITY = 0.3;
 const HURT_EVERY_MS = 350;
+const LOOK_EVERY_MS = 200;
 
 /** Those of uploads are `uploads.fault`'s: bytes that stream cannot be sent again by a buyer as they are here. */
 const failpointNames = allFailpoints.filter((name) => !name.startsWith('upload-'));
@@ -78,13 +82,21 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   const startedAt = performance.now();
   const elapsedSeconds = (): number => (performance.now() - startedAt) / 1_000;
   const days = [today()];
+  let missed = await missedIn(hits);
   const goOn = (): boolean =>
     elapsedSeconds() < options.secondsMax &&
     (history.operations.length < options.commands ||
       supervisor.crashes < options.crashes ||
-      totalOf(stores.faults) < options.faults);
+      totalOf(stores.faults) < options.faults ||
+      !isOfEveryKind(stores.faults, options.events) ||
+      (options.everyFailpoint === true && missed.length > 0));
+  const lookForHits = async (): Promise<void> => {
+    for (; goOn(); missed = await missedIn(hits)) await sleep(LOOK_EVERY_MS);
+  };
   try {
-    const hurting = hurtRegularly(stores, random, goOn).then(() => supervisor.calm());
+    const hurting = Promise.all([hurtRegularly(stores, random, goOn), lookForHits()]).then(() =>
+      supervisor.calm(),
+    );
     await Promise.all(
       Array.from({ length: CLIENTS }, (_, index) => {
         const account = accounts[index % accounts.length] ?? { customerId: 0, apiKey: '' };
@@ -104,16 +116,14 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     await projectTheRest(stores.direct);
     days.push(today());
     const findings = await checkHistory(history, backbone.store, backbone.pool, [...new Set(days)]);
-    const hit = new Set(
-      (await readFile(hits, 'utf8').catch(() => '')).split('\n').filter((name) => name !== ''),
-    );
+    missed = await missedIn(hits);
     return {
       ...summary(options.seed, seconds, history),
       crashes: supervisor.crashes,
       faults: stores.faults,
       stores: stores.description,
-      failpointsHit: [...hit],
-      failpointsMissed: failpointNames.filter((name) => !hit.has(name)),
+      failpointsHit: failpointNames.filter((name) => !missed.includes(name)),
+      failpointsMissed: missed,
       findings,
     };
   } finally {
@@ -123,6 +133,17 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     await rm(directory, { recursive: true, force: true });
   }
 };
+
+/** Failpoints that nobody has died at so far. */
+const missedIn = async (hits: string): Promise<readonly string[]> => {
+  const hit = new Set((await readFile(hits, 'utf8').catch(() => '')).split('\n'));
+  return failpointNames.filter((name) => !hit.has(name));
+};
+
+const isOfEveryKind = (
+  { postgres, eventstoredb, inside }: StoreFaults,
+  events: EventsIn = 'postgres',
+): boolean => Math.min(postgres, ...(events === 'postgres' ? [] : [eventstoredb, inside])) > 0;
 
 const probabilityOf = (name: string, { crashProbability = CRASH_PROBABILITY }: CrashRunOptions): number => {
   if (name === 'before-release') return RELEASE_CRASH_PROBABILITY;

@@ -161,7 +161,8 @@ it('12 writers, every event delivered three times: no row changes again, and a r
   await fixture.caughtUp('advertisers', CAUGHT_UP_MS_MAX);
   expect(await differences()).toBe(0);
   expect(changedAgain).toBe(0);
-  expect(written).toBeGreaterThan(1_000);
+  // Each writer's own advertisers at least, however large the batches were.
+  expect(written).toBeGreaterThanOrEqual(WRITERS * 2 * Math.floor(COMMANDS_EACH / 12));
 
   const { rows: log } = await atLength((client) =>
     client.query<{ events: number }>('select count(*)::int as events from events'),

@@ -125,6 +125,18 @@ const steps = fc.array(
   { minLength: 3, maxLength: 14 },
 );
 
+/** Most short runs submit nothing, or create nothing: before these, something is. */
+const begun: readonly Step[] = (['create', 'submit'] as const).map((what) => ({
+  what,
+  creative: 0,
+  campaign: 0,
+  asset: 1,
+}));
+const stepsBegun = fc.oneof(
+  { weight: 1, arbitrary: steps },
+  { weight: 3, arbitrary: steps.map((some) => [...begun, ...some]) },
+);
+
 const forgetAll = async (): Promise<void> => {
   const tables = projections.flatMap((projection) => projection.tables);
   await pool.query(`truncate ${tables.join(', ')}, projection_checkpoints`);
@@ -248,7 +260,7 @@ describe('details and lists', () => {
   it('are the same whatever order the events arrive in', async () => {
     let [details, reviews] = [0, 0];
     await fc.assert(
-      fc.asyncProperty(steps, fc.infiniteStream(fc.nat({ max: 100 })), async (asked, choices) => {
+      fc.asyncProperty(stepsBegun, fc.infiniteStream(fc.nat({ max: 100 })), async (asked, choices) => {
         await forgetAll();
         const log = await openCampaignLog();
         const campaigns = [await log.newCampaign('One'), await log.newCampaign('Two')];

@@ -202,20 +202,18 @@ describe('size', () => {
   });
 
   it('an endless body without a credential is cut soon after its 401', async () => {
-    const startedAt = performance.now();
     let sending: NodeJS.Timeout | undefined;
-    const { first } = await rawExchange(
+    const { first, closed, reset } = await rawExchange(
       toys.port,
       (socket) => {
         socket.write('POST /toys HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
         sending = setInterval(() => socket.write('5\r\nhello\r\n'), 20);
         socket.on('close', () => clearInterval(sending));
       },
-      { silenceMs: 4_000 },
+      { silenceMs: 5_000 },
     );
     clearInterval(sending);
-    expect(first.status).toBe(401);
-    expect(performance.now() - startedAt).toBeLessThan(3_500);
+    expect([first.status, closed || reset]).toEqual([401, true]);
   });
 
   it('bodies that nobody asked for are ignored, and the connection goes on', async () => {

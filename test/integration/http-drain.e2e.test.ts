@@ -61,7 +61,7 @@ describe('the end of a server', () => {
     const startedAt = performance.now();
     const before = tally.answered;
     const drained = server.drain();
-    await sleep(200);
+    await sleep(50);
     expect((await fetch(`http://127.0.0.1:${port}/toys/newest`)).headers.get('connection')).toBe('close');
     await drained;
     const durationMs = performance.now() - startedAt;
@@ -72,22 +72,22 @@ describe('the end of a server', () => {
   });
 
   it('waits for a request that began before it, and tells its client to leave', async () => {
-    const { server, port } = await startToyService();
+    const { server, port, seen } = await startToyService();
     const socket = connect(port, '127.0.0.1');
-    const answer = oneAnswer(socket, 'GET /campaigns/a/slow?forMs=1200 HTTP/1.1\r\nHost: a\r\n\r\n');
-    await sleep(100);
     const startedAt = performance.now();
+    const answer = oneAnswer(socket, 'GET /campaigns/a/slow?forMs=1200 HTTP/1.1\r\nHost: a\r\n\r\n');
+    while (seen.length === 0) await sleep(10);
     await server.drain();
-    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    expect(performance.now() - startedAt).toBeGreaterThan(1_150);
     const [first] = parseAnswers((await answer) ?? '');
     expect([first?.status, first?.headers['connection']]).toEqual([200, 'close']);
   });
 
   it('answers all requests that one client sent at once', async () => {
-    const { server, port } = await startToyService();
+    const { server, port, seen } = await startToyService();
     const request = 'GET /campaigns/a/slow?forMs=400 HTTP/1.1\r\nHost: a\r\n\r\n';
     const exchange = rawExchange(port, request.repeat(3), { silenceMs: 2_000 });
-    await sleep(100);
+    while (seen.length === 0) await sleep(10);
     await server.drain();
     const { answers, reset } = await exchange;
     expect([answers.map(({ status }) => status), reset]).toEqual([[200, 200, 200], false]);

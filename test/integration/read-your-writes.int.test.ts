@@ -111,6 +111,7 @@ it('gives up after the bound, without holding a connection meanwhile', async () 
     outcomes.every((one) => one.status === 'rejected' && one.reason instanceof ReadModelBehindError),
   ).toBe(true);
   expect(ms).toBeGreaterThan(295);
-  expect(ms).toBeLessThan(1_000);
+  // The usual bound is 2 s.
+  expect(ms).toBeLessThan(1_900);
   expect(fixture.pool.waitingCount).toBe(0);
 });

@@ -129,7 +129,8 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
     params: z.object({ id: z.string().min(1) }),
     query: z.object({ forMs: pathIntegerId('time').optional() }),
     responses: { 200: { description: 'Its id', data: z.object({ id: z.string() }) } },
-    handle: async ({ params: { id }, query: { forMs = 1 } }) => {
+    handle: async ({ params: { id }, query: { forMs = 1 }, request }) => {
+      seen.push(request);
       await sleep(forMs);
       return { status: 200, data: { id } };
     },

@@ -37,14 +37,14 @@ it('asks again until the row is fresh, and never gives an old one', async () => 
 it('gives up after its bound', async () => {
   const { pool, asked } = poolOf(old);
   const start = performance.now();
-  const read = consistentRead({ pool, projection: 'p', query, waitMs: 100 });
+  const read = consistentRead({ pool, projection: 'p', query, waitMs: 400 });
   await expect(read).rejects.toThrow(ReadModelBehindError);
   const ms = performance.now() - start;
-  expect(ms).toBeGreaterThanOrEqual(99);
-  expect(ms).toBeLessThan(500);
+  expect(ms).toBeGreaterThanOrEqual(399);
+  expect(ms).toBeLessThan(2_000);
   // 2 + 5 + 10 + 20 + 25 + 25 ..., each between half and whole
   expect(asked.length).toBeGreaterThan(4);
-  expect(asked.length).toBeLessThan(15);
+  expect(asked.length).toBeLessThan(40);
 });
 
 it('is woken by progress, also by such as happens during the query', async () => {

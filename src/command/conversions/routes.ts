@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
 import { EVENT_SOURCE } from '../../domain/event-sources/event-source.ts';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import type { Principal } from '../../shared/http/principal.ts';
 import { route, type Reply, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
 import { derivedId, randomId, resourceIdOf } from '../../shared/ids.ts';
@@ -21,10 +22,13 @@ export interface ConversionWrites {
    * The account's event sources of a key, in all that it has written.
    * @throws ApiError SERVICE_UNAVAILABLE when that is not known in time
    */
-  readonly sourcesOf: (
-    customerId: number,
-    key: string,
-  ) => Promise<readonly { readonly sourceId: string; readonly status: 'ACTIVE' | 'ARCHIVED' }[]>;
+  readonly sourcesOf: (principal: Principal, key: string) => Promise<readonly NamedSource[]>;
+}
+
+/** One of the event sources of a key. */
+export interface NamedSource {
+  readonly sourceId: string;
+  readonly status: 'ACTIVE' | 'ARCHIVED';
 }
 
 const path = '/api/v2/buyer/event-sources/{key}/events';
@@ -80,9 +84,9 @@ const sourceIdOf = async (
   { sourcesOf }: ConversionWrites,
   { key, body: { advertiserId }, request }: Input,
 ): Promise<string> => {
-  const { customerId } = request.principal;
-  if (advertiserId !== undefined) return resourceIdOf(EVENT_SOURCE, customerId, advertiserId, key);
-  const sources = await sourcesOf(customerId, key);
+  const { principal } = request;
+  if (advertiserId !== undefined) return resourceIdOf(EVENT_SOURCE, principal.customerId, advertiserId, key);
+  const sources = await sourcesOf(principal, key);
   const active = sources.filter(({ status }) => status === 'ACTIVE');
   const [source, ...others] = active.length > 0 ? active : sources;
   if (source === undefined) throw callRefused({ reason: 'no-source' });

@@ -10,7 +10,7 @@ import {
   queryBoolean,
 } from '../../shared/http/schemas.ts';
 import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import type { Freshness } from '../../shared/read-your-writes/account-mark.ts';
+import { keptMark } from '../../shared/read-your-writes/account-mark.ts';
 import type { AnswerCache, MarkedAnswer } from '../../shared/read-your-writes/answer-cache.ts';
 import {
   consistentRead,
@@ -127,9 +127,6 @@ const detailRoute = ({ database, progress, answers, streamOf, foldAdvertiser }: 
     },
   });
 };
-
-/** An answer that lacks the newest writes is right for whoever asked before them, and for nobody else. */
-const keptMark = ({ fresh, mark }: Freshness): string | undefined => (fresh ? mark : undefined);
 
 /** Never the old list: the caller has been told that its write is done. */
 const behind = (error: unknown): never => {

@@ -88,7 +88,7 @@ const findOne = async (
 ): Promise<EventSource | undefined> => {
   const sourceId = advertiserId === undefined ? undefined : reads.sourceIdOf(customerId, advertiserId, key);
   try {
-    return theOne(await findEventSources(reads, customerId, key, sourceId));
+    return theOne((await findEventSources(reads, customerId, key, sourceId)).items);
   } catch (error) {
     if (sourceId === undefined || !(error instanceof ReadModelBehindError)) return behind(error);
     return reads.foldEventSource(customerId, sourceId);

@@ -3,6 +3,7 @@ import {
   freshnessColumns,
   freshnessOfBothSql,
   freshnessSql,
+  keptMark,
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
@@ -34,6 +35,12 @@ export interface RowFilter {
 const jsonArray = (rows: string): string =>
   `coalesce('[' || string_agg(${rows}.body, ',' order by ${rows}.created_at desc, ${rows}.id desc) || ']', '[]')`;
 
+export interface FoundResources<State> {
+  readonly items: readonly State[];
+  /** To keep them with (`AnswerCache`); undefined: not to be kept. */
+  readonly mark: string | undefined;
+}
+
 /**
  * What of an account fits the filter, newest first, with all that the account has written before. For what is
  * bounded by itself.
@@ -44,13 +51,13 @@ export const findResources = async <State>(
   { readModel, table, rows = table }: ResourceTable,
   customerId: number,
   { name, sql, value, enough }: RowFilter,
-): Promise<readonly State[]> => {
+): Promise<FoundResources<State>> => {
   const fitting = `${rows} r where r.customer_id = $1 and ${sql('$3')}`;
   const found =
     enough === undefined
       ? fitting
       : `(select r.body, r.created_at, r.id from ${fitting} order by r.status limit ${enough}) r`;
-  const { items } = await consistentRead<Freshness & { readonly items: string }>({
+  const row = await consistentRead<Freshness & { readonly items: string }>({
     pool: boundTo(database, customerId),
     projection: readModel,
     progress,
@@ -63,7 +70,7 @@ export const findResources = async <State>(
       values: [customerId, readModel, value],
     },
   });
-  return JSON.parse(items) as readonly State[];
+  return { items: JSON.parse(row.items) as readonly State[], mark: keptMark(row) };
 };
 
 /**
@@ -78,12 +85,17 @@ export const activeKeys = async (
 ): Promise<readonly string[]> => {
   const columns = 'customer_id, id, advertiser_id, status, created_at';
   const rows = `(select ${columns}, json_build_object('key', key)::text as body from ${table})`;
-  const found = await findResources<{ readonly key: string }>(reads, { readModel, table, rows }, customerId, {
-    name: 'active-keys',
-    sql: (parameter) => `r.advertiser_id = ${parameter} and r.status = 'ACTIVE'`,
-    value: advertiserId,
-  });
-  return found.map(({ key }) => key);
+  const { items } = await findResources<{ readonly key: string }>(
+    reads,
+    { readModel, table, rows },
+    customerId,
+    {
+      name: 'active-keys',
+      sql: (parameter) => `r.advertiser_id = ${parameter} and r.status = 'ACTIVE'`,
+      value: advertiserId,
+    },
+  );
+  return items.map(({ key }) => key);
 };
 
 export interface ResourcePage<State> {

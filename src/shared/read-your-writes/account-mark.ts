@@ -54,3 +54,6 @@ export interface Freshness {
   readonly fresh: boolean;
   readonly mark: string;
 }
+
+/** The mark to keep an answer with. One that lacks the newest writes is right for whoever asked before them, and for nobody else. */
+export const keptMark = ({ fresh, mark }: Freshness): string | undefined => (fresh ? mark : undefined);

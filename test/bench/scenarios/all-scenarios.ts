@@ -1,5 +1,5 @@
 import { appends } from './append.ts';
-import { conversions } from './conversions.ts';
+import { conversions, manyConversions, smallConversions } from './conversions.ts';
 import { creativeDetails } from './detail.ts';
 import { growth } from './growth.ts';
 import { createAdvertisers, keyedWrites, kernelOverhead, readAdvertisers } from './http.ts';
@@ -24,6 +24,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   append: appends,
   projection: liveProjection,
   conversions,
+  'conversions-small': smallConversions,
+  'conversions-known': manyConversions,
   syndication: syndications,
   toggle: togglesWithoutQueue,
   status: statusLists,

@@ -202,7 +202,7 @@ const eventLoopDelay = async (bench: Bench, source: Source): Promise<Line> => {
   });
 };
 
-/** Endpoint 14 (docs/conversions.md). */
+/** Endpoint 14 (docs/conversions.md): calls of 10,000. */
 export const conversions: Scenario = async (bench) => {
   const own = await startOwnService(bench);
   const { url } = await bench.createDatabase();
@@ -218,8 +218,14 @@ export const conversions: Scenario = async (bench) => {
   return [
     ...(await largeCalls(bench, await openSource(own, 'large'), peers)),
     ...(await otherLargeCalls(bench, await openSource(own, 'other'))),
-    ...(await smallCalls(bench, await openSource(own, 'small'))),
     await eventLoopDelay(bench, await openSource(own, 'loop')),
-    ...(await growthOfKnown(bench, own)),
   ];
 };
+
+/** Endpoint 14: calls of 1 and of 100. */
+export const smallConversions: Scenario = async (bench) =>
+  smallCalls(bench, await openSource(await startOwnService(bench), 'small'));
+
+/** Endpoint 14: calls of 10,000 to a source that knows very many. It has the memory for them all. */
+export const manyConversions: Scenario = async (bench) =>
+  growthOfKnown(bench, await startOwnService(bench, { CONVERSIONS_MEMORY_MB: '4096' }));
