@@ -263,8 +263,13 @@ it('says how much was written in clear by the version before', async () => {
   const { sealedStore } = service.backbone;
   const dave = ['dave-id', hash(0xd1), null];
   const metadata = {
-    ...{ customerId, actor: 'api-key:1', requestId: 'r', correlationId: 'r', causationId: randomId() },
-    ...{ occurredAt: new Date().toISOString(), schemaVersion: 1 },
+    customerId,
+    actor: 'api-key:1',
+    requestId: 'r',
+    correlationId: 'r',
+    causationId: randomId(),
+    occurredAt: new Date().toISOString(),
+    schemaVersion: 1,
   };
   const data = { part: 0, add: [dave], remove: [] };
   const event = { id: randomId(), type: 'AudienceMembersStored', data, metadata };
