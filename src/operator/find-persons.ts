@@ -1,5 +1,3 @@
-import { AUDIENCE_BATCH } from '../domain/audiences/audience.ts';
-import { CONVERSIONS } from '../domain/conversions/conversion-events.ts';
 import { personalParts } from '../domain/personal-data/personal-parts.ts';
 import {
   comparePositions,
@@ -71,7 +69,7 @@ export const findPersons = async (
   };
   if (comparePositions(from, to) >= 0) return { places, count, inClear };
   const ending = new AbortController();
-  const filter = { categories: [AUDIENCE_BATCH, CONVERSIONS] };
+  const filter = { categories: Object.values(personalParts).map(({ category }) => category) };
   for await (const { events, position } of store.subscribeToAll({
     after: from,
     filter,

@@ -126,14 +126,18 @@ const settings = (): Record<string, string> => ({
   SECRET_KEYS: `test:${'A'.repeat(43)}`,
 });
 
-const forget = (subjects: readonly string[], keys?: Partial<PersonalKeys>): Promise<Forgotten> => {
+const forget = (
+  subjects: readonly string[],
+  keys: Partial<PersonalKeys> = {},
+  customerId = account.customerId,
+): Promise<Forgotten> => {
   const { backbone } = service;
   const personalKeys = { ...backbone.personalKeys, ...keys };
   const log = createLog('silent');
   return withForgetting(
     { ...backbone, personalKeys },
     readConfig(settings()),
-    account.customerId,
+    customerId,
     log,
     (forgetting) => forgetSubjects(forgetting, subjects),
   );
@@ -202,8 +206,14 @@ it('goes on where it was ended, and takes in who comes again', async () => {
   };
   await expect(forget([carol.hashedPhone], { puncture: crash })).rejects.toThrow('killed');
   expect(await tablesWith([carol.externalId])).toEqual(['audience_members']);
-  expect(await forget([carol.hashedPhone])).toMatchObject({ members: 3 });
-  expect(await tablesWith([carol.externalId, carol.hashedPhone])).toEqual([]);
+  // While it waits she is sent once more.
+  let sent: Promise<void> | undefined;
+  const meanwhile: PersonalKeys['puncture'] = async (customerId, places) => {
+    await personalKeys.puncture(customerId, places);
+    await (sent ??= sync('mail', [{ ...carol, hashedEmail: hash(0xc2) }]));
+  };
+  expect(await forget([carol.hashedPhone], { puncture: meanwhile })).toMatchObject({ members: 3 });
+  expect(await tablesWith([carol.externalId, carol.hashedPhone, hash(0xc2)])).toEqual([]);
   expect(await tablesWith([alice.hashedEmail])).toEqual(['audience_members']);
   const rows = await liveAndAnew();
   expect(rows[1]).toBe(rows[0]);
@@ -246,3 +256,24 @@ it('leaves nothing of anybody when an account is forgotten', async () => {
   await sync('vip', [bob]);
   expect(await counts()).toMatchObject({ vip: 1 });
 }, 60_000);
+
+// Last: a rebuild would have these rows back.
+it('says how much was written in clear by the version before', async () => {
+  const { customerId } = await service.openAccount();
+  const { sealedStore } = service.backbone;
+  const dave = ['dave-id', hash(0xd1), null];
+  const metadata = {
+    customerId,
+    actor: 'api-key:1',
+    requestId: 'r',
+    correlationId: 'r',
+    causationId: randomId(),
+    occurredAt: new Date().toISOString(),
+    schemaVersion: 1,
+  };
+  const data = { part: 0, add: [dave], remove: [] };
+  const event = { id: randomId(), type: 'AudienceMembersStored', data, metadata };
+  await sealedStore.append(`audienceBatch-${customerId}-${randomId()}`, [event], 'no-stream');
+  expect(await forget([hash(0xd1)], {}, customerId)).toMatchObject({ places: 0, inClear: 1 });
+  expect(await tablesWith(['dave-id'])).toEqual(['events']);
+});

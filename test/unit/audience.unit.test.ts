@@ -68,3 +68,20 @@ describe('archiving', () => {
     given().when(archive).thenNothing();
   });
 });
+
+describe('members who were forgotten', () => {
+  const forgotten = { forgettingId: 'f', members: 2 };
+  const record: AudienceCommand = { type: 'RecordForgotten', now: day(3), ...forgotten };
+
+  it('are a change of an audience that is there', () => {
+    given(synced())
+      .when(record)
+      .then({ type: 'AudienceMembersForgotten', data: forgotten, occurredAt: day(3) });
+    expect(given(synced()).when(record).state()).toMatchObject({ lastChange: 'updated', updatedAt: day(3) });
+  });
+
+  it('are nothing of one that is not', () => {
+    given().when(record).thenNothing();
+    given(synced(), archived).when(record).thenNothing();
+  });
+});

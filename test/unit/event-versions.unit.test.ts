@@ -14,6 +14,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../src/shared/event-store/event-store.ts';
+import { apiErrorOf } from '../../src/shared/http/api-error-of.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
 import {
   goldenFileNames,
@@ -220,6 +221,10 @@ describe('versions', () => {
       const event = priced(version, { amount: 1 });
       expect(() => decodeEvent(event, priceEvents)).toThrow(UnprojectableEventError);
       expect(() => toDomainEvent(event, priceEvents)).toThrow(UnknownEventVersionError);
+      expect(apiErrorOf(new UnknownEventVersionError(event))).toMatchObject({
+        body: { code: 'SERVICE_UNAVAILABLE' },
+        headers: { 'Retry-After': '5' },
+      });
     }
     const store = createMemoryEventStore();
     await store.append('toy-1', [priced(99, { amount: 1 })], 'no-stream');

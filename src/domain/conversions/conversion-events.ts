@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DomainEvent } from '../decision.ts';
 import { EventType } from '../event-sources/event-type.ts';
-import { SealedItems } from '../personal-data/personal-parts.ts';
+import { SealedItems } from '../personal-data/sealed-items.ts';
 
 /** Category of the streams: their names begin with it. */
 export const CONVERSIONS = 'conversions';

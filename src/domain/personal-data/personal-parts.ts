@@ -1,14 +1,7 @@
-import { z } from 'zod';
+import { AUDIENCE_BATCH } from '../audiences/audience.ts';
+import { CONVERSIONS } from '../conversions/conversion-events.ts';
 
 /** Which parts of events are of persons, and how they are taken out of them and put back. */
-
-/** Those parts as the log has them: one text for each person, encrypted (docs/records/0008-forgetting.md). */
-export const SealedItems = z.object({
-  /** Of the keys. UUID. */
-  keys: z.string(),
-  /** Base64. */
-  items: z.string(),
-});
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -16,6 +9,8 @@ type Data = Readonly<Record<string, unknown>>;
 type Part = readonly [member: string, ...values: readonly unknown[]];
 
 export interface PersonalParts {
+  /** Of the streams that have such events. */
+  readonly category: string;
   /** First version of the type that is sealed: what is older is in clear. */
   readonly sealedFrom: number;
   /** False: nobody needs the parts, and events are read without them. */
@@ -31,6 +26,7 @@ export interface PersonalParts {
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
 const members: PersonalParts = {
+  category: AUDIENCE_BATCH,
   sealedFrom: 2,
   isOpened: true,
   split: ({ add, remove, ...rest }) => ({
@@ -55,6 +51,7 @@ type More = Readonly<Record<string, unknown>>;
 
 /** With somebody's identifiers goes what else may tell who it was. */
 const matches: PersonalParts = {
+  category: CONVERSIONS,
   sealedFrom: 2,
   isOpened: false,
   split: ({ more, ...data }) => {

@@ -1,9 +1,10 @@
-import type {
-  EventBatch,
-  EventStore,
-  JsonObject,
-  NewEvent,
-  RecordedEvent,
+import {
+  categoryOf,
+  type EventBatch,
+  type EventStore,
+  type JsonObject,
+  type NewEvent,
+  type RecordedEvent,
 } from '../event-store/event-store.ts';
 import { MissingKeysError, type PersonalKeys } from './personal-keys.ts';
 import { BrokenSealError, openItems, sealItems } from './sealed-items.ts';
@@ -12,6 +13,7 @@ type Part = readonly [string, ...(readonly unknown[])];
 
 /** How the personal parts of an event type are taken out and put back. Structural: the domain says which there are. */
 interface PartsOfType {
+  readonly category: string;
   readonly sealedFrom: number;
   readonly isOpened: boolean;
   readonly split: (data: JsonObject) => {
@@ -92,12 +94,18 @@ const GROWTH = 1.5;
  * without what was forgotten. Events of other types pass as they are.
  */
 export const createSealedStore = (store: EventStore, keys: PersonalKeys, parts: PartsByType): EventStore => {
+  const opened = new Set(
+    Object.values(parts).flatMap(({ category, isOpened }) => (isOpened ? [category] : [])),
+  );
   const has = (events: readonly NewEvent[]): boolean => events.some(({ type }) => Object.hasOwn(parts, type));
   const openAll = async (events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> => {
     if (!has(events)) return events;
-    const opened: RecordedEvent[] = [];
-    for (const event of events) opened.push(await open(keys, parts, event));
-    return opened;
+    const all: RecordedEvent[] = [];
+    for (const event of events) all.push(await open(keys, parts, event));
+    return all;
+  };
+  const openEach = async function* (events: AsyncIterable<RecordedEvent>): AsyncGenerator<RecordedEvent> {
+    for await (const event of events) yield await open(keys, parts, event);
   };
   return {
     appendBytesMax: Math.floor(store.appendBytesMax / GROWTH),
@@ -107,10 +115,9 @@ export const createSealedStore = (store: EventStore, keys: PersonalKeys, parts: 
       for (const event of events) sealed.push(await seal(keys, parts, event));
       return store.append(stream, sealed, expected);
     },
-    readStream: async function* (stream, options) {
-      for await (const event of store.readStream(stream, options)) {
-        yield Object.hasOwn(parts, event.type) ? await open(keys, parts, event) : event;
-      }
+    readStream: (stream, options) => {
+      const events = store.readStream(stream, options);
+      return opened.has(categoryOf(stream)) ? openEach(events) : events;
     },
     readAll: async (options) => openAll(await store.readAll(options)),
     subscribeToAll: async function* (options) {
