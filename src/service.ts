@@ -14,6 +14,7 @@ import { openBackbone, type Backbone } from './composition.ts';
 import { createConversionParts, type ConversionParts } from './conversion-parts.ts';
 import { advertiserStream } from './domain/advertisers/advertiser.ts';
 import { engineRoutes } from './engine-routes.ts';
+import { withHistory } from './history-routes.ts';
 import { allProjections } from './projections/all-projections.ts';
 import type { Projection } from './projections/engine/projection.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
@@ -22,6 +23,7 @@ import { accountReadRoutes } from './query/accounts/routes.ts';
 import { verifyApiKey } from './query/accounts/verify-api-key.ts';
 import { highestAdvertiserId } from './query/advertisers/get-advertisers.ts';
 import { advertiserReadRoutes } from './query/advertisers/routes.ts';
+import type { KeptFolds } from './query/history/kept-folds.ts';
 import { resourceRoutes } from './resource-routes.ts';
 import { systemClock } from './shared/clock.ts';
 import { createSnapshotStore } from './shared/command/snapshots.ts';
@@ -315,7 +317,7 @@ const apiRoutes = ({
   const outbound = outboundPolicyOf(config);
   const stores = { store, snapshots: createSnapshotStore(pool, log) };
   const answers = readyAnswers([pool, requestPool], metrics);
-  return [
+  const routes = [
     ...accountWriteRoutes({ store, database, clock: systemClock }),
     ...accountReadRoutes(database),
     ...advertiserWriteRoutes({
@@ -353,6 +355,19 @@ const apiRoutes = ({
       progress,
     }),
   ];
+  const history = {
+    ...stores,
+    ...parts,
+    database,
+    progress,
+    onKeptFolds: (kept: KeptFolds) => forgetWith([pool, requestPool], () => kept.clear()),
+  };
+  return withHistory(history, routes);
+};
+
+/** A new connection may lead to another server, or one restored to an earlier time (`AnswerCache.clear`). */
+const forgetWith = (pools: readonly Pool[], forget: () => void): void => {
+  for (const pool of pools) pool.on('connect', forget);
 };
 
 /** Before the database is prepared there is nothing to verify against: 503, not 500. */
@@ -396,10 +411,10 @@ const requestDurations = (registry: Registry): Histogram =>
     registers: [registry],
   });
 
-/** Of the pools through which marks are read: a new connection may lead to another server (`AnswerCache.clear`). */
+/** Of the pools through which marks are read. */
 const readyAnswers = (pools: readonly Pool[], registry: Registry): AnswerCache => {
   const answers = createAnswerCache(ANSWER_CACHE_BYTES_MAX);
-  for (const pool of pools) pool.on('connect', () => answers.clear());
+  forgetWith(pools, () => answers.clear());
   const counter = new Counter({
     name: 'read_answers_total',
     help: 'Answers of reads, by whether they were ready in memory',

@@ -37,6 +37,10 @@ interface Belongings {
   readonly asset: string;
   /** Of its engine, its own id, and an account that it leads to. */
   readonly connection: string;
+  /** Of its advertiser, and its own id. */
+  readonly audience: string;
+  readonly catalog: string;
+  readonly record: string;
 }
 type Kind = keyof Belongings;
 
@@ -45,7 +49,20 @@ interface Row {
   readonly at?: string;
   /** What its path refers to, or where that has no parameter its body: each kind is tried in turn. */
   readonly refersTo?: readonly Kind[];
+  /** Without which it would be refused. */
+  readonly query?: string;
   readonly body?: (belongings: Belongings, stranger: TestAccount) => object;
+}
+
+/** Each kind has a history, differences and explanations. */
+function historyRows(kinds: Readonly<Record<string, readonly Kind[]>>): Readonly<Record<string, Row>> {
+  return Object.fromEntries(
+    Object.entries(kinds).flatMap(([name, refersTo]) => [
+      [`get${name}History`, { refersTo }],
+      [`get${name}Difference`, { refersTo, query: '?from=0' }],
+      [`explain${name}`, { refersTo }],
+    ]),
+  );
 }
 
 const rows: Readonly<Record<string, Row>> = {
@@ -171,6 +188,22 @@ const rows: Readonly<Record<string, Row>> = {
   },
   getAsset: { refersTo: ['asset'] },
   deleteAsset: { refersTo: ['asset'] },
+  ...historyRows({
+    Advertiser: ['advertiser', 'archived'],
+    Campaign: ['campaign'],
+    Creative: ['creative'],
+    CreativeSession: ['session'],
+    Asset: ['asset'],
+    EventSource: ['eventSource'],
+    Audience: ['audience'],
+    Catalog: ['catalog'],
+    Agent: ['agent'],
+    SyndicationRecord: ['record'],
+    Connection: ['connection'],
+    Task: ['task'],
+    Account: [],
+    ApiKey: ['apiKey'],
+  }),
 };
 
 const never: Belongings = {
@@ -190,6 +223,9 @@ const never: Belongings = {
   variant: `cmp_${'0'.repeat(32)}/ses_${'0'.repeat(32)}/var_${'0'.repeat(32)}`,
   asset: `2147483647/ast_${'0'.repeat(32)}`,
   connection: `1/con_${'0'.repeat(32)}/sandbox-1`,
+  audience: '2147483647/never',
+  catalog: '2147483647/never',
+  record: `2147483647/syn_${'0'.repeat(32)}`,
 };
 
 interface Operation {
@@ -197,16 +233,27 @@ interface Operation {
   readonly method: string;
   readonly path: string;
   readonly scope: string;
+  /** It can be asked how a thing was. */
+  readonly knowsAsOf: boolean;
 }
 
 const operationsOf = async ({ baseUrl }: RunningService): Promise<readonly Operation[]> => {
   const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as {
-    paths: Record<string, Record<string, { operationId: string; security: { bearer: string[] }[] }>>;
+    paths: Record<
+      string,
+      Record<
+        string,
+        { operationId: string; security: { bearer: string[] }[]; parameters: { name: string }[] }
+      >
+    >;
   };
   return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([method, { operationId, security }]) => {
+    Object.entries(item).flatMap(([method, { operationId, security, parameters }]) => {
       const scope = security[0]?.bearer[0];
-      return scope === undefined ? [] : [{ operationId, method: method.toUpperCase(), path, scope }];
+      const knowsAsOf = parameters.some(({ name }) => name === 'asOf');
+      return scope === undefined
+        ? []
+        : [{ operationId, method: method.toUpperCase(), path, scope, knowsAsOf }];
     }),
   );
 };
@@ -254,7 +301,10 @@ describe.each([
     expect((await api.get(`/tasks/${task}`)).status).toBe(200);
     const agent = await registerAgent(api);
     const toggle = { resourceId: eventSource, adcpAgentIds: [agent], enabled: false };
-    expect((await api.post(`/advertisers/${advertiser}/syndicate`, toggle)).status).toBe(201);
+    const syndicated = await api.post<{ id: string }[]>(`/advertisers/${advertiser}/syndicate`, toggle);
+    expect(syndicated.status).toBe(201);
+    const catalogs = { catalogs: [{ catalog_id: 'b-shoes', type: 'product', items: [{}] }] };
+    expect((await api.post(`/advertisers/${advertiser}/catalogs/sync`, catalogs)).status).toBe(200);
     const campaign = (
       await api.post<{ id: string }>('/campaigns', { advertiserId: Number(advertiser), name: 'B' })
     ).body.data.id;
@@ -285,6 +335,9 @@ describe.each([
       ...session,
       asset: `${advertiser}/${assetId}`,
       connection: `1/${connected.body.data.id}/sandbox-1`,
+      audience: `${advertiser}/b-customers`,
+      catalog: `${advertiser}/b-shoes`,
+      record: `${advertiser}/${syndicated.body.data[0]?.id}`,
     };
   };
 
@@ -304,14 +357,15 @@ describe.each([
   };
 
   const send = async (
-    { method, path }: Operation,
+    { operationId, method, path }: Operation,
     headers: Readonly<Record<string, string>>,
     id = '',
     body?: object,
+    query = rows[operationId]?.query ?? '',
   ): Promise<{ readonly status: number; readonly text: string }> => {
     const values = id.split('/');
     const filled = path.replaceAll(/\{\w+\}/g, () => values.shift() ?? '');
-    const answer = await fetch(service.baseUrl + filled, {
+    const answer = await fetch(service.baseUrl + filled + query, {
       method,
       headers: { 'Content-Type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -346,11 +400,12 @@ describe.each([
     for (const operation of operations) {
       const { refersTo = [], body } = rows[operation.operationId] ?? {};
       for (const kind of refersTo) {
-        for (const extra of [{}, { 'X-Customer-Id': String(b.customerId) }]) {
+        const asOf = operation.knowsAsOf ? [[{}, '?asOf=1'] as const] : [];
+        for (const [extra, asked] of [[{}], [{ 'X-Customer-Id': String(b.customerId) }], ...asOf] as const) {
           const headers = { ...as(a.apiKey), ...extra };
-          const foreign = await send(operation, headers, theirs[kind], body?.(theirs, b));
+          const foreign = await send(operation, headers, theirs[kind], body?.(theirs, b), asked);
           const nothing = { ...theirs, [kind]: never[kind] };
-          const absent = await send(operation, headers, never[kind], body?.(nothing, b));
+          const absent = await send(operation, headers, never[kind], body?.(nothing, b), asked);
           expect([operation.operationId, kind, foreign]).toEqual([
             operation.operationId,
             kind,

@@ -83,6 +83,10 @@ export const members: GivenMembers = {
   resourceId: [new PathValue(0)],
   // Of what was just made.
   expectedRevision: [1, 2],
+  // Points in the history of a thing.
+  asOf: ['1', '2100-01-01T00:00:00Z'],
+  from: ['0', '1', '2020-01-01T00:00:00Z'],
+  to: ['1', '2100-01-01T00:00:00Z'],
   // Those that come with the program.
   sellerIds: [[1], [2, 3]],
   adcpAgentIds: [[new Reference('adcpAgentId', 0, false, 'agt_none', false)]],

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { shownAgentId } from '../agents/agent-resource.ts';
+import { shownIds } from '../shown-id.ts';
 
 export const ResourceType = z.enum(['AUDIENCE', 'EVENT_SOURCE', 'CATALOG']);
 export type ResourceType = z.infer<typeof ResourceType>;
@@ -102,8 +103,11 @@ export const SyndicationResource = z
 
 export type SyndicationResource = z.infer<typeof SyndicationResource>;
 
+const ids = shownIds('syn_');
+export const syndicationIdOf = ids.idOf;
+
 export const syndicationResource = (record: SyndicationRecord): SyndicationResource => ({
-  id: `syn_${record.recordId.replaceAll('-', '')}`,
+  id: ids.shown(record.recordId),
   customerId: record.customerId,
   advertiserId: String(record.advertiserId),
   resourceType: record.resourceType,

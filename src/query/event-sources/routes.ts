@@ -88,14 +88,19 @@ const findOne = async (
 ): Promise<EventSource | undefined> => {
   const sourceId = advertiserId === undefined ? undefined : reads.sourceIdOf(customerId, advertiserId, key);
   try {
-    return theOne((await findEventSources(reads, customerId, key, sourceId)).items);
+    const { items } = await findEventSources(reads, customerId, key, sourceId);
+    return theOneEventSource(items);
   } catch (error) {
     if (sourceId === undefined || !(error instanceof ReadModelBehindError)) return behind(error);
     return reads.foldEventSource(customerId, sourceId);
   }
 };
 
-const theOne = (sources: readonly EventSource[]): EventSource | undefined => {
+/**
+ * The only one that is active; undefined when there is none.
+ * @throws ApiError VALIDATION_ERROR when there are several
+ */
+export const theOneEventSource = (sources: readonly EventSource[]): EventSource | undefined => {
   const active = sources.filter(({ status }) => status === 'ACTIVE');
   if (active.length <= 1) return active[0];
   throw new ApiError({

@@ -102,6 +102,12 @@ export const fitsJson = (charactersMax: number) =>
 
 const TAKE_DEFAULT = 50;
 
+/** How many items a page has at most, where nothing else says how pages follow each other. */
+export const takeParameter = (takeMax: number) =>
+  queryInteger(1, takeMax, `Items on a page. Default ${TAKE_DEFAULT}.`)
+    .optional()
+    .transform((take) => take ?? TAKE_DEFAULT);
+
 /** The query parameters of an offset-paged list, with their aliases (decisions.md 1.1, rows 21 and 22). */
 export const pagingParameters = (takeMax: number) => ({
   take: queryInteger(1, takeMax, `Items on a page. Default ${TAKE_DEFAULT}.`).optional(),

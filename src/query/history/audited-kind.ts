@@ -1,0 +1,131 @@
+import type { z } from 'zod';
+import type { StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import type { Scope } from '../../shared/http/principal.ts';
+
+/** Where the events of one thing are. */
+export interface FoundStream {
+  readonly stream: string;
+  /** Which of the things whose events share the stream; absent where it has one to itself. */
+  readonly part?: string;
+}
+
+/** Path and query of a request for a thing, as they were parsed. */
+export type Asked = Readonly<Record<string, unknown>>;
+
+/** Where the API has a kind of things. */
+export interface Place {
+  /** Of one of them, in OpenAPI form; its history, difference and explanation are below it. */
+  readonly path: string;
+  readonly params: z.ZodObject;
+  /** Further parameters that say which one is meant. */
+  readonly query?: z.ZodObject;
+  readonly tag: string;
+  /** What a credential must have to see it. Default `exchange:read`. */
+  readonly access?: Scope;
+  /**
+   * The stream of what the path names; undefined when nothing has such an id.
+   * @throws ApiError VALIDATION_ERROR when several have it
+   */
+  readonly find: (
+    customerId: number,
+    asked: Asked,
+  ) => FoundStream | undefined | Promise<FoundStream | undefined>;
+  /** Whether the path is that of the thing: it may name what the thing belongs to. */
+  readonly isAt: (state: unknown, asked: Asked, part: string | undefined) => boolean;
+}
+
+/** A moment in the past of an account. */
+export interface Moment {
+  readonly customerId: number;
+  /** What another stream had come to at that moment. */
+  readonly stateOf: (kind: AuditedKind, stream: string) => Promise<unknown>;
+}
+
+/** A read of one thing that can also answer how it was. */
+export interface Detail {
+  readonly operationId: string;
+  /** The thing as that read shows it; undefined where it would be 404. */
+  readonly shown: (state: unknown, asked: Asked, then: Moment) => unknown;
+}
+
+/** A kind of things whose changes are in streams of their own: all that history and the audit log know of it. */
+export interface AuditedKind {
+  /** Of the streams: their names begin with it. */
+  readonly category: string;
+  /** In the audit log, e.g. `ADVERTISER`. */
+  readonly resourceType: string;
+  /** In messages, e.g. `advertiser`; in names of operations with a capital. */
+  readonly noun: string;
+  readonly initialState: unknown;
+  readonly evolve: (state: unknown, event: StorableEvent) => unknown;
+  /**
+   * What is compared and explained: the thing as the API shows it, and perhaps more. Undefined: there is none. Never a
+   * secret, never what is about a person.
+   */
+  readonly audited: (state: unknown, part: string | undefined) => unknown;
+  /** How people call it; undefined where it has no name. */
+  readonly nameOf: (state: unknown, part: string | undefined) => string | undefined;
+  readonly place?: Place;
+  readonly details: readonly Detail[];
+}
+
+interface Evolving<State, Event> {
+  readonly initialState: State;
+  readonly evolve: (state: State, event: Event) => State;
+}
+
+/** What a kind is declared with: the functions that its commands and reads have anyway. */
+export interface KindDefinition<State, Live extends State, Event extends StorableEvent> {
+  readonly category: string;
+  readonly resourceType: string;
+  readonly noun: string;
+  readonly decider: Evolving<State, Event>;
+  /** Undefined before the first event. */
+  readonly live: (state: State) => Live | undefined;
+  readonly audited: (live: Live, part: string | undefined) => unknown;
+  readonly nameOf?: (live: Live, part: string | undefined) => string | undefined;
+  readonly place?: Omit<Place, 'isAt'> & {
+    readonly isAt?: (live: Live, asked: Asked, part: string | undefined) => boolean;
+  };
+  readonly details?: readonly {
+    readonly operationId: string;
+    /** Undefined, or a promise of it, where that read would be 404. */
+    readonly shown: (live: Live, asked: Asked, then: Moment) => unknown;
+  }[];
+}
+
+/** Forgets the types of a kind's states: whoever has it folds the streams of its category with it and no others. */
+export const auditedKind = <State, Live extends State, Event extends StorableEvent>({
+  decider,
+  live,
+  audited,
+  nameOf = () => undefined,
+  place,
+  details = [],
+  ...names
+}: KindDefinition<State, Live, Event>): AuditedKind => {
+  const ofLive = <Result>(state: unknown, make: (live: Live) => Result): Result | undefined => {
+    const there = live(state as State);
+    return there === undefined ? undefined : make(there);
+  };
+  return {
+    ...names,
+    initialState: decider.initialState,
+    evolve: (state, event) => decider.evolve(state as State, event as Event),
+    audited: (state, part) => ofLive(state, (one) => audited(one, part)),
+    nameOf: (state, part) => ofLive(state, (one) => nameOf(one, part)),
+    details: details.map(({ operationId, shown }) => ({
+      operationId,
+      shown: (state, asked, then) => ofLive(state, (one) => shown(one, asked, then)),
+    })),
+    ...(place === undefined
+      ? {}
+      : {
+          place: {
+            ...place,
+            isAt: (state, asked, part) =>
+              ofLive(state, (one) => place.isAt?.(one, asked, part) ?? true) === true,
+          },
+        }),
+  };
+};

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { Change } from '../../domain/history/change-resource.ts';
+import type { EventFacts, RecordedChange } from './stream-history.ts';
+
+/** By whom something was done (the part of an actor before its `:`). */
+export const ActorOrigin = z.enum(['API_KEY', 'UPLOAD', 'WORKER', 'OPERATOR']);
+export type ActorOrigin = z.infer<typeof ActorOrigin>;
+
+const Timestamp = z.iso.datetime({ precision: 3 });
+
+const who = {
+  actorOrigin: ActorOrigin.meta({
+    description: 'WORKER: the service itself, later or because of the clock.',
+  }),
+  actor: z.string().meta({ description: 'E.g. `api-key:<id of the key>`, `worker:<name>`, `operator`.' }),
+  userId: z.string().optional().meta({ description: 'The user whose API key it was.' }),
+};
+
+const facts = {
+  id: z.string().meta({ description: 'Id of the event.' }),
+  revision: z.int().min(1).meta({ description: 'Its place among the events of the thing, from 1.' }),
+  type: z.string().meta({ description: 'E.g. `AdvertiserUpdated`.' }),
+  timestamp: Timestamp,
+  ...who,
+  requestId: z.string().meta({ description: '`X-Request-Id` of the request that led to it directly.' }),
+};
+
+/** An event in the history of a thing. */
+export const HistoryEvent = z
+  .strictObject({
+    ...facts,
+    correlationId: z.string().meta({ description: 'Of the request that everything began with.' }),
+    causationId: z.string().meta({ description: 'Of the command: its events have it in common.' }),
+    changes: z.array(Change),
+  })
+  .meta({ id: 'HistoryEvent' });
+export type HistoryEvent = z.infer<typeof HistoryEvent>;
+
+export const SetBy = z.strictObject(facts).meta({ id: 'SetBy' });
+
+/** Users by the ids of their API keys. */
+export type KeyUsers = ReadonlyMap<string, string>;
+
+const ORIGINS: Readonly<Record<string, ActorOrigin>> = {
+  'api-key': 'API_KEY',
+  upload: 'UPLOAD',
+  worker: 'WORKER',
+  operator: 'OPERATOR',
+};
+
+/** Who it was, as the API shows it. */
+const actorResource = (
+  actor: string,
+  users: KeyUsers,
+): { readonly actorOrigin: ActorOrigin; readonly actor: string; readonly userId?: string } => {
+  const [origin = '', id = ''] = actor.split(':');
+  const userId = origin === 'api-key' ? users.get(id) : undefined;
+  return { actorOrigin: ORIGINS[origin] ?? 'OPERATOR', actor, ...(userId === undefined ? {} : { userId }) };
+};
+
+export const setByResource = (
+  { id, revision, type, metadata }: EventFacts,
+  users: KeyUsers,
+): z.infer<typeof SetBy> => ({
+  id,
+  revision: revision + 1,
+  type,
+  timestamp: metadata.occurredAt,
+  ...actorResource(metadata.actor, users),
+  requestId: metadata.requestId,
+});
+
+export const historyEvent = ({ event, changes }: RecordedChange, users: KeyUsers): HistoryEvent => ({
+  ...setByResource(event, users),
+  correlationId: event.metadata.correlationId,
+  causationId: event.metadata.causationId,
+  changes: [...changes],
+});

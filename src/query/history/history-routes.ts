@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { Change, changesBetween } from '../../domain/history/change-resource.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { queryOffset, takeParameter } from '../../shared/http/schemas.ts';
+import type { Asked, AuditedKind, Place } from './audited-kind.ts';
+import { HistoryEvent, historyEvent, SetBy, setByResource } from './event-resource.ts';
+import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
+import type { Folded } from './kept-folds.ts';
+import { pointInTime } from './point-in-time.ts';
+
+const TAKE_MAX = 200;
+
+/** History, difference and explanation of every kind that has a place in the API, below that place. */
+export const historyRoutes = (reads: HistoryReads, kinds: readonly AuditedKind[]): readonly Route[] =>
+  kinds.flatMap((kind) =>
+    kind.place === undefined
+      ? []
+      : [
+          historyRoute(reads, kind, kind.place),
+          diffRoute(reads, kind, kind.place),
+          explainRoute(reads, kind, kind.place),
+        ],
+  );
+
+/** As in an operation's id: `API key` as `ApiKey`. */
+const capitalized = (noun: string): string =>
+  noun
+    .split(' ')
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase())
+    .join('');
+
+const shared = (kind: AuditedKind, { path, params, tag, access = 'exchange:read' }: Place, what: string) =>
+  ({ method: 'get', path: `${path}/${what}`, tag, access, params, noun: capitalized(kind.noun) }) as const;
+
+const HistoryPageResource = z
+  .strictObject({
+    events: z.array(HistoryEvent),
+    nextAfterRevision: z.int().optional().meta({
+      description: 'To go on with as `afterRevision`. Absent when this is the end, for now.',
+    }),
+  })
+  .meta({ id: 'History' });
+
+const historyRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Route => {
+  const { noun, ...rest } = shared(kind, place, 'history');
+  return route({
+    ...rest,
+    operationId: `get${noun}History`,
+    summary: `What happened to the ${kind.noun}, oldest first: who did it when, and what changed`,
+    query: z.object({
+      ...place.query?.shape,
+      afterRevision: queryOffset('Events of the history'),
+      take: takeParameter(TAKE_MAX),
+    }),
+    responses: { 200: { description: 'One page', data: HistoryPageResource } },
+    handle: async ({ params, query, request }) => {
+      const { customerId } = request.principal;
+      const found = await findHistory(reads, kind, place, customerId, askedOf(params, query));
+      const { afterRevision = 0, take } = query;
+      const users = await reads.usersOf(customerId);
+      if (afterRevision >= found.latest.revision) return { status: 200, data: { events: [] } };
+      const { events, next } = await reads.history.page(kind, found, afterRevision, take);
+      const data = {
+        events: events.map((change) => historyEvent(change, users)),
+        ...(next === undefined ? {} : { nextAfterRevision: next }),
+      };
+      return { status: 200, data };
+    },
+  });
+};
+
+const Point = z.strictObject({
+  revision: z.int().min(0).meta({ description: '0: before the first event.' }),
+  timestamp: z.iso.datetime({ precision: 3 }).optional().meta({ description: 'Of its last event then.' }),
+});
+
+const Difference = z
+  .strictObject({ from: Point, to: Point, changes: z.array(Change) })
+  .meta({ id: 'Difference' });
+
+const pointResource = ({ revision, at }: Folded<unknown>): z.infer<typeof Point> =>
+  revision === 0 ? { revision } : { revision, timestamp: at };
+
+const diffRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Route => {
+  const { noun, ...rest } = shared(kind, place, 'diff');
+  return route({
+    ...rest,
+    operationId: `get${noun}Difference`,
+    summary: `What is different about the ${kind.noun} between two points of its history`,
+    query: z.object({
+      ...place.query?.shape,
+      from: pointInTime('A revision, 0 for before the first, or a time.'),
+      to: pointInTime('A revision, or a time. Default: now.').optional(),
+    }),
+    responses: { 200: { description: 'The members that changed', data: Difference } },
+    handle: async ({ params, query, request }) => {
+      const { customerId } = request.principal;
+      const { stream, part, latest } = await findHistory(
+        reads,
+        kind,
+        place,
+        customerId,
+        askedOf(params, query),
+      );
+      expectReached(kind, latest, query.from, 'from');
+      if (query.to !== undefined) expectReached(kind, latest, query.to, 'to');
+      const from = await reads.history.stateAt(kind, stream, query.from);
+      const to = query.to === undefined ? latest : await reads.history.stateAt(kind, stream, query.to);
+      const changes = changesBetween(kind.audited(from.state, part), kind.audited(to.state, part));
+      return { status: 200, data: { from: pointResource(from), to: pointResource(to), changes } };
+    },
+  });
+};
+
+const Explanation = z
+  .strictObject({
+    revision: z.int().min(1).meta({ description: 'Of the state that is explained.' }),
+    members: z.array(
+      z.strictObject({
+        path: z.string().meta({ description: 'JSON Pointer of the member (RFC 6901), e.g. `/name`.' }),
+        value: z.json(),
+        setBy: SetBy,
+      }),
+    ),
+  })
+  .meta({ id: 'Explanation' });
+
+const explainRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Route => {
+  const { noun, ...rest } = shared(kind, place, 'explain');
+  return route({
+    ...rest,
+    operationId: `explain${noun}`,
+    summary: `Of each member of the ${kind.noun}: the event that set it to what it is`,
+    query: z.object({
+      ...place.query?.shape,
+      asOf: pointInTime('Explains it as it was: a revision, or a time. Default: now.').optional(),
+    }),
+    responses: { 200: { description: 'Every member, and what set it', data: Explanation } },
+    handle: async ({ params, query, request }) => {
+      const { customerId } = request.principal;
+      const { asOf } = query;
+      const found = await findHistory(reads, kind, place, customerId, askedOf(params, query));
+      if (asOf !== undefined) expectReached(kind, found.latest, asOf, 'asOf');
+      const until = asOf ?? ({ revision: 'last' } as const);
+      const { state, revision } = await reads.history.explain(kind, found, until);
+      if (state.size === 0) throw notThere(kind, asOf ?? { revision }, 'asOf');
+      const users = await reads.usersOf(customerId);
+      const members = [...state].map(([path, { value, by }]) => ({
+        path,
+        value,
+        setBy: setByResource(by, users),
+      }));
+      return { status: 200, data: { revision, members } };
+    },
+  });
+};
+
+/** Names of parameters are each route's own: none stands in its path and in its query. */
+const askedOf = (params: object, query: object): Asked => ({ ...params, ...query });

@@ -1,0 +1,154 @@
+import {
+  changesBetween,
+  explainNext,
+  type Change,
+  type Explanation,
+} from '../../domain/history/change-resource.ts';
+import { toDomainEvent } from '../../shared/command/recorded-domain-event.ts';
+import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import type { AuditedKind, FoundStream } from './audited-kind.ts';
+import type { Fold, Folded, KeptFolds, Until } from './kept-folds.ts';
+
+/** An event without what it says: states say that. */
+export type EventFacts = Omit<RecordedEvent, 'data'>;
+
+/** What one event did to a thing. */
+export interface RecordedChange {
+  readonly event: EventFacts;
+  readonly changes: readonly Change[];
+  /** How the thing is called after it; before it, where it is gone. */
+  readonly name: string | undefined;
+}
+
+export interface HistoryPage {
+  readonly events: readonly RecordedChange[];
+  /** Revision up to which the stream was looked through; undefined when that is its end. */
+  readonly next: number | undefined;
+}
+
+/** Which member was set by which event. */
+export type Explained = Explanation<EventFacts>;
+
+/** The past of things, made of their streams. */
+export interface StreamHistory {
+  stateAt(kind: AuditedKind, stream: string, until: Until): Promise<Folded<unknown>>;
+  /** @param until of the explained state */
+  explain(kind: AuditedKind, found: FoundStream, until: Until): Promise<Folded<Explained>>;
+  /** What happened behind a revision, oldest first. */
+  page(kind: AuditedKind, found: FoundStream, after: number, take: number): Promise<HistoryPage>;
+  /** What each of these revisions did; those that the stream does not have are left out. */
+  changesAt(
+    kind: AuditedKind,
+    found: FoundStream,
+    revisions: readonly number[],
+  ): Promise<ReadonlyMap<number, RecordedChange>>;
+}
+
+/** Short: an answer of any revision reads at most so many events, and usually half of them. */
+const STATE_EVERY = 16;
+/** Explanations are large, and asked for of the last state mostly. */
+const EXPLANATION_EVERY = 256;
+const EXPLAINED_MEMBER_BYTES = 150;
+/** Events that one page looks through, of streams that several things share. */
+const SCANNED_MAX = 2_000;
+/** Two revisions that are closer are reached by reading what lies between. */
+const NEAR = 2 * STATE_EVERY;
+
+export const createStreamHistory = (
+  store: Pick<EventStore, 'readStream'>,
+  kept: KeptFolds,
+): StreamHistory => {
+  const stateAt: StreamHistory['stateAt'] = (kind, stream, until) =>
+    kept.fold(stateFold(kind), stream, until);
+
+  /** The events from a revision on, each with the state that it came upon. */
+  async function* follow(kind: AuditedKind, stream: string, after: number, limit: number) {
+    let { state } = await stateAt(kind, stream, { revision: after });
+    for await (const event of store.readStream(stream, { from: after, limit })) {
+      const before = state;
+      state = kind.evolve(state, toDomainEvent(event));
+      yield { event, before, state };
+    }
+  }
+
+  return {
+    stateAt,
+    explain: async (kind, { stream, part }, until) => {
+      const { state, ...place } = await kept.fold(explanationFold(kind, part), stream, until);
+      return { ...place, state: state.explanation };
+    },
+    page: async (kind, { stream, part }, after, take) => {
+      const events: RecordedChange[] = [];
+      let scanned = 0;
+      const limit = part === undefined ? take + 1 : SCANNED_MAX;
+      for await (const { event, before, state } of follow(kind, stream, after, limit)) {
+        if (events.length === take) return { events, next: event.revision };
+        const change = recordedChange(kind, part, event, before, state);
+        scanned += 1;
+        if (part === undefined || change.changes.length > 0) events.push(change);
+      }
+      return { events, next: scanned === limit ? after + scanned : undefined };
+    },
+    changesAt: async (kind, { stream, part }, revisions) => {
+      const found = new Map<number, RecordedChange>();
+      for (const [first, last] of runsOf(revisions)) {
+        for await (const { event, before, state } of follow(kind, stream, first - 1, last - first + 1)) {
+          const revision = event.revision + 1;
+          if (!revisions.includes(revision)) continue;
+          found.set(revision, recordedChange(kind, part, event, before, state));
+        }
+      }
+      return found;
+    },
+  };
+};
+
+const recordedChange = (
+  kind: AuditedKind,
+  part: string | undefined,
+  event: RecordedEvent,
+  before: unknown,
+  after: unknown,
+): RecordedChange => ({
+  event,
+  changes: changesBetween(kind.audited(before, part), kind.audited(after, part)),
+  name: kind.nameOf(after, part) ?? kind.nameOf(before, part),
+});
+
+/** First and last of revisions that are near each other, ascending. */
+const runsOf = (revisions: readonly number[]): readonly (readonly [number, number])[] => {
+  const runs: [number, number][] = [];
+  for (const revision of [...revisions].sort((a, b) => a - b)) {
+    const run = runs.at(-1);
+    if (run !== undefined && revision - run[1] <= NEAR) run[1] = revision;
+    else runs.push([revision, revision]);
+  }
+  return runs;
+};
+
+const stateFold = (kind: AuditedKind): Fold<unknown> => ({
+  name: kind.category,
+  initialState: kind.initialState,
+  evolve: (state, event) => kind.evolve(state, toDomainEvent(event)),
+  // Two bytes a character; what it shares with its neighbours is counted in each.
+  bytesOf: (state) => 2 * JSON.stringify(state).length,
+  every: STATE_EVERY,
+});
+
+interface Explaining {
+  readonly state: unknown;
+  readonly explanation: Explained;
+}
+
+const explanationFold = (kind: AuditedKind, part: string | undefined): Fold<Explaining> => ({
+  name: `${kind.resourceType} explained ${part ?? ''}`,
+  initialState: { state: kind.initialState, explanation: new Map() },
+  evolve: ({ state, explanation }, event) => {
+    const next = kind.evolve(state, toDomainEvent(event));
+    const { data: _, ...facts } = event;
+    return { state: next, explanation: explainNext(explanation, kind.audited(next, part), facts) };
+  },
+  bytesOf: ({ state, explanation }) =>
+    2 * JSON.stringify(state).length + explanation.size * EXPLAINED_MEMBER_BYTES,
+  every: EXPLANATION_EVERY,
+});
