@@ -142,7 +142,7 @@ const completeUpload = async (
   const { requestId } = request;
   // The same bytes for the same place are one command, however often and wherever they come in.
   const commandId = derivedId(assetId, upload.sha256);
-  const context = { commandId, customerId, actor: `upload:${uploadId}`, requestId };
+  const context = { commandId, customerId, actor: `upload:${uploadId}`, requestId, continues: true };
   const now = isoTimestamp(writes.clock.now());
   const outcome = await runOnAsset(writes, assetId, { type: 'CompleteUpload', now, upload }, context, {
     isAbandoned: request.isAbandoned,

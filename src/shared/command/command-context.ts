@@ -5,4 +5,11 @@ export interface CommandContext {
   readonly customerId: number;
   readonly actor: string;
   readonly requestId: string;
+  /** Of the request that everything began with. Default: this one. */
+  readonly correlationId?: string;
+  /**
+   * True for what the service does by itself with a thing: it belongs to what the stream's last event belongs to, as far
+   * as that is known without reading the stream for it.
+   */
+  readonly continues?: boolean;
 }

@@ -101,7 +101,7 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     }
     if (isAbandoned()) throw new CommandAbandonedError(`a command of ${stream} was begun too late`);
     try {
-      const events = toNewEvents(decision.events, context, type.events);
+      const events = toNewEvents(decision.events, belonging(context, loaded), type.events);
       failpoint('before-append');
       const { position, repeated } = await store.append(stream, events, loaded.revision);
       failpoint('after-append');
@@ -122,6 +122,13 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
   }
   throw new TooManyConflictsError(`${ATTEMPTS_MAX} attempts to write ${stream} met newer events`);
 };
+
+/** A command that goes on with what others have begun belongs to that. */
+const belonging = (
+  context: CommandContext,
+  { correlationId }: Pick<LoadedStream<unknown>, 'correlationId'>,
+): CommandContext =>
+  context.continues === true && correlationId !== undefined ? { ...context, correlationId } : context;
 
 /** An answer that shows events which this run has not appended: whoever did may have ended before its own answer. */
 const ensureMarked = async (

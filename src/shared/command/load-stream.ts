@@ -8,6 +8,8 @@ export interface LoadedStream<State> {
   readonly revision: ExpectedRevision;
   /** Of the last event; undefined without one. */
   readonly position?: Position;
+  /** Of the last event; undefined when it was not read, but came in a snapshot. */
+  readonly correlationId?: string;
   /** Present when this command's events are in the stream: the state right after the last of them. */
   readonly afterCommand?: { readonly state: State; readonly position: Position };
 }
@@ -29,6 +31,7 @@ interface Fold<State> {
   /** -1: no event so far. */
   revision: number;
   position: Position | undefined;
+  correlationId: string | undefined;
   afterCommand: { readonly state: State; readonly position: Position } | undefined;
 }
 
@@ -46,6 +49,7 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
     state: decider.initialState,
     revision: -1,
     position: undefined,
+    correlationId: undefined,
     afterCommand: undefined,
   };
   const every = snapshots?.every;
@@ -58,6 +62,7 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
     fold.state = snapshot.state as State;
     fold.revision = snapshot.revision;
     fold.position = snapshot.position;
+    fold.correlationId = undefined;
   }
   const from = fold.revision;
   await foldEvents(store, decider, stream, fold, { commandId });
@@ -87,14 +92,22 @@ const foldEvents = async <State, Command, Event extends StorableEvent, Refusal>(
     fold.state = evolve(fold.state, toDomainEvent(recorded) as Event);
     fold.revision = recorded.revision;
     fold.position = recorded.position;
+    fold.correlationId = recorded.metadata.correlationId;
     if (recorded.metadata.causationId === commandId) {
       fold.afterCommand = { state: fold.state, position: recorded.position };
     }
   }
 };
 
-const loaded = <State>({ state, revision, position, afterCommand }: Fold<State>): LoadedStream<State> => ({
+const loaded = <State>({
   state,
+  revision,
+  position,
+  correlationId,
+  afterCommand,
+}: Fold<State>): LoadedStream<State> => ({
+  state,
+  ...(correlationId === undefined ? {} : { correlationId }),
   revision: revision < 0 ? 'no-stream' : revision,
   ...(position === undefined ? {} : { position }),
   ...(afterCommand === undefined ? {} : { afterCommand }),

@@ -33,7 +33,7 @@ export const toNewEvents = (
         customerId: context.customerId,
         actor: context.actor,
         requestId: context.requestId,
-        correlationId: context.requestId,
+        correlationId: context.correlationId ?? context.requestId,
         causationId: context.commandId,
         occurredAt: event.occurredAt,
         schemaVersion: version.schemaVersion,

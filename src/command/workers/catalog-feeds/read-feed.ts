@@ -85,7 +85,7 @@ const record = async (
   const { outcome } = await executeCommand(store, catalogAggregate, {
     stream: catalogStream(customerId, catalogId),
     command,
-    context: { commandId, customerId, actor: 'worker:catalog-feeds', requestId: commandId },
+    context: { commandId, customerId, actor: 'worker:catalog-feeds', requestId: commandId, continues: true },
     snapshots,
     ...(pause === undefined ? {} : { pause }),
   });

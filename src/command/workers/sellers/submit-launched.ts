@@ -1,4 +1,6 @@
+import { campaignStream } from '../../../domain/campaigns/campaign.ts';
 import type { Creative } from '../../../domain/creatives/creative-resource.ts';
+import { creativeStream } from '../../../domain/creatives/creative.ts';
 import { sellsIn, type SellerDirectory } from '../../../domain/sellers/seller-resource.ts';
 import { sleep } from '../../../shared/backoff.ts';
 import { isoTimestamp } from '../../../shared/clock.ts';
@@ -9,6 +11,7 @@ import { loadAdvertiser } from '../../advertisers/routes.ts';
 import { loadCampaign, type CampaignStores } from '../../campaigns/run-on-campaign.ts';
 import { executeOnCreative, loadCreative } from '../../creatives/run-on-creative.ts';
 import { loadDirectory } from '../../sellers/directory.ts';
+import { correlationAt } from '../causes.ts';
 import type { Submission, SubmissionList } from './submission-list.ts';
 
 export interface SubmitLaunchedOptions {
@@ -93,6 +96,12 @@ const submit = async (
   if (advertiser?.status !== 'ACTIVE') return;
   const sellers = directory.filter((seller) => sellsIn(seller, advertiser.channels));
   const commandId = derivedId(creativeId, `submit:${position}`);
+  const streams = [
+    ...creative.campaignIds.map((id) => campaignStream(customerId, id)),
+    creativeStream(customerId, creativeId),
+  ];
+  const correlationId = await correlationAt(stores.store, streams, position);
+  const cause = correlationId === undefined ? {} : { correlationId };
   // Refused is what has become a draft again, or was archived, at this moment.
   await executeOnCreative(
     stores,
@@ -104,7 +113,7 @@ const submit = async (
       sellerIds: sellers.map(({ sellerId }) => sellerId),
       onlyNew: true,
     },
-    { context: { commandId, customerId, actor: ACTOR, requestId: commandId } },
+    { context: { commandId, customerId, actor: ACTOR, requestId: commandId, ...cause } },
   );
 };
 

@@ -1,3 +1,7 @@
+import { advertiserStream } from '../../../domain/advertisers/advertiser.ts';
+import { AUDIENCE } from '../../../domain/audiences/audience.ts';
+import { CATALOG } from '../../../domain/catalogs/catalog.ts';
+import { EVENT_SOURCE } from '../../../domain/event-sources/event-source.ts';
 import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
 import {
   syndicationStream,
@@ -8,7 +12,8 @@ import { sleep } from '../../../shared/backoff.ts';
 import { isoTimestamp, type Clock } from '../../../shared/clock.ts';
 import { executeCommand, loadState } from '../../../shared/command/execute-command.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { derivedId } from '../../../shared/ids.ts';
+import { derivedId, resourceIdOf } from '../../../shared/ids.ts';
+import { lastCorrelation } from '../causes.ts';
 import { syndicationAggregate } from '../../syndication/syndication-aggregate.ts';
 
 interface StepStores {
@@ -34,15 +39,46 @@ export const isUnderWay = async (stores: StepStores, record: SyndicationRecord):
   return now?.generation === record.generation && now.status === 'SYNCING';
 };
 
-/** What belongs to an archived advertiser, or was deleted, is switched off (decisions.md section 3). */
-export const switchOff = async (stores: StepStores, record: SyndicationRecord): Promise<void> => {
+const CATEGORIES: Readonly<Record<SyndicationRecord['resourceType'], string>> = {
+  AUDIENCE,
+  EVENT_SOURCE,
+  CATALOG,
+};
+
+/** The stream of what is syndicated. */
+const resourceStream = ({
+  resourceType,
+  customerId,
+  advertiserId,
+  resourceId,
+}: SyndicationRecord): string => {
+  const category = CATEGORIES[resourceType];
+  return `${category}-${customerId}-${resourceIdOf(category, customerId, advertiserId, resourceId)}`;
+};
+
+/**
+ * What belongs to an archived advertiser, or was deleted, is switched off (decisions.md section 3).
+ * @param advertiserIsArchived that it is the advertiser, and not the resource
+ */
+export const switchOff = async (
+  stores: StepStores,
+  record: SyndicationRecord,
+  advertiserIsArchived: boolean,
+): Promise<void> => {
   const { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account } = record;
-  await execute(stores, record, 'archived', {
-    type: 'ToggleSyndication',
-    now: isoTimestamp(stores.clock.now()),
-    record: { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account },
-    enabled: false,
-  });
+  const cause = advertiserIsArchived ? advertiserStream(customerId, advertiserId) : resourceStream(record);
+  await execute(
+    stores,
+    record,
+    'archived',
+    {
+      type: 'ToggleSyndication',
+      now: isoTimestamp(stores.clock.now()),
+      record: { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account },
+      enabled: false,
+    },
+    await lastCorrelation(stores.store, cause),
+  );
 };
 
 /** @returns the record after it; undefined when the generation is over */
@@ -93,7 +129,9 @@ export const withdrawn = async (
 export const refreshed = async (stores: StepStores, record: SyndicationRecord): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
   const { generation } = record;
-  await execute(stores, record, 'refresh', { type: 'RefreshSyndication', now, generation });
+  const correlationId = await lastCorrelation(stores.store, resourceStream(record));
+  const command = { type: 'RefreshSyndication', now, generation } as const;
+  await execute(stores, record, 'refresh', command, correlationId);
 };
 
 /** The agent has taken a call in: whoever has the job next asks what became of it. */
@@ -117,12 +155,20 @@ const execute = async (
   { customerId, recordId, generation }: SyndicationRecord,
   step: 'start' | `submitted:${string}` | 'result' | 'archived' | 'refresh',
   command: SyndicationCommand,
+  /** Of the request that led to it. Default: of the one that the record's last event belongs to. */
+  correlationId?: string,
 ): Promise<SyndicationRecord | undefined> => {
   const commandId = derivedId(recordId, `${generation}:${step}`);
   const outcome = await executeCommand(store, syndicationAggregate, {
     stream: syndicationStream(customerId, recordId),
     command,
-    context: { commandId, customerId, actor: 'worker:syndication', requestId: commandId },
+    context: {
+      commandId,
+      customerId,
+      actor: 'worker:syndication',
+      requestId: commandId,
+      ...(correlationId === undefined ? { continues: true } : { correlationId }),
+    },
     pause,
   });
   return outcome.outcome === 'refused' || outcome.state.status === 'NONE' ? undefined : outcome.state;

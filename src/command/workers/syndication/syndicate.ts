@@ -21,7 +21,8 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: JobR
   const record = await loadRecord(options, work);
   if (record?.generation !== work.generation) return workList.drop(work);
   const advertiser = await loadAdvertiser(options, record.customerId, record.advertiserId);
-  if (record.enabled && (work.archived || advertiser?.status !== 'ACTIVE')) return switchOff(options, record);
+  const isArchived = advertiser?.status !== 'ACTIVE';
+  if (record.enabled && (work.archived || isArchived)) return switchOff(options, record, isArchived);
   const kind = options.kinds[record.resourceType];
   if (!isWaiting(record)) {
     if (!(await refreshIfChanged(options, record, kind))) await workList.drop(work);
