@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RouteSubject } from './command/audit/attempt-log.ts';
 import { slotIdOf } from './command/engines/run-on-connection.ts';
 import {
   accountMembers,
@@ -9,7 +10,7 @@ import {
 } from './domain/accounts/account-history.ts';
 import { accountStream, type OpenedAccount } from './domain/accounts/account.ts';
 import { advertiserDecider, advertiserStream } from './domain/advertisers/advertiser.ts';
-import { agentIdOf, agentResource } from './domain/agents/agent-resource.ts';
+import { agentIdOf, agentResource, shownAgentId } from './domain/agents/agent-resource.ts';
 import { AGENT, agentDecider, agentStream } from './domain/agents/agent.ts';
 import {
   assetIdOf,
@@ -30,17 +31,23 @@ import {
 import { CAMPAIGN, campaignDecider, campaignStream } from './domain/campaigns/campaign.ts';
 import { catalogResource } from './domain/catalogs/catalog-resource.ts';
 import { CATALOG, catalogDecider, catalogStream } from './domain/catalogs/catalog.ts';
-import { creativeSessionDetail, sessionIdOf } from './domain/creative-sessions/creative-session-resource.ts';
+import {
+  creativeSessionDetail,
+  sessionIdOf,
+  shownSessionId,
+} from './domain/creative-sessions/creative-session-resource.ts';
 import {
   CREATIVE_SESSION,
   creativeSessionDecider,
   creativeSessionStream,
 } from './domain/creative-sessions/creative-session.ts';
+import { conversionStream } from './domain/conversions/conversion-events.ts';
 import { creativeDetail } from './domain/creatives/creative-detail-resource.ts';
 import {
   assetIdsOf,
   creativeIdOf,
   creativeResource,
+  shownCreativeId,
   type Creative,
 } from './domain/creatives/creative-resource.ts';
 import { CREATIVE, creativeDecider, creativeStream } from './domain/creatives/creative.ts';
@@ -58,7 +65,11 @@ import { eventSourceResource, notSeen } from './domain/event-sources/event-sourc
 import { EVENT_SOURCE, eventSourceDecider, eventSourceStream } from './domain/event-sources/event-source.ts';
 import { SELLERS, sellerDirectoryDecider, sellerDirectoryStream } from './domain/sellers/seller-directory.ts';
 import type { SellerDirectory } from './domain/sellers/seller-resource.ts';
-import { syndicationIdOf, syndicationResource } from './domain/syndication/syndication-resource.ts';
+import {
+  shownSyndicationId,
+  syndicationIdOf,
+  syndicationResource,
+} from './domain/syndication/syndication-resource.ts';
 import { SYNDICATION, syndicationDecider, syndicationStream } from './domain/syndication/syndication.ts';
 import { TASK, taskDecider, taskStream } from './domain/tasks/task.ts';
 import { findEventSources } from './query/event-sources/find-event-sources.ts';
@@ -72,6 +83,7 @@ import {
 } from './query/history/audited-kind.ts';
 import { behind } from './query/resources/behind.ts';
 import type { ResourceReads } from './query/resources/resource-reads.ts';
+import type { Route } from './shared/http/route.ts';
 import { boundedText, pathIntegerId, pathTextId } from './shared/http/schemas.ts';
 import { resourceIdOf } from './shared/ids.ts';
 
@@ -90,6 +102,8 @@ const advertiserKind = auditedKind({
   noun: 'advertiser',
   decider: advertiserDecider,
   live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ id }) => String(id),
+  streamsOf: (customerId, shown) => [advertiserStream(customerId, Number(shown))],
   audited: (advertiser) => advertiser,
   nameOf: ({ name }) => name,
   place: {
@@ -121,6 +135,24 @@ const byKey =
     return { stream: streamOf(customerId, id) };
   };
 
+type StreamOf = (customerId: number, id: string) => string;
+
+const streamsByShownId =
+  (idOf: (shown: string) => string | undefined, streamOf: StreamOf): AuditedKind['streamsOf'] =>
+  (customerId, shown) => {
+    const id = idOf(shown);
+    return id === undefined ? [] : [streamOf(customerId, id)];
+  };
+
+/** Only where the advertiser is known: its key is its own. */
+const streamsByKey =
+  (category: string, ...streams: readonly StreamOf[]): AuditedKind['streamsOf'] =>
+  (customerId, shown, owner) => {
+    if (owner === undefined) return [];
+    const id = resourceIdOf(category, customerId, owner, shown);
+    return streams.map((streamOf) => streamOf(customerId, id));
+  };
+
 const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: Asked): boolean =>
   one.advertiserId === id;
 
@@ -130,6 +162,8 @@ const campaignKind = auditedKind({
   noun: 'campaign',
   decider: campaignDecider,
   live: (state) => (state.phase === 'none' ? undefined : state),
+  idOf: ({ campaignId }) => shownCampaignId(campaignId),
+  streamsOf: streamsByShownId(campaignIdOf, campaignStream),
   audited: campaignResource,
   nameOf: ({ name }) => name,
   place: {
@@ -156,6 +190,8 @@ const assetKind = (baseUrl: () => string): AuditedKind =>
     noun: 'asset',
     decider: assetDecider,
     live: (state) => (state.status === 'NONE' ? undefined : state),
+    idOf: ({ assetId }) => shownAssetId(assetId),
+    streamsOf: streamsByShownId(assetIdOf, assetStream),
     audited: assetMembers,
     nameOf: ({ name }) => name,
     place: {
@@ -177,10 +213,11 @@ const assetKind = (baseUrl: () => string): AuditedKind =>
 /** The directory belongs to no account: nobody asks for its history, and details of creatives show names from it. */
 const sellersKind = auditedKind({
   category: SELLERS,
-  resourceType: 'SELLER',
+  resourceType: 'CREATIVE',
   noun: 'seller directory',
   decider: sellerDirectoryDecider,
   live: (directory) => directory,
+  idOf: () => undefined,
   audited: (directory) => directory,
 });
 
@@ -211,6 +248,8 @@ const creativeKind = (assets: AuditedKind, baseUrl: () => string): AuditedKind =
     noun: 'creative',
     decider: creativeDecider,
     live: (state) => (state.state === 'none' ? undefined : state),
+    idOf: ({ creativeId }) => shownCreativeId(creativeId),
+    streamsOf: streamsByShownId(creativeIdOf, creativeStream),
     audited: (creative) => ({
       ...creativeResource(creative),
       source: creative.source,
@@ -248,6 +287,8 @@ const sessionKind = auditedKind({
   noun: 'creative session',
   decider: creativeSessionDecider,
   live: (state) => (state.status === 'none' ? undefined : state),
+  idOf: ({ sessionId }) => shownSessionId(sessionId),
+  streamsOf: streamsByShownId(sessionIdOf, creativeSessionStream),
   audited: creativeSessionDetail,
   nameOf: ({ title }) => title,
   place: {
@@ -273,6 +314,8 @@ const eventSourceKind = (reads: ResourceReads): AuditedKind =>
     noun: 'event source',
     decider: eventSourceDecider,
     live: (state) => (state.status === 'NONE' ? undefined : state),
+    idOf: ({ key }) => key,
+    streamsOf: streamsByKey(EVENT_SOURCE, eventSourceStream, conversionStream),
     audited: (source) => {
       const { health: _, ...shown } = eventSourceResource(source, notSeen);
       return { ...shown, advertiserId: source.advertiserId, status: source.status };
@@ -329,6 +372,8 @@ const audienceKind = auditedKind({
   noun: 'audience',
   decider: audienceDecider,
   live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ key }) => key,
+  streamsOf: streamsByKey(AUDIENCE, audienceStream),
   audited: audienceMembers,
   nameOf: ({ name }) => name,
   place: {
@@ -345,6 +390,8 @@ const catalogKind = auditedKind({
   noun: 'catalog',
   decider: catalogDecider,
   live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ key }) => key,
+  streamsOf: streamsByKey(CATALOG, catalogStream),
   audited: (catalog) => ({
     ...catalogResource(catalog),
     advertiserId: catalog.advertiserId,
@@ -365,6 +412,8 @@ const agentKind = auditedKind({
   noun: 'agent',
   decider: agentDecider,
   live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ agentId }) => shownAgentId(agentId),
+  streamsOf: streamsByShownId(agentIdOf, agentStream),
   audited: (agent) => ({ ...agentResource(agent), status: agent.status }),
   nameOf: ({ name }) => name,
   place: {
@@ -387,6 +436,8 @@ const syndicationKind = auditedKind({
   noun: 'syndication record',
   decider: syndicationDecider,
   live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ recordId }) => shownSyndicationId(recordId),
+  streamsOf: streamsByShownId(syndicationIdOf, syndicationStream),
   audited: (record) => ({
     ...syndicationResource(record),
     generation: record.generation,
@@ -444,6 +495,7 @@ const connectionKind = auditedKind({
     },
   },
   live: (state: Connections) => (state.latest === undefined ? undefined : state),
+  idOf: ({ latest }) => latest && shownConnectionId(latest.connectionId),
   audited: ({ latest }, part) =>
     latest === undefined || (part !== undefined && part !== latest.connectionId)
       ? undefined
@@ -467,6 +519,8 @@ const taskKind = auditedKind({
   noun: 'task',
   decider: taskDecider,
   live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ taskId }) => taskId,
+  streamsOf: (customerId, shown) => [taskStream(customerId, shown.toLowerCase())],
   audited: ({ customerId: _customer, ...task }) => task,
   place: {
     path: `${buyer}/tasks/{taskId}`,
@@ -493,6 +547,8 @@ export const accountKind = auditedKind({
   ...accountNames,
   resourceType: 'ACCOUNT',
   noun: 'account',
+  idOf: ({ account }) => String(account.customerId),
+  streamsOf: (customerId, shown) => (shown === String(customerId) ? [accountStream(customerId)] : []),
   audited: ({ account, keys }) => accountMembers(account, keys),
   nameOf: ({ account }) => account.name,
   place: {
@@ -508,6 +564,7 @@ const apiKeyKind = auditedKind({
   ...accountNames,
   resourceType: 'API_KEY',
   noun: 'API key',
+  idOf: (_past, part) => part,
   audited: ({ keys }, part = '') => keys[part] && keyMembers(part, keys[part]),
   nameOf: ({ keys }, part = '') => keys[part]?.name,
   place: {
@@ -545,4 +602,25 @@ export const auditedKinds = (
     accountKind,
     apiKeyKind,
   ];
+};
+
+/** Which thing the routes below each place are about: the longest path that a route begins with says so. */
+export const subjectsOfRoutes = (
+  kinds: readonly AuditedKind[],
+): ((route: Pick<Route, 'path'>) => RouteSubject | undefined) => {
+  const places = kinds
+    .flatMap(({ resourceType, place }) => (place === undefined ? [] : [{ resourceType, path: place.path }]))
+    .filter(({ path }) => path.endsWith('}'))
+    .sort((a, b) => b.path.length - a.path.length);
+  return ({ path }) => {
+    const found = places.find((place) => path === place.path || path.startsWith(`${place.path}/`));
+    if (found === undefined) return undefined;
+    const idParameter = /\{(\w+)\}$/.exec(found.path)?.[1] ?? '';
+    const isBelowAdvertiser = path.startsWith(`${buyer}/advertisers/{id}`);
+    return {
+      resourceType: found.resourceType,
+      idParameter,
+      ...(isBelowAdvertiser ? { advertiserParameter: 'id' } : {}),
+    };
+  };
 };

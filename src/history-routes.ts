@@ -1,5 +1,16 @@
-import { accountKind, auditedKinds, usersOfAccount } from './audited-kinds.ts';
+import { accountKind, usersOfAccount } from './audited-kinds.ts';
 import { accountStream } from './domain/accounts/account.ts';
+import { campaignIdOf } from './domain/campaigns/campaign-resource.ts';
+import { connectionIdOf } from './domain/engines/engine-connection-resource.ts';
+import { sourceOfStream } from './domain/conversions/conversion-events.ts';
+import { eventSourceStream } from './domain/event-sources/event-source.ts';
+import type { AuditedResource } from './domain/history/audit-log-resource.ts';
+import type { EventRow } from './query/history/audit-entries.ts';
+import type { Subject } from './query/history/audit-log-entry.ts';
+import { auditLogRoute, type AuditReads } from './query/history/audit-routes.ts';
+import type { AuditedKind } from './query/history/audited-kind.ts';
+import { requestRoute } from './query/history/request-route.ts';
+import type { StreamHistory } from './query/history/stream-history.ts';
 import { withAsOf } from './query/history/as-of.ts';
 import type { HistoryReads } from './query/history/find-history.ts';
 import { historyRoutes } from './query/history/history-routes.ts';
@@ -11,8 +22,7 @@ import type { Route } from './shared/http/route.ts';
 
 export interface HistoryParts extends ResourceReads {
   readonly store: EventStore;
-  /** How clients reach the service. */
-  readonly baseUrl: () => string;
+  readonly kinds: readonly AuditedKind[];
   /** Told what may have to be forgotten when the store behind the service is another one. */
   readonly onKeptFolds: (kept: KeptFolds) => void;
 }
@@ -22,7 +32,7 @@ const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 
 /** The routes, whose reads can answer how things were, and those that tell what happened to them. */
 export const withHistory = (parts: HistoryParts, routes: readonly Route[]): readonly Route[] => {
-  const { store } = parts;
+  const { store, kinds } = parts;
   const kept = createKeptFolds(store, KEPT_BYTES_MAX);
   parts.onKeptFolds(kept);
   const history = createStreamHistory(store, kept);
@@ -33,6 +43,37 @@ export const withHistory = (parts: HistoryParts, routes: readonly Route[]): read
         (await history.stateAt(accountKind, accountStream(customerId), { revision: 'last' })).state,
       ),
   };
-  const kinds = auditedKinds(parts);
-  return [...withAsOf(reads, kinds, routes), ...historyRoutes(reads, kinds)];
+  const audit = { ...parts, ...reads, ...auditReads(history, kinds) };
+  return [
+    ...withAsOf(reads, kinds, routes),
+    ...historyRoutes(reads, kinds),
+    auditLogRoute(audit),
+    requestRoute(audit),
+  ];
+};
+
+/** How the audit log comes from its rows to what they are about. */
+const auditReads = (
+  history: StreamHistory,
+  kinds: readonly AuditedKind[],
+): Pick<AuditReads, 'kinds' | 'kindOf' | 'subjectOf' | 'campaignIdOf' | 'partOf'> => {
+  const byType = new Map<AuditedResource, AuditedKind>(kinds.map((kind) => [kind.resourceType, kind]));
+  const sources = byType.get('EVENT_SOURCE');
+  /** Conversions are called by the source that they came from: their own events are large, and not read for this. */
+  const sourceOf = async (stream: string): Promise<Subject> => {
+    const place = sourceOfStream(stream);
+    if (place === undefined || sources === undefined) return { id: undefined, name: undefined };
+    const { customerId, sourceId } = place;
+    const source = eventSourceStream(customerId, sourceId);
+    const { state } = await history.stateAt(sources, source, { revision: 'last' });
+    return { id: sources.idOf(state, undefined), name: sources.nameOf(state, undefined) };
+  };
+  return {
+    kinds,
+    kindOf: ({ resourceType }: EventRow) =>
+      resourceType === 'USER' ? accountKind : byType.get(resourceType),
+    subjectOf: (_customerId, { stream }) => sourceOf(stream),
+    campaignIdOf,
+    partOf: (shown) => connectionIdOf(shown) ?? shown,
+  };
 };

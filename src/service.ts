@@ -1,11 +1,13 @@
 import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import { createAssetParts, type AssetParts } from './asset-parts.ts';
+import { auditedKinds, subjectsOfRoutes } from './audited-kinds.ts';
 import { campaignRoutes } from './campaign-routes.ts';
 import { createKeyUse, maintainKeys } from './command/accounts/record-key-use.ts';
 import { createRetiredKeys } from './command/accounts/retire-keys.ts';
 import { accountWriteRoutes } from './command/accounts/routes.ts';
 import { advertiserWriteRoutes, loadAdvertiser } from './command/advertisers/routes.ts';
+import { createAttemptLog, createOldAttempts, type AttemptLog } from './command/audit/attempt-log.ts';
 import { createAudienceRemovals } from './command/audiences/purge-removals.ts';
 import { createEndedFlights } from './command/campaigns/complete-campaigns.ts';
 import type { Segments } from './command/conversions/segments.ts';
@@ -23,6 +25,7 @@ import { accountReadRoutes } from './query/accounts/routes.ts';
 import { verifyApiKey } from './query/accounts/verify-api-key.ts';
 import { highestAdvertiserId } from './query/advertisers/get-advertisers.ts';
 import { advertiserReadRoutes } from './query/advertisers/routes.ts';
+import type { AuditedKind } from './query/history/audited-kind.ts';
 import type { KeptFolds } from './query/history/kept-folds.ts';
 import { resourceRoutes } from './resource-routes.ts';
 import { systemClock } from './shared/clock.ts';
@@ -139,7 +142,9 @@ export const startService = async (
   const verify = verifyApiKey(backbone.pool, (keyId) => keyUse.used(keyId));
   const gate = gateOf(config, verifyWhenPrepared(isPrepared, verify), baseUrl, rateLimits);
   const reads = { config, backbone, database, progress, metrics, log };
-  const apiParts = { ...reads, keys, secrets, baseUrl, conversions, assets };
+  const kinds = auditedKinds({ database, progress, baseUrl });
+  const attempts = attemptsOf(backbone, kinds, log, metrics);
+  const apiParts = { ...reads, kinds, keys, secrets, baseUrl, conversions, assets };
   const routes = config.ROLES.includes('api') ? apiRoutes(apiParts) : [];
   const others = [rateLimits.readiness, ...assets.readiness, ...worker.parts];
   const parts = [...readinessParts(backbone, () => running), ...others];
@@ -149,6 +154,7 @@ export const startService = async (
     headers,
     gate,
     executeOnce: createExecuteOnce(idempotency, log),
+    onRefused: (request) => attempts.refused(request),
     keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),
     log,
     durations: requestDurations(metrics),
@@ -159,7 +165,7 @@ export const startService = async (
     await server?.drain();
     await Promise.all([worker.stop(), running?.stop()]);
     await rateLimits.close();
-    if (running !== undefined) await keyUse.flush().catch(notWritten(log));
+    if (running !== undefined) await writeDown({ keyUse, attempts }, log);
     await derivedPool.end();
     await backbone.close();
   };
@@ -193,6 +199,7 @@ const growingRows = (
   'API keys': createRetiredKeys({ store, pool, clock: systemClock }),
   'orphan secrets': createOrphanSecrets({ store, pool, log, snapshots: createSnapshotStore(pool, log) }),
   'removals of audiences': createAudienceRemovals(pool),
+  'refused requests': createOldAttempts(pool),
   'ended flights': createEndedFlights({ store, pool, clock: systemClock }),
   ...conversions.purgeable,
 });
@@ -206,6 +213,14 @@ const idempotencyOf = (
   const claims = createIdempotencyStore(storeKind === 'postgres' ? derivedPool : pool);
   return replace.idempotency?.(claims) ?? claims;
 };
+
+const attemptsOf = (
+  { pool }: Backbone,
+  kinds: readonly AuditedKind[],
+  log: Logger,
+  registry: Registry,
+): AttemptLog =>
+  createAttemptLog({ pool, clock: systemClock, log, registry, subjectOf: subjectsOfRoutes(kinds) });
 
 /** Where uploads come in: what is on this machine's disk no other process can sweep. */
 const sweepDrafts = ({ ROLES }: Config, { drafts }: AssetParts, log: Logger, signal: AbortSignal): void => {
@@ -223,10 +238,17 @@ const createMetrics = (backbone: Backbone): Registry => {
 const urlOf = (host: string, port: number): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-const notWritten =
-  (log: Logger) =>
-  (error: unknown): void =>
-    log.warn({ err: error }, 'the last use of keys could not be written down');
+/** What is written down in batches, by what it is. */
+const writeDown = async (
+  batches: Readonly<Record<string, { flush(): Promise<void> }>>,
+  log: Logger,
+): Promise<void> => {
+  for (const [what, batch] of Object.entries(batches)) {
+    await batch
+      .flush()
+      .catch((error: unknown) => log.warn({ err: error, what }, 'the last was not written down'));
+  }
+};
 
 /** What could not start, because its port is taken, say, leaves no Postgres running behind it. */
 const failAfter =
@@ -289,6 +311,7 @@ const gateOf = (
   });
 
 interface ApiParts {
+  readonly kinds: readonly AuditedKind[];
   readonly config: Config;
   readonly backbone: Backbone;
   readonly database: TenantDatabase;
@@ -311,6 +334,7 @@ const apiRoutes = ({
   log,
   conversions,
   assets,
+  kinds,
   ...parts
 }: ApiParts): readonly Route[] => {
   const { pool, requestPool, store } = backbone;
@@ -356,8 +380,8 @@ const apiRoutes = ({
     }),
   ];
   const history = {
-    ...stores,
-    ...parts,
+    store,
+    kinds,
     database,
     progress,
     onKeptFolds: (kept: KeptFolds) => forgetWith([pool, requestPool], () => kept.clear()),

@@ -29,6 +29,7 @@ import { sellers } from './0027-sellers.ts';
 import { creativeSessions } from './0028-creative-sessions.ts';
 import { goneAssets } from './0029-gone-assets.ts';
 import { feedsAndWhatIsLeft } from './0030-feeds-and-what-is-left.ts';
+import { auditLog } from './0031-audit-log.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
 interface Migration {
@@ -68,4 +69,5 @@ export const migrations: readonly Migration[] = [
   creativeSessions,
   goneAssets,
   feedsAndWhatIsLeft,
+  auditLog,
 ];

@@ -2,6 +2,7 @@ import { advertisersProjection } from './advertisers.ts';
 import { agentsProjection } from './agents.ts';
 import { assetsProjection } from './assets.ts';
 import { audiencesProjection } from './audiences.ts';
+import { auditProjection } from './audit.ts';
 import { campaignsProjection } from './campaigns.ts';
 import { catalogFeedsProjection } from './catalog-feeds.ts';
 import { catalogsProjection } from './catalogs.ts';
@@ -32,4 +33,5 @@ export const allProjections: readonly Projection[] = [
   creativeSessionsProjection,
   assetsProjection,
   engineConnectionsProjection,
+  auditProjection,
 ];

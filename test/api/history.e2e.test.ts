@@ -5,6 +5,7 @@ import type { HistoryEvent } from '../../src/query/history/event-resource.ts';
 import { invalid } from '../support/api-client.ts';
 import { refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';
 import { upload } from '../support/uploads.ts';
 
 let service: RunningService;
@@ -295,5 +296,204 @@ describe('every kind of things', () => {
     for (const what of ['/history', '/diff?from=0', '/explain', '?asOf=1']) {
       expect((await api().get(elsewhere + what)).status).toBe(404);
     }
+  });
+});
+
+interface AuditLogs {
+  readonly logs: readonly AuditLog[];
+  readonly total: number;
+}
+
+describe('the audit log', () => {
+  let own: TestAccount;
+  let advertiserId: number;
+  let campaignId: string;
+  let key: { id: string; key: string };
+  beforeAll(async () => {
+    own = await service.openAccount('Audited');
+    advertiserId = (await own.api.post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data.id;
+    const campaign = await own.api.post<{ id: string }>('/campaigns', { advertiserId, name: 'Spring' });
+    campaignId = campaign.body.data.id;
+    await own.api.put(`/campaigns/${campaignId}`, { name: 'Summer' }, { 'X-Request-Id': 'rename' });
+    await own.api.post(`/campaigns/${campaignId}/creative-sessions`, { title: 'Ideas' });
+    key = (await own.api.post<typeof key>('/api-keys', { name: 'Reader', scopes: ['exchange:read'] })).body
+      .data;
+    await own.api.post(`/advertisers/${advertiserId}/event-sources/sync`, {
+      account: { account_id: String(advertiserId) },
+      event_sources: [{ event_source_id: 'web' }],
+    });
+    const events = [1, 2].map((n) => ({ eventId: `e${n}`, eventTime: new Date().toISOString() }));
+    await own.api.post('/event-sources/web/events', { events });
+    // Refused: by its scope, by a rule, by a revision; a read that finds nothing is nobody's business.
+    await fetch(`${service.baseUrl}/api/v2/buyer/advertisers/${advertiserId}`, {
+      method: 'DELETE',
+      headers: { Authorization: `Bearer ${key.key}` },
+    });
+    await own.api.put(`/campaigns/${campaignId}`, { name: '' }, { 'X-Request-Id': 'refused' });
+    await own.api.put(`/campaigns/${campaignId}`, { name: 'x', expectedRevision: 9 });
+    await own.api.get('/campaigns/none');
+    while ((await logs('outcome=failed')).total < 2) await pause(50);
+    while ((await logs('resourceTypes=CONVERSIONS')).total < 1) await pause(50);
+  });
+
+  const logs = async (query = '') => (await own.api.get<AuditLogs>(`/audit-logs?${query}`)).body.data;
+  const actions = async (query: string) => (await logs(query)).logs.map(({ action }) => action);
+
+  it('has an entry for each change and each refusal, newest first', async () => {
+    const answer = await own.api.get<AuditLogs>('/audit-logs?take=500');
+    const { logs: all, total } = answer.body.data;
+    expect([all.length, answer.body.meta.pagination.total]).toEqual([total, total]);
+    expect(all.map(({ action }) => action).toReversed()).toEqual([
+      'AccountOpened',
+      'ApiKeyIssued',
+      'AdvertiserCreated',
+      'AdvertiserCurrencyLocked',
+      'CampaignCreated',
+      'CampaignUpdated',
+      'CreativeSessionStarted',
+      'ApiKeyIssued',
+      expect.anything(),
+      expect.anything(),
+      'deleteAdvertiser',
+      'updateCampaign',
+      'updateCampaign',
+    ]);
+    expect(answer.text).not.toContain(key.key);
+    expect(all.find(({ action }) => action === 'CampaignUpdated')).toEqual({
+      id: expect.any(String) as unknown,
+      timestamp: expect.any(String) as unknown,
+      createdAt: expect.any(String) as unknown,
+      action: 'CampaignUpdated',
+      resourceType: 'CAMPAIGN',
+      resourceId: campaignId,
+      resourceName: 'Summer',
+      advertiserId,
+      actorOrigin: 'API_KEY',
+      actor: expect.any(String) as unknown,
+      userId: `${own.customerId}-1`,
+      outcome: 'success',
+      parameters: expect.objectContaining({ requestId: 'rename', revision: 2 }) as unknown,
+      changes: expect.arrayContaining([{ path: '/name', before: 'Spring', after: 'Summer' }]) as unknown,
+      description: 'Campaign updated: name',
+    });
+  });
+
+  it('finds them by each of its filters', async () => {
+    const campaign = ['CampaignUpdated', 'CampaignCreated'];
+    expect(await actions(`resourceId=${campaignId}&outcome=success`)).toEqual(campaign);
+    expect(await actions(`campaignId=${campaignId}&outcome=success`)).toEqual([
+      'CreativeSessionStarted',
+      ...campaign,
+    ]);
+    expect(await actions(`campaignId=${campaignId}&outcome=failed`)).toHaveLength(2);
+    expect(await actions('resourceTypes=CAMPAIGN,API_KEY&outcome=success')).toEqual([
+      'ApiKeyIssued',
+      ...campaign,
+      'ApiKeyIssued',
+    ]);
+    expect(await actions('actions=CampaignCreated,AdvertiserCreated')).toEqual([
+      'CampaignCreated',
+      'AdvertiserCreated',
+    ]);
+    expect(await actions(`advertiserId=${advertiserId}&resourceTypes=CREATIVE_SESSION`)).toHaveLength(1);
+    expect(await actions(`advertiserId=${advertiserId}&resourceId=web`)).toEqual(
+      expect.arrayContaining(['ConversionsLogged', 'EventSourceCreated']),
+    );
+    expect(await actions(`resourceId=${key.id}`)).toEqual(['ApiKeyIssued']);
+    expect(await actions('actorOrigin=OPERATOR')).toEqual(['ApiKeyIssued', 'AccountOpened']);
+    expect(await actions(`actorUserId=${own.customerId}-1&actions=AdvertiserCreated`)).toHaveLength(1);
+    expect(await actions('actorUserId=nobody')).toEqual([]);
+    expect(await actions('endDate=2020-01-01')).toEqual([]);
+    const today = new Date().toISOString().slice(0, 10);
+    expect(await actions(`startDate=${today}&take=2`)).toHaveLength(2);
+    expect(await actions('startDate=2999-01-01T00:00:00Z')).toEqual([]);
+    for (const [query, field] of [
+      ['startDate=today', 'startDate'],
+      ['startDate=2026-02-01&endDate=2026-01-01', 'endDate'],
+      ['resourceTypes=THING', 'resourceTypes.0'],
+      ['take=501', 'take'],
+    ] as const) {
+      expect(refusalOf(await own.api.get(`/audit-logs?${query}`))).toEqual(invalid(field));
+    }
+  });
+
+  it('says of a refusal who tried what, and why not', async () => {
+    const { logs: denied } = await logs('outcome=denied');
+    expect(denied).toMatchObject([
+      {
+        action: 'deleteAdvertiser',
+        resourceType: 'ADVERTISER',
+        resourceId: String(advertiserId),
+        advertiserId,
+        actor: `api-key:${key.id}`,
+        userId: `${own.customerId}-1`,
+        parameters: { status: 403, code: 'FORBIDDEN' },
+        description: 'deleteAdvertiser was denied: 403 FORBIDDEN',
+      },
+    ]);
+    const { logs: failed } = await logs('outcome=failed');
+    expect(failed.map(({ parameters }) => [parameters['code'], parameters['field']])).toEqual([
+      ['CONFLICT', 'expectedRevision'],
+      ['VALIDATION_ERROR', 'name'],
+    ]);
+  });
+
+  it('conversions are one entry a call, called by their source, without what is in them', async () => {
+    const { logs: found } = await logs('resourceTypes=CONVERSIONS');
+    expect(found).toMatchObject([{ resourceId: 'web', action: 'ConversionsLogged', changes: [] }]);
+  });
+
+  it('is for admins', async () => {
+    const reader = await own.api.get('/audit-logs', { Authorization: `Bearer ${key.key}` });
+    expect(reader.status).toBe(403);
+  });
+});
+
+describe('what a request has led to', () => {
+  interface Caused {
+    readonly commands: readonly {
+      readonly commandId: string;
+      readonly causedBy: string | null;
+      readonly actor: string;
+      readonly events: readonly AuditLog[];
+    }[];
+    readonly refused: readonly AuditLog[];
+  }
+
+  it('what the service did because of it, and what led to what', async () => {
+    const { id } = (await api().post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data;
+    const campaign = (await api().post<{ id: string }>('/campaigns', { advertiserId: id, name: 'Spring' }))
+      .body.data.id;
+    const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
+    await api().post(`/campaigns/${campaign}/creatives/create`, tag);
+    const requestId = { 'X-Request-Id': 'the-launch' };
+    expect((await api().post(`/campaigns/${campaign}/execute`, {}, requestId)).status).toBe(200);
+    const caused = async () => (await api().get<Caused>('/requests/the-launch')).body.data;
+    while ((await caused()).commands.length < 2) await pause(50);
+    const { commands, refused } = await caused();
+    expect(refused).toEqual([]);
+    const [launch, submission] = commands;
+    expect(launch).toMatchObject({
+      causedBy: null,
+      actor: expect.stringMatching(/^api-key:/) as unknown,
+      events: [{ action: 'CampaignLaunched', resourceId: campaign }],
+    });
+    expect(submission).toMatchObject({
+      causedBy: launch?.commandId,
+      actor: 'worker:sellers',
+      events: [{ action: 'CreativeSubmitted', resourceType: 'CREATIVE' }],
+    });
+    expect((await api().get('/requests/never')).status).toBe(404);
+  });
+
+  it('that was refused: nothing, and why', async () => {
+    const requestId = { 'X-Request-Id': 'a-refused-one' };
+    await api().post('/advertisers', { name: '' }, requestId);
+    const caused = () => api().get<Caused>('/requests/a-refused-one');
+    while ((await caused()).status === 404) await pause(50);
+    expect((await caused()).body.data).toMatchObject({
+      commands: [],
+      refused: [{ action: 'createAdvertiser', parameters: { field: 'name' } }],
+    });
   });
 });

@@ -41,6 +41,8 @@ interface Belongings {
   readonly audience: string;
   readonly catalog: string;
   readonly record: string;
+  /** Of one that has changed something. */
+  readonly request: string;
 }
 type Kind = keyof Belongings;
 
@@ -188,6 +190,8 @@ const rows: Readonly<Record<string, Row>> = {
   },
   getAsset: { refersTo: ['asset'] },
   deleteAsset: { refersTo: ['asset'] },
+  listAuditLogs: {},
+  getRequest: { refersTo: ['request'] },
   ...historyRows({
     Advertiser: ['advertiser', 'archived'],
     Campaign: ['campaign'],
@@ -226,6 +230,7 @@ const never: Belongings = {
   audience: '2147483647/never',
   catalog: '2147483647/never',
   record: `2147483647/syn_${'0'.repeat(32)}`,
+  request: 'never-sent',
 };
 
 interface Operation {
@@ -286,7 +291,8 @@ describe.each([
       ids.push(String((await api.post<AdvertiserResource>('/advertisers', { name })).body.data.id));
     }
     expect((await api.delete(`/advertisers/${ids[1]}`)).status).toBe(204);
-    const key = await api.post<{ id: string }>('/api-keys', { name: 'B' });
+    const request = 'request-of-b';
+    const key = await api.post<{ id: string }>('/api-keys', { name: 'B' }, { 'X-Request-Id': request });
     const advertiser = ids[0] ?? '';
     const eventSource = 'b-website';
     const synced = await api.post(`/advertisers/${advertiser}/event-sources/sync`, {
@@ -338,6 +344,7 @@ describe.each([
       audience: `${advertiser}/b-customers`,
       catalog: `${advertiser}/b-shoes`,
       record: `${advertiser}/${syndicated.body.data[0]?.id}`,
+      request,
     };
   };
 
@@ -433,6 +440,12 @@ describe.each([
     const keys = await a.api.get('/api-keys');
     expect(keys.body.meta.pagination.total).toBe(1);
     expect(keys.text).not.toContain(theirs.apiKey);
+    const audit = await a.api.get('/audit-logs?take=500');
+    expect(audit.text).toContain('"A1"');
+    expect(audit.text).not.toMatch(/"B1"|b-website|request-of-b/);
+    const ofTheirs = `resourceId=${theirs.advertiser}&advertiserId=${theirs.advertiser}`;
+    const foreign = await a.api.get(`/audit-logs?${ofTheirs}&outcome=success`);
+    expect(foreign.body.data).toEqual({ logs: [], total: 0 });
     const current = await fetch(`${service.baseUrl}/api/v2/accounts/current`, { headers: as(a.apiKey) });
     expect(await current.json()).toMatchObject({ data: { id: a.customerId, company: 'A' } });
   });

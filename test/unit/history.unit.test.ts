@@ -84,7 +84,7 @@ const noNotes: Notes = { notes: [], at: '' };
 
 const kind = auditedKind({
   category: 'notes',
-  resourceType: 'NOTES',
+  resourceType: 'TASK',
   noun: 'note',
   decider: {
     initialState: noNotes,
@@ -95,6 +95,7 @@ const kind = auditedKind({
   },
   live: (state) => (state.notes.length === 0 ? undefined : state),
   audited: (notes) => notes,
+  idOf: () => 'notes',
 });
 
 const stream = 'notes-1-1';

@@ -104,10 +104,11 @@ export const SyndicationResource = z
 export type SyndicationResource = z.infer<typeof SyndicationResource>;
 
 const ids = shownIds('syn_');
+export const shownSyndicationId = ids.shown;
 export const syndicationIdOf = ids.idOf;
 
 export const syndicationResource = (record: SyndicationRecord): SyndicationResource => ({
-  id: ids.shown(record.recordId),
+  id: shownSyndicationId(record.recordId),
   customerId: record.customerId,
   advertiserId: String(record.advertiserId),
   resourceType: record.resourceType,

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
 import type { StorableEvent } from '../../shared/command/recorded-domain-event.ts';
 import type { Scope } from '../../shared/http/principal.ts';
 
@@ -53,7 +54,7 @@ export interface AuditedKind {
   /** Of the streams: their names begin with it. */
   readonly category: string;
   /** In the audit log, e.g. `ADVERTISER`. */
-  readonly resourceType: string;
+  readonly resourceType: AuditedResource;
   /** In messages, e.g. `advertiser`; in names of operations with a capital. */
   readonly noun: string;
   readonly initialState: unknown;
@@ -63,8 +64,16 @@ export interface AuditedKind {
    * secret, never what is about a person.
    */
   readonly audited: (state: unknown, part: string | undefined) => unknown;
+  /** As the API shows it. */
+  readonly idOf: (state: unknown, part: string | undefined) => string | undefined;
   /** How people call it; undefined where it has no name. */
   readonly nameOf: (state: unknown, part: string | undefined) => string | undefined;
+  /** The streams that a thing may have whose id is shown so; the advertiser is known where that was asked for, too. */
+  readonly streamsOf: (
+    customerId: number,
+    shown: string,
+    advertiserId: number | undefined,
+  ) => readonly string[];
   readonly place?: Place;
   readonly details: readonly Detail[];
 }
@@ -77,12 +86,14 @@ interface Evolving<State, Event> {
 /** What a kind is declared with: the functions that its commands and reads have anyway. */
 export interface KindDefinition<State, Live extends State, Event extends StorableEvent> {
   readonly category: string;
-  readonly resourceType: string;
+  readonly resourceType: AuditedResource;
   readonly noun: string;
   readonly decider: Evolving<State, Event>;
   /** Undefined before the first event. */
   readonly live: (state: State) => Live | undefined;
   readonly audited: (live: Live, part: string | undefined) => unknown;
+  readonly idOf: (live: Live, part: string | undefined) => string | undefined;
+  readonly streamsOf?: AuditedKind['streamsOf'];
   readonly nameOf?: (live: Live, part: string | undefined) => string | undefined;
   readonly place?: Omit<Place, 'isAt'> & {
     readonly isAt?: (live: Live, asked: Asked, part: string | undefined) => boolean;
@@ -99,7 +110,9 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
   decider,
   live,
   audited,
+  idOf,
   nameOf = () => undefined,
+  streamsOf = () => [],
   place,
   details = [],
   ...names
@@ -113,6 +126,8 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
     initialState: decider.initialState,
     evolve: (state, event) => decider.evolve(state as State, event as Event),
     audited: (state, part) => ofLive(state, (one) => audited(one, part)),
+    idOf: (state, part) => ofLive(state, (one) => idOf(one, part)),
+    streamsOf,
     nameOf: (state, part) => ofLive(state, (one) => nameOf(one, part)),
     details: details.map(({ operationId, shown }) => ({
       operationId,

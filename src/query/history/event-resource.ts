@@ -1,20 +1,9 @@
 import { z } from 'zod';
+import { who, type ActorOrigin } from '../../domain/history/audit-log-resource.ts';
 import { Change } from '../../domain/history/change-resource.ts';
 import type { EventFacts, RecordedChange } from './stream-history.ts';
 
-/** By whom something was done (the part of an actor before its `:`). */
-export const ActorOrigin = z.enum(['API_KEY', 'UPLOAD', 'WORKER', 'OPERATOR']);
-export type ActorOrigin = z.infer<typeof ActorOrigin>;
-
 const Timestamp = z.iso.datetime({ precision: 3 });
-
-const who = {
-  actorOrigin: ActorOrigin.meta({
-    description: 'WORKER: the service itself, later or because of the clock.',
-  }),
-  actor: z.string().meta({ description: 'E.g. `api-key:<id of the key>`, `worker:<name>`, `operator`.' }),
-  userId: z.string().optional().meta({ description: 'The user whose API key it was.' }),
-};
 
 const facts = {
   id: z.string().meta({ description: 'Id of the event.' }),
@@ -49,7 +38,7 @@ const ORIGINS: Readonly<Record<string, ActorOrigin>> = {
 };
 
 /** Who it was, as the API shows it. */
-const actorResource = (
+export const actorResource = (
   actor: string,
   users: KeyUsers,
 ): { readonly actorOrigin: ActorOrigin; readonly actor: string; readonly userId?: string } => {

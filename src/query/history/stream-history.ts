@@ -18,6 +18,7 @@ export interface RecordedChange {
   readonly changes: readonly Change[];
   /** How the thing is called after it; before it, where it is gone. */
   readonly name: string | undefined;
+  readonly id: string | undefined;
 }
 
 export interface HistoryPage {
@@ -113,6 +114,7 @@ const recordedChange = (
   event,
   changes: changesBetween(kind.audited(before, part), kind.audited(after, part)),
   name: kind.nameOf(after, part) ?? kind.nameOf(before, part),
+  id: kind.idOf(after, part) ?? kind.idOf(before, part),
 });
 
 /** First and last of revisions that are near each other, ascending. */

@@ -33,8 +33,20 @@ export interface RouteServices {
   /** For what is kept of a body that holds a secret (`Route.bodyIsSecret`). */
   readonly keyedDigest?: KeyedDigest;
   readonly log: Logger;
+  /** Told of every refusal to somebody whose credential has verified. Must not throw, and is not waited for. */
+  readonly onRefused?: (request: RefusedRequest) => void;
   /** Sees every answer of a route, refusals too, with its headers so far. For tests. */
   readonly onAnswer?: (route: Route, status: number, text: string, headers: OutgoingHttpHeaders) => void;
+}
+
+/** A request of somebody who is known, and was refused. */
+export interface RefusedRequest {
+  readonly route: Route;
+  readonly principal: Principal;
+  /** Of its path, as they were sent. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  readonly refusal: ApiError;
 }
 
 /** `contentType` is there when the body is not JSON: never the case for a write. */
@@ -77,9 +89,10 @@ export const routeHandler = (route: Route, services: RouteServices) => {
     const deadline = createDeadline((error) =>
       log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503'),
     );
+    let principal: Principal | undefined;
     try {
       const admitted = services.gate.admit(route, request, response);
-      const principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
+      principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
       exchange.customerId = principal.customerId;
       refuseWithoutScope(route, principal);
       const input = await readInput(route, request, response, principal, isWrite, known);
@@ -103,6 +116,10 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       const refusal = apiErrorOf(error);
       logFailure(log, error, refusal, requestId, route.path);
       sendError(response, refusal);
+      if (principal !== undefined && services.onRefused !== undefined) {
+        const params = request.params as Readonly<Record<string, string>>;
+        services.onRefused({ route, principal, params, requestId, refusal });
+      }
       services.onAnswer?.(route, refusal.status, errorEnvelope(refusal.body), response.getHeaders());
     } finally {
       deadline.end();

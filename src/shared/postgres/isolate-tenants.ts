@@ -36,6 +36,8 @@ const READABLE = [
   'creative_sessions',
   'assets',
   'asset_counts',
+  'audit_entries',
+  'audit_attempts',
   'account_positions',
   'conversion_positions',
   'projection_checkpoints',
@@ -87,6 +89,8 @@ const TABLES = [
   'asset_counts',
   'asset_objects',
   'catalog_feeds',
+  'audit_entries',
+  'audit_attempts',
 ] as const;
 
 /** Connections that are no request's say so, where the owner itself is bound by the policies. */

@@ -1,0 +1,101 @@
+import { AGENT } from '../agents/agent.ts';
+import { ASSET } from '../assets/asset.ts';
+import { AUDIENCE } from '../audiences/audience.ts';
+import { CAMPAIGN } from '../campaigns/campaign.ts';
+import { CATALOG } from '../catalogs/catalog.ts';
+import { CONVERSIONS } from '../conversions/conversion-events.ts';
+import { CREATIVE_SESSION } from '../creative-sessions/creative-session.ts';
+import { CREATIVE } from '../creatives/creative.ts';
+import { ENGINE_CONNECTION } from '../engines/engine-connection.ts';
+import { EVENT_SOURCE } from '../event-sources/event-source.ts';
+import { SYNDICATION } from '../syndication/syndication.ts';
+import { TASK } from '../tasks/task.ts';
+import type { AuditedResource } from './audit-log-resource.ts';
+
+type CarriedMember = 'advertiserId' | 'campaignId' | 'part';
+
+interface AuditedCategory {
+  readonly resourceType: AuditedResource;
+  /** What is the same of all events of a stream, or stays until one says otherwise. */
+  readonly carries: readonly CarriedMember[];
+}
+
+/**
+ * Categories of the streams whose events the audit log has. Left out is what serves another stream: members of audiences
+ * and items of catalogs (they are data, of persons too), names that are held, plans of syncs; and the directory of
+ * sellers, which is no account's.
+ */
+const resources: Readonly<Record<string, AuditedCategory>> = {
+  advertiser: { resourceType: 'ADVERTISER', carries: [] },
+  [CAMPAIGN]: { resourceType: 'CAMPAIGN', carries: ['advertiserId'] },
+  [CREATIVE]: { resourceType: 'CREATIVE', carries: ['advertiserId', 'campaignId'] },
+  [CREATIVE_SESSION]: { resourceType: 'CREATIVE_SESSION', carries: ['advertiserId', 'campaignId'] },
+  [ASSET]: { resourceType: 'ASSET', carries: ['advertiserId'] },
+  [EVENT_SOURCE]: { resourceType: 'EVENT_SOURCE', carries: ['advertiserId'] },
+  [CONVERSIONS]: { resourceType: 'CONVERSIONS', carries: [] },
+  [AUDIENCE]: { resourceType: 'AUDIENCE', carries: ['advertiserId'] },
+  [CATALOG]: { resourceType: 'CATALOG', carries: ['advertiserId'] },
+  [AGENT]: { resourceType: 'ADCP_AGENT', carries: [] },
+  [SYNDICATION]: { resourceType: 'SYNDICATION', carries: ['advertiserId'] },
+  [ENGINE_CONNECTION]: { resourceType: 'ENGINE_CONNECTION', carries: ['part'] },
+  [TASK]: { resourceType: 'TASK', carries: [] },
+  account: { resourceType: 'ACCOUNT', carries: [] },
+};
+
+export const auditedCategories: readonly string[] = Object.keys(resources);
+
+/** What an entry of the audit log is found by; each as far as the event says so itself. */
+export interface AuditedEvent {
+  readonly resourceType: AuditedResource;
+  readonly advertiserId: number | undefined;
+  /** UUID. */
+  readonly campaignId: string | undefined;
+  /** Which of the things that share the stream. */
+  readonly part: string | undefined;
+  /** What it has from the event before it in the stream when it does not say it. */
+  readonly carries: readonly CarriedMember[];
+  /** Another stream whose events say what none of this one does. */
+  readonly below: string | undefined;
+}
+
+interface Said {
+  readonly category: string;
+  readonly customerId: number;
+  /** What follows category and account in the stream's name. */
+  readonly id: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** Undefined for a category that the audit log leaves out. */
+export const auditedEvent = ({ category, customerId, id, type, data }: Said): AuditedEvent | undefined => {
+  const known = resources[category];
+  if (known === undefined) return undefined;
+  const { resourceType, carries } = known;
+  const said = data['advertiserId'];
+  const advertiserId = category === 'advertiser' ? Number(id) : said;
+  const campaignId = category === CAMPAIGN ? id : text(data['campaignId']);
+  const event = {
+    resourceType,
+    advertiserId: Number.isSafeInteger(advertiserId) ? Number(advertiserId) : undefined,
+    campaignId,
+    part: undefined,
+    carries,
+    below: category === CREATIVE_SESSION ? `${CAMPAIGN}-${customerId}-${campaignId}` : undefined,
+  };
+  if (category === 'account') return { ...event, ...ofAccount(type, data) };
+  if (category === ENGINE_CONNECTION) return { ...event, part: text(data['connectionId']) };
+  return event;
+};
+
+/** An account's keys and users share its stream. */
+const ofAccount = (
+  type: string,
+  data: Said['data'],
+): { readonly resourceType: AuditedResource; readonly part: string | undefined } => {
+  if (type.startsWith('ApiKey')) return { resourceType: 'API_KEY', part: text(data['keyId']) };
+  if (type.startsWith('User')) return { resourceType: 'USER', part: text(data['userId']) };
+  return { resourceType: 'ACCOUNT', part: undefined };
+};

@@ -1,0 +1,64 @@
+import type { Knex } from 'knex';
+
+/**
+ * - `audit_entries`: what entries of the audit log are found and ordered by, one narrow row for each event. What an event
+ *   changed is not in it: whoever reads folds the stream. It is kept as long as the log is, of which it is an index.
+ * - `audit_attempts`: what was refused. It follows from no event; it is kept for some weeks (docs/history.md).
+ */
+export const auditLog = {
+  name: '0031-audit-log',
+  up: async (knex: Knex): Promise<void> => {
+    await knex.raw(`
+      create table audit_entries (
+        customer_id     bigint not null,
+        occurred_at     timestamptz not null,
+        position        text collate "C" not null,
+        stream          text collate "C" not null,
+        revision        bigint not null,
+        event_id        uuid not null,
+        type            text collate "C" not null,
+        resource_type   text collate "C" not null,
+        part            text collate "C",
+        advertiser_id   integer,
+        campaign_id     text collate "C",
+        actor           text collate "C" not null,
+        request_id      text collate "C" not null,
+        correlation_id  text collate "C" not null,
+        causation_id    text collate "C" not null,
+        primary key (customer_id, occurred_at, position)
+      );
+      create index audit_entries_by_stream on audit_entries (stream, occurred_at, position);
+      create index audit_entries_by_correlation on audit_entries (customer_id, correlation_id);
+      create index audit_entries_by_advertiser on audit_entries (customer_id, advertiser_id, occurred_at, position)
+        where advertiser_id is not null;
+      create index audit_entries_by_campaign on audit_entries (customer_id, campaign_id, occurred_at, position)
+        where campaign_id is not null;
+      create index audit_entries_by_part on audit_entries (customer_id, part) where part is not null;
+
+      create table audit_attempts (
+        customer_id     bigint not null,
+        occurred_at     timestamptz not null,
+        id              uuid not null,
+        operation       text collate "C" not null,
+        resource_type   text collate "C",
+        resource_id     text collate "C",
+        advertiser_id   integer,
+        actor           text collate "C" not null,
+        user_id         text collate "C",
+        request_id      text collate "C" not null,
+        status          integer not null,
+        code            text collate "C" not null,
+        field           text,
+        primary key (customer_id, occurred_at, id)
+      );
+      create index audit_attempts_by_request on audit_attempts (customer_id, request_id);
+      create index audit_attempts_by_age on audit_attempts (occurred_at);
+    `);
+    for (const table of ['audit_entries', 'audit_attempts']) {
+      await knex.raw(`
+        alter table ${table} enable row level security;
+        create policy tenant on ${table} using (customer_id = current_customer_id());
+      `);
+    }
+  },
+};
