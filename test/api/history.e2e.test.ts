@@ -182,10 +182,7 @@ describe('a list as it was', () => {
        select a, b, 0, 'ACTIVE', false, '', '2001-01-01', '{}' from (values (${many.join('), (')})) v (a, b)`,
     );
     const refused = await own.api.get(`/advertisers?asOf=${moments[1]}`);
-    expect([refusalOf(refused), refused.body.error?.details]).toEqual([
-      invalid('asOf'),
-      { limit: 500, found: 502 },
-    ]);
+    expect([refusalOf(refused), refused.body.error?.details]).toEqual([invalid('asOf'), { limit: 500 }]);
   });
 });
 

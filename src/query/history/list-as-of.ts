@@ -19,6 +19,8 @@ import type { HistoryReads } from './find-history.ts';
 const FOLDED_MAX = 500;
 /** Streams that are read at once. */
 const LANES = 16;
+/** More than any table has rows. */
+const COUNT_ALL = Number.MAX_SAFE_INTEGER;
 
 /** Gives lists, among these routes, the parameter `asOf`: what they held at a moment. */
 export const withListAsOf = (
@@ -65,9 +67,9 @@ const listAsOf = async (
 ): Promise<Reply> => {
   const { skip, take } = pageOf(asked);
   const isWhole = list.isEverything(asked);
-  const bounds = isWhole ? { skip, take } : { skip: 0, take: FOLDED_MAX };
+  const bounds = isWhole ? { skip, take } : { skip: 0, take: FOLDED_MAX, countMax: FOLDED_MAX + 1 };
   const { ids, total: candidates } = await idsAt(reads, list, customerId, asked, at, bounds).catch(behind);
-  if (!isWhole && candidates > FOLDED_MAX) throw tooMany(kind, candidates, list.narrower);
+  if (!isWhole && candidates > FOLDED_MAX) throw tooMany(kind, list.narrower);
   const states = await foldAll(reads, kind, list, customerId, ids, at);
   const shown = states.flatMap((state) => {
     const one = list.shown(state);
@@ -78,13 +80,20 @@ const listAsOf = async (
   return { status: 200, data, pagination: { skip, take, total, hasMore: skip + data.length < total } };
 };
 
-const tooMany = ({ noun }: AuditedKind, candidates: number, narrower: string): ApiError =>
+const tooMany = ({ noun }: AuditedKind, narrower: string): ApiError =>
   new ApiError({
     code: 'VALIDATION_ERROR',
-    message: `There were ${candidates} ${noun}s by then, and at most ${FOLDED_MAX} are looked through for a list of the past. ${narrower}`,
+    message: `There were more ${noun}s by then than the ${FOLDED_MAX} that are looked through for a list of the past. ${narrower}`,
     field: 'asOf',
-    details: { limit: FOLDED_MAX, found: candidates },
+    details: { limit: FOLDED_MAX },
   });
+
+interface Bounds {
+  readonly skip: number;
+  readonly take: number;
+  /** More are not counted, and then none is looked for. Default: all are counted. */
+  readonly countMax?: number;
+}
 
 /** What had been created by then, newest first, as the list itself has it; and how many that were. */
 const idsAt = async (
@@ -93,22 +102,25 @@ const idsAt = async (
   customerId: number,
   asked: Asked,
   at: string,
-  { skip, take }: { readonly skip: number; readonly take: number },
+  { skip, take, countMax }: Bounds,
 ): Promise<{ readonly ids: readonly string[]; readonly total: number }> => {
   const of = owner === undefined ? undefined : asked[owner.parameter];
   const where = `t.customer_id = $1 and t.created_at <= $3::timestamptz
-    ${of === undefined ? '' : `and t.${owner?.column} = $6`}`;
+    ${of === undefined ? '' : `and t.${owner?.column} = $7`}`;
   return consistentRead<Freshness & { readonly ids: readonly string[]; readonly total: number }>({
     pool: boundTo(database, customerId),
     projection: table,
     progress,
     query: {
       name: `list-as-of-${table}${of === undefined ? '' : '-of-owner'}`,
-      text: `select ${freshnessColumns('f')}, (select count(*)::int from ${table} t where ${where}) as total,
-               array(select t.id::text from ${table} t where ${where}
+      text: `with counted as materialized (
+               select count(*)::int as total from (select from ${table} t where ${where} limit $6::bigint) c)
+             select ${freshnessColumns('f')}, (select total from counted) as total,
+               array(select t.id::text from ${table} t
+                     where ${where} and (select total from counted) < coalesce($6::bigint, ${COUNT_ALL})
                      order by t.created_at desc, t.id desc limit $4::bigint offset $5::bigint) as ids
              from ${freshnessSql('$1', '$2')} f`,
-      values: [customerId, table, at, take, skip, ...(of === undefined ? [] : [of])],
+      values: [customerId, table, at, take, skip, countMax ?? null, ...(of === undefined ? [] : [of])],
     },
   });
 };
