@@ -100,6 +100,24 @@ describe('/openapi.json', () => {
     readonly paths: Record<string, Record<string, { operationId: string; security: unknown }>>;
   }
 
+  /** What has a history, and where. */
+  const pasts = {
+    Account: '/api/v2/accounts/current',
+    Advertiser: '/api/v2/buyer/advertisers/{id}',
+    Agent: '/api/v2/buyer/adcp-agents/{id}',
+    ApiKey: '/api/v2/buyer/api-keys/{id}',
+    Asset: '/api/v2/buyer/advertisers/{id}/assets/{assetId}',
+    Audience: '/api/v2/buyer/advertisers/{id}/audiences/{audienceId}',
+    Campaign: '/api/v2/buyer/campaigns/{id}',
+    Catalog: '/api/v2/buyer/advertisers/{id}/catalogs/{catalogId}',
+    Connection: '/api/v2/buyer/creative-engines/{id}/connections/{connectionId}',
+    Creative: '/api/v2/buyer/creatives/{cid}',
+    CreativeSession: '/api/v2/buyer/campaigns/{id}/creative-sessions/{sid}',
+    EventSource: '/api/v2/buyer/event-sources/{key}',
+    SyndicationRecord: '/api/v2/buyer/advertisers/{id}/syndication-status/{recordId}',
+    Task: '/api/v2/buyer/tasks/{taskId}',
+  };
+
   it('describes every route, and nothing else', async () => {
     const document = (await (await get('/openapi.json')).json()) as Document;
     expect(checkOpenApi(document)).toEqual([]);
@@ -107,7 +125,7 @@ describe('/openapi.json', () => {
     const operations = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.entries(item).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
     );
-    expect(operations.sort()).toEqual([
+    const expected = [
       'delete /api/v2/buyer/adcp-agents/{id} deleteAdcpAgent',
       'delete /api/v2/buyer/advertisers/{id} deleteAdvertiser',
       'delete /api/v2/buyer/advertisers/{id}/assets/{assetId} deleteAsset',
@@ -184,7 +202,15 @@ describe('/openapi.json', () => {
       'put /api/v2/buyer/campaigns/{id} updateCampaign',
       'put /api/v2/buyer/campaigns/{id}/creatives/{cid} updateCampaignCreative',
       'put /api/v2/buyer/creatives/{cid}/sellers/{sellerId}/review reviewCreative',
-    ]);
+      'get /api/v2/buyer/audit-logs listAuditLogs',
+      'get /api/v2/buyer/requests/{requestId} getRequest',
+      ...Object.entries(pasts).flatMap(([name, path]) => [
+        `get ${path}/history get${name}History`,
+        `get ${path}/diff get${name}Difference`,
+        `get ${path}/explain explain${name}`,
+      ]),
+    ];
+    expect(operations.sort()).toEqual(expected.sort());
   });
 
   it('asks for a credential where one is needed', async () => {

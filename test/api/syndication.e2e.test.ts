@@ -313,8 +313,25 @@ describe('an audience', () => {
 });
 
 describe('a catalog', () => {
-  const publish = async (advertiser: string, catalogs: readonly object[]): Promise<void> => {
-    const answer = await account.api.post(`/advertisers/${advertiser}/catalogs/sync`, { catalogs });
+  /** What a request has led to, each with what that followed from. */
+  const causedBy = async (requestId: string): Promise<readonly (readonly [string, string | null])[]> => {
+    interface Command {
+      readonly commandId: string;
+      readonly causedBy: string | null;
+      readonly events: readonly { readonly action: string }[];
+    }
+    const { commands } = (await account.api.get<{ commands: Command[] }>(`/requests/${requestId}`)).body.data;
+    const nameOf = (id: string | null): string | null =>
+      commands.find(({ commandId }) => commandId === id)?.events[0]?.action ?? null;
+    return commands.map((command) => [nameOf(command.commandId) ?? '', nameOf(command.causedBy)]);
+  };
+
+  const publish = async (
+    advertiser: string,
+    catalogs: readonly object[],
+    headers: Record<string, string> = {},
+  ): Promise<void> => {
+    const answer = await account.api.post(`/advertisers/${advertiser}/catalogs/sync`, { catalogs }, headers);
     expect(answer.status).toBe(200);
   };
   const inline = (catalog_id: string, items: number) => ({
@@ -327,7 +344,7 @@ describe('a catalog', () => {
     const setting = await given();
     const feed = { catalog_id: 'feed', type: 'product', url: 'https://feeds.example.com/products.json' };
     await publish(setting.advertiser, [inline('inline', 3), feed]);
-    await toggle(setting, 'inline', true);
+    await toggle(setting, 'inline', true, {}, { 'X-Request-Id': 'switch-on' });
     await until(async () => (await status(setting, '?status=COMPLETED')).total === 1, 20_000);
     await toggle(setting, 'feed', true);
     await until(async () => (await status(setting, '?status=COMPLETED')).total === 2, 20_000);
@@ -336,8 +353,19 @@ describe('a catalog', () => {
         'item_count'
       ];
     expect([await countAt('inline'), await countAt('feed')]).toEqual([3, 0]);
-    await publish(setting.advertiser, [inline('inline', 4)]);
+    expect(await causedBy('switch-on')).toEqual([
+      ['SyndicationToggled', null],
+      ['SyndicationStarted', 'SyndicationToggled'],
+      ['SyndicationCompleted', 'SyndicationStarted'],
+    ]);
+    await publish(setting.advertiser, [inline('inline', 4)], { 'X-Request-Id': 'publish-again' });
     await until(async () => (await countAt('inline')) === 4, 20_000);
+    expect(await causedBy('publish-again')).toEqual([
+      ['CatalogPublished', null],
+      ['SyndicationRefreshed', 'CatalogPublished'],
+      ['SyndicationStarted', 'SyndicationRefreshed'],
+      ['SyndicationCompleted', 'SyndicationStarted'],
+    ]);
 
     await toggle(setting, 'inline', false);
     await until(async () => (await agent.catalogs(setting.accountId)).join() === 'feed', 20_000);
