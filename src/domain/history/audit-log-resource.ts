@@ -57,7 +57,7 @@ export const AuditLog = z
     ...who,
     userEmail: z.string().optional().meta({ description: 'Absent as long as users have no address.' }),
     outcome: AuditOutcome,
-    parameters: z.record(z.string(), z.json()).meta({
+    parameters: z.record(z.string(), z.unknown()).meta({
       description: 'The request, the command, and the place in the history of the thing; why it was refused.',
     }),
     changes: z.array(Change),

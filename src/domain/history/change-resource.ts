@@ -8,16 +8,14 @@ import { equalJson } from '../equal-json.ts';
 export const Change = z
   .strictObject({
     path: z.string().meta({ description: 'JSON Pointer of the member (RFC 6901), e.g. `/name`.' }),
-    before: z.json().optional().meta({ description: 'Absent: the member was not there.' }),
-    after: z.json().optional().meta({ description: 'Absent: the member is not there any more.' }),
+    before: z.unknown().optional().meta({ description: 'Absent: the member was not there.' }),
+    after: z.unknown().optional().meta({ description: 'Absent: the member is not there any more.' }),
   })
   .meta({ id: 'Change' });
 export type Change = z.infer<typeof Change>;
 
-type Json = Change['before'];
-
 /** Values by their pointers: whatever is no object, and objects without members. */
-export type Members = ReadonlyMap<string, Json>;
+export type Members = ReadonlyMap<string, unknown>;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -26,10 +24,10 @@ const escaped = (member: string): string => member.replaceAll('~', '~0').replace
 
 /** @param state JSON, where undefined members count as absent ones; undefined has no members */
 export const membersOf = (state: unknown): Members => {
-  const members = new Map<string, Json>();
+  const members = new Map<string, unknown>();
   const add = (value: unknown, pointer: string): void => {
     const entries = isObject(value) ? Object.entries(value).filter(([, one]) => one !== undefined) : [];
-    if (entries.length === 0) members.set(pointer, value as Json);
+    if (entries.length === 0) members.set(pointer, value);
     for (const [name, one] of entries) add(one, `${pointer}/${escaped(name)}`);
   };
   if (state !== undefined) add(state, '');
@@ -50,14 +48,14 @@ export const changesBetween = (before: unknown, after: unknown): Change[] => {
 };
 
 /** Each member of a state, and what set it to the value that it has. */
-export type Explanation<By> = ReadonlyMap<string, { readonly value: Json; readonly by: By }>;
+export type Explanation<By> = ReadonlyMap<string, { readonly value: unknown; readonly by: By }>;
 
 /**
  * The explanation of the next state.
  * @param by what led from the state before to the next one
  */
 export const explainNext = <By>(before: Explanation<By>, next: unknown, by: By): Explanation<By> => {
-  const explanation = new Map<string, { readonly value: Json; readonly by: By }>();
+  const explanation = new Map<string, { readonly value: unknown; readonly by: By }>();
   for (const [path, value] of membersOf(next)) {
     const known = before.get(path);
     explanation.set(path, known !== undefined && equalJson(known.value, value) ? known : { value, by });

@@ -118,7 +118,7 @@ const Explanation = z
     members: z.array(
       z.strictObject({
         path: z.string().meta({ description: 'JSON Pointer of the member (RFC 6901), e.g. `/name`.' }),
-        value: z.json(),
+        value: z.unknown(),
         setBy: SetBy,
       }),
     ),
