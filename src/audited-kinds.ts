@@ -113,6 +113,19 @@ const advertiserKind = auditedKind({
     find: (customerId, { id }) => ({ stream: advertiserStream(customerId, Number(id)) }),
   },
   details: [{ operationId: 'getAdvertiser', shown: (advertiser) => advertiser }],
+  list: {
+    operationId: 'listAdvertisers',
+    table: 'advertisers',
+    streamOf: (customerId, id) => advertiserStream(customerId, Number(id)),
+    isEverything: ({ status, name, sandbox }) =>
+      status === 'ALL' && name === undefined && sandbox === undefined,
+    narrower: 'Ask for all of them, page by page, with status=ALL and no other filter.',
+    shown: (advertiser) => advertiser,
+    keeps: ({ status, name, sandbox }, { status: wanted = 'ACTIVE', ...asked }) =>
+      (wanted === 'ALL' || status === wanted) &&
+      (asked['sandbox'] === undefined || sandbox === asked['sandbox']) &&
+      (typeof asked['name'] !== 'string' || name.toLowerCase().includes(asked['name'].toLowerCase())),
+  },
 });
 
 /** Of a thing with an id of its own, which is shown with a prefix. */
@@ -173,6 +186,16 @@ const campaignKind = auditedKind({
     find: byShownId('id', campaignIdOf, campaignStream),
   },
   details: [{ operationId: 'getCampaign', shown: campaignResource }],
+  list: {
+    operationId: 'listCampaigns',
+    table: 'campaigns',
+    streamOf: campaignStream,
+    owner: { parameter: 'advertiserId', column: 'advertiser_id' },
+    isEverything: () => false,
+    narrower: 'Ask for those of one advertiser, with advertiserId.',
+    shown: campaignResource,
+    keeps: ({ phase }, { phase: wanted }) => (wanted === undefined ? phase !== 'archived' : phase === wanted),
+  },
 });
 
 /** What happened to it is nothing that a read of one asset needs: it is not in the library before its bytes are. */

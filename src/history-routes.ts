@@ -9,6 +9,7 @@ import type { EventRow } from './query/history/audit-entries.ts';
 import type { Subject } from './query/history/audit-log-entry.ts';
 import { auditLogRoute, type AuditReads } from './query/history/audit-routes.ts';
 import type { AuditedKind } from './query/history/audited-kind.ts';
+import { withListAsOf } from './query/history/list-as-of.ts';
 import { requestRoute } from './query/history/request-route.ts';
 import type { StreamHistory } from './query/history/stream-history.ts';
 import { withAsOf } from './query/history/as-of.ts';
@@ -45,7 +46,7 @@ export const withHistory = (parts: HistoryParts, routes: readonly Route[]): read
   };
   const audit = { ...parts, ...reads, ...auditReads(history, kinds) };
   return [
-    ...withAsOf(reads, kinds, routes),
+    ...withListAsOf({ ...parts, ...reads }, kinds, withAsOf(reads, kinds, routes)),
     ...historyRoutes(reads, kinds),
     auditLogRoute(audit),
     requestRoute(audit),

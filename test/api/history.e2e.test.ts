@@ -140,6 +140,53 @@ describe('an advertiser that has changed three times', () => {
   });
 });
 
+describe('a list as it was', () => {
+  it('holds what there was then, as it was then, whatever has become of it', async () => {
+    const own = await service.openAccount('Lists');
+    const list = async (path: string, query: string) =>
+      (await own.api.get<{ name: string }[]>(`${path}?${query}`)).body.data.map(({ name }) => name);
+    const moments: string[] = [];
+    const mark = async () => {
+      await pause(2);
+      moments.push(new Date().toISOString());
+      await pause(2);
+    };
+    await mark();
+    const { id } = (await own.api.post<{ id: number }>('/advertisers', { name: 'First' })).body.data;
+    const campaign = await own.api.post<{ id: string }>('/campaigns', { advertiserId: id, name: 'Spring' });
+    await mark();
+    await own.api.post('/advertisers', { name: 'Second' });
+    await own.api.put(`/advertisers/${id}`, { name: 'Renamed' });
+    await mark();
+    await own.api.delete(`/campaigns/${campaign.body.data.id}`);
+    await own.api.delete(`/advertisers/${id}`);
+    await mark();
+    const asOf = (path: string, query = '') =>
+      Promise.all(moments.map((moment) => list(path, `${query}&asOf=${moment}`)));
+    expect(await asOf('/advertisers')).toEqual([[], ['First'], ['Second', 'Renamed'], ['Second']]);
+    expect(await asOf('/advertisers', 'status=ALL&take=1&skip=1')).toEqual([
+      [],
+      [],
+      ['Renamed'],
+      ['Renamed'],
+    ]);
+    expect(await asOf('/advertisers', 'name=renam&status=ALL')).toEqual([[], [], ['Renamed'], ['Renamed']]);
+    expect(await asOf('/campaigns', `advertiserId=${id}`)).toEqual([[], ['Spring'], ['Spring'], []]);
+    expect(await asOf('/campaigns', 'phase=archived')).toEqual([[], [], [], ['Spring']]);
+    expect(refusalOf(await own.api.get('/advertisers?asOf=1'))).toEqual(invalid('asOf'));
+    const many = Array.from({ length: 501 }, (_, n) => `${own.customerId}, ${1_000_000_000 + n}`);
+    await service.pool.query(
+      `insert into advertisers (customer_id, id, revision, status, sandbox, name, created_at, body)
+       select a, b, 0, 'ACTIVE', false, '', '2001-01-01', '{}' from (values (${many.join('), (')})) v (a, b)`,
+    );
+    const refused = await own.api.get(`/advertisers?asOf=${moments[1]}`);
+    expect([refusalOf(refused), refused.body.error?.details]).toEqual([
+      invalid('asOf'),
+      { limit: 500, found: 502 },
+    ]);
+  });
+});
+
 /** One thing of each kind, by its path; each with at least two events where it can have them. */
 const everything = async (): Promise<Readonly<Record<string, string>>> => {
   const made = async (path: string, body: object) =>

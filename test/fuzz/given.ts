@@ -84,7 +84,8 @@ export const members: GivenMembers = {
   // Of what was just made.
   expectedRevision: [1, 2],
   // Points in the history of a thing.
-  asOf: ['1', '2100-01-01T00:00:00Z'],
+  // Lists take a time only.
+  asOf: ['2100-01-01T00:00:00Z', '1'],
   from: ['0', '1', '2020-01-01T00:00:00Z'],
   to: ['1', '2100-01-01T00:00:00Z'],
   // Those that come with the program.

@@ -49,6 +49,24 @@ export interface Detail {
   readonly shown: (state: unknown, asked: Asked, then: Moment) => unknown;
 }
 
+/** A list that can also answer how it was: of things that a read model has one row each of. */
+export interface ListRead {
+  readonly operationId: string;
+  /** Read model and table of one name, with `customer_id`, `id` and `created_at`. */
+  readonly table: string;
+  readonly streamOf: (customerId: number, id: string) => string;
+  /** A parameter that says whose things are listed, and its column. */
+  readonly owner?: { readonly parameter: string; readonly column: string };
+  /** True when what is asked for leaves nothing out. */
+  readonly isEverything: (asked: Asked) => boolean;
+  /** For whoever has too many: how to ask for fewer. */
+  readonly narrower: string;
+  /** One of them as the list has it; undefined where there is none. */
+  readonly shown: (state: unknown) => unknown;
+  /** Whether it is what was asked for. */
+  readonly keeps: (shown: unknown, asked: Asked) => boolean;
+}
+
 /** A kind of things whose changes are in streams of their own: all that history and the audit log know of it. */
 export interface AuditedKind {
   /** Of the streams: their names begin with it. */
@@ -76,6 +94,7 @@ export interface AuditedKind {
   ) => readonly string[];
   readonly place?: Place;
   readonly details: readonly Detail[];
+  readonly lists: readonly ListRead[];
 }
 
 interface Evolving<State, Event> {
@@ -84,7 +103,7 @@ interface Evolving<State, Event> {
 }
 
 /** What a kind is declared with: the functions that its commands and reads have anyway. */
-export interface KindDefinition<State, Live extends State, Event extends StorableEvent> {
+export interface KindDefinition<State, Live extends State, Event extends StorableEvent, Listed = unknown> {
   readonly category: string;
   readonly resourceType: AuditedResource;
   readonly noun: string;
@@ -103,10 +122,14 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
     /** Undefined, or a promise of it, where that read would be 404. */
     readonly shown: (live: Live, asked: Asked, then: Moment) => unknown;
   }[];
+  readonly list?: Omit<ListRead, 'shown' | 'keeps'> & {
+    readonly shown: (live: Live) => Listed;
+    readonly keeps: (shown: Listed, asked: Asked) => boolean;
+  };
 }
 
 /** Forgets the types of a kind's states: whoever has it folds the streams of its category with it and no others. */
-export const auditedKind = <State, Live extends State, Event extends StorableEvent>({
+export const auditedKind = <State, Live extends State, Event extends StorableEvent, Listed = unknown>({
   decider,
   live,
   audited,
@@ -115,8 +138,9 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
   streamsOf = () => [],
   place,
   details = [],
+  list,
   ...names
-}: KindDefinition<State, Live, Event>): AuditedKind => {
+}: KindDefinition<State, Live, Event, Listed>): AuditedKind => {
   const ofLive = <Result>(state: unknown, make: (live: Live) => Result): Result | undefined => {
     const there = live(state as State);
     return there === undefined ? undefined : make(there);
@@ -133,6 +157,16 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
       operationId,
       shown: (state, asked, then) => ofLive(state, (one) => shown(one, asked, then)),
     })),
+    lists:
+      list === undefined
+        ? []
+        : [
+            {
+              ...list,
+              shown: (state) => ofLive(state, list.shown),
+              keeps: (shown, asked) => list.keeps(shown as Listed, asked),
+            },
+          ],
     ...(place === undefined
       ? {}
       : {

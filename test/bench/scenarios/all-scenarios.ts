@@ -3,6 +3,7 @@ import { conversions } from './conversions.ts';
 import { creativeDetails } from './detail.ts';
 import { growth } from './growth.ts';
 import { createAdvertisers, keyedWrites, kernelOverhead, readAdvertisers } from './http.ts';
+import { history } from './history.ts';
 import { idleMemory } from './memory.ts';
 import { liveProjection } from './projection.ts';
 import { gateCost } from './gate.ts';
@@ -28,5 +29,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   toggle: togglesWithoutQueue,
   status: statusLists,
   upload: uploads,
+  history,
   growth,
 };
