@@ -132,6 +132,8 @@ describe('an advertiser that has changed three times', () => {
       value: 'Three',
       setBy: { type: 'AdvertiserUpdated', requestId: 'change-2', userId: `${account.customerId}-1` },
     });
+    const labels = (await api().get<Explained>(`${path}/explain?path=/labels`)).body.data;
+    expect(labels.members.map(({ path: at }) => at)).toEqual(['/labels/a']);
     const then = (await api().get<Explained>(`${path}/explain?asOf=2`)).body.data;
     expect(then.members.find(({ path: at }) => at === '/name')).toMatchObject({
       value: 'Two',

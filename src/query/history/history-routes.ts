@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Change, changesBetween } from '../../domain/history/change-resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
-import { queryOffset, takeParameter } from '../../shared/http/schemas.ts';
+import { boundedText, queryOffset, takeParameter } from '../../shared/http/schemas.ts';
 import type { Asked, AuditedKind, Place } from './audited-kind.ts';
 import { HistoryEvent, historyEvent, SetBy, setByResource } from './event-resource.ts';
 import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
@@ -134,22 +134,23 @@ const explainRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
     query: z.object({
       ...place.query?.shape,
       asOf: pointInTime('Explains it as it was: a revision, or a time. Default: now.').optional(),
+      path: boundedText(1, 1_000)
+        .optional()
+        .meta({ description: 'Only this member and what is in it, by its JSON Pointer, e.g. `/name`.' }),
     }),
     responses: { 200: { description: 'Every member, and what set it', data: Explanation } },
     handle: async ({ params, query, request }) => {
       const { customerId } = request.principal;
-      const { asOf } = query;
+      const { asOf, path } = query;
       const found = await findHistory(reads, kind, place, customerId, askedOf(params, query));
       if (asOf !== undefined) expectReached(kind, found.latest, asOf, 'asOf');
       const until = asOf ?? ({ revision: 'last' } as const);
       const { state, revision } = await reads.history.explain(kind, found, until);
       if (state.size === 0) throw notThere(kind, asOf ?? { revision }, 'asOf');
       const users = await reads.usersOf(customerId);
-      const members = [...state].map(([path, { value, by }]) => ({
-        path,
-        value,
-        setBy: setByResource(by, users),
-      }));
+      const members = [...state]
+        .filter(([member]) => path === undefined || member === path || member.startsWith(`${path}/`))
+        .map(([member, { value, by }]) => ({ path: member, value, setBy: setByResource(by, users) }));
       return { status: 200, data: { revision, members } };
     },
   });
