@@ -37,6 +37,7 @@ const READABLE = [
   'assets',
   'asset_counts',
   'audit_entries',
+  'audit_campaigns',
   'audit_attempts',
   'account_positions',
   'conversion_positions',
@@ -90,6 +91,7 @@ const TABLES = [
   'asset_objects',
   'catalog_feeds',
   'audit_entries',
+  'audit_campaigns',
   'audit_attempts',
 ] as const;
 
