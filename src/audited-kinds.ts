@@ -2,10 +2,11 @@ import { z } from 'zod';
 import type { RouteSubject } from './command/audit/attempt-log.ts';
 import { slotIdOf } from './command/engines/run-on-connection.ts';
 import {
+  ACCOUNT_PAST_BYTES,
   accountMembers,
   accountPast,
   keyMembers,
-  usersOfKeys,
+  userMembers,
   type AccountPast,
 } from './domain/accounts/account-history.ts';
 import { accountStream, type OpenedAccount } from './domain/accounts/account.ts';
@@ -76,6 +77,7 @@ import {
 } from './domain/engines/engine-connection.ts';
 import { eventSourceResource, notSeen } from './domain/event-sources/event-source-resource.ts';
 import { EVENT_SOURCE, eventSourceDecider, eventSourceStream } from './domain/event-sources/event-source.ts';
+import { valueOf } from './domain/history/shared-map.ts';
 import { SELLERS, sellerDirectoryDecider, sellerDirectoryStream } from './domain/sellers/seller-directory.ts';
 import type { SellerDirectory } from './domain/sellers/seller-resource.ts';
 import {
@@ -591,15 +593,16 @@ const accountNames = {
   events: accountEvents,
   decider: accountPast,
   live: (past: AccountPast) => (isOpen(past) ? past : undefined),
+  bytesOf: () => ACCOUNT_PAST_BYTES,
 } as const;
 
-export const accountKind = auditedKind({
+const accountKind = auditedKind({
   ...accountNames,
   resourceType: 'ACCOUNT',
   noun: 'account',
   idOf: ({ account }) => String(account.customerId),
   streamsOf: (customerId, shown) => (shown === String(customerId) ? [accountStream(customerId)] : []),
-  audited: ({ account, keys }) => accountMembers(account, keys),
+  audited: ({ account }) => accountMembers(account),
   nameOf: ({ account }) => account.name,
   place: {
     path: '/api/v2/accounts/current',
@@ -615,21 +618,32 @@ const apiKeyKind = auditedKind({
   resourceType: 'API_KEY',
   noun: 'API key',
   idOf: (_past, part) => part,
-  audited: ({ keys }, part = '') => keys[part] && keyMembers(part, keys[part]),
-  nameOf: ({ keys }, part = '') => keys[part]?.name,
+  audited: ({ keys }, part = '') => {
+    const key = valueOf(keys, part);
+    return key && keyMembers(part, key);
+  },
+  nameOf: ({ keys }, part = '') => valueOf(keys, part)?.name,
   place: {
     path: `${buyer}/api-keys/{id}`,
     params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the API key.' }) }),
     tag: 'API keys',
     access: 'exchange:admin',
     find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
-    isAt: ({ keys }, _asked, part = '') => Object.hasOwn(keys, part),
+    isAt: ({ keys }, _asked, part = '') => valueOf(keys, part) !== undefined,
   },
 });
 
-/** Users by the ids of their API keys, of an account's folded stream. */
-export const usersOfAccount = (state: unknown): ReadonlyMap<string, string> =>
-  usersOfKeys(state as AccountPast);
+const userKind = auditedKind({
+  ...accountNames,
+  resourceType: 'USER',
+  noun: 'user',
+  idOf: (_past, part) => part,
+  audited: ({ users }, part = '') => {
+    const user = valueOf(users, part);
+    return user && userMembers(part, user);
+  },
+  nameOf: ({ users }, part = '') => valueOf(users, part)?.name,
+});
 
 /** Every kind, each once. */
 export const auditedKinds = (
@@ -651,8 +665,15 @@ export const auditedKinds = (
     taskKind,
     accountKind,
     apiKeyKind,
+    userKind,
   ];
 };
+
+/** Where routes have things that history has elsewhere. */
+const otherPlaces = [
+  { resourceType: 'CREATIVE', path: `${buyer}/campaigns/{id}/creatives/{cid}` },
+  { resourceType: 'CREATIVE', path: `${buyer}/advertisers/{id}/creatives/{cid}` },
+] as const;
 
 /** Which thing the routes below each place are about: the longest path that a route begins with says so. */
 export const subjectsOfRoutes = (
@@ -660,17 +681,30 @@ export const subjectsOfRoutes = (
 ): ((route: Pick<Route, 'path'>) => RouteSubject | undefined) => {
   const places = kinds
     .flatMap(({ resourceType, place }) => (place === undefined ? [] : [{ resourceType, path: place.path }]))
+    .concat(otherPlaces)
     .filter(({ path }) => path.endsWith('}'))
-    .sort((a, b) => b.path.length - a.path.length);
+    .map(({ resourceType, path }) => ({ resourceType, segments: path.split('/') }))
+    .sort((a, b) => b.segments.length - a.segments.length);
   return ({ path }) => {
-    const found = places.find((place) => path === place.path || path.startsWith(`${place.path}/`));
-    if (found === undefined) return undefined;
-    const idParameter = /\{(\w+)\}$/.exec(found.path)?.[1] ?? '';
-    const isBelowAdvertiser = path.startsWith(`${buyer}/advertisers/{id}`);
+    const own = path.split('/');
+    const found = places.find(({ segments }) => segments.every((one, n) => isAlike(one, own[n])));
+    const idParameter = nameOfParameter(own[(found?.segments.length ?? 0) - 1]);
+    if (found === undefined || idParameter === undefined) return undefined;
+    const advertiserParameter = nameOfParameter(own[own.indexOf('advertisers') + 1]);
+    const campaignParameter = nameOfParameter(own[own.indexOf('campaigns') + 1]);
     return {
       resourceType: found.resourceType,
       idParameter,
-      ...(isBelowAdvertiser ? { advertiserParameter: 'id' } : {}),
+      ...(advertiserParameter === undefined ? {} : { advertiserParameter }),
+      ...(campaignParameter === undefined ? {} : { campaignParameter }),
     };
   };
 };
+
+/** Of a segment of a path, e.g. `id` of `{id}`; undefined for one that is as it stands. */
+const nameOfParameter = (segment: string | undefined): string | undefined =>
+  /^\{(\w+)\}$/.exec(segment ?? '')?.[1];
+
+/** Routes may call their parameters as they like. */
+const isAlike = (one: string, other: string | undefined): boolean =>
+  one === other || (nameOfParameter(one) !== undefined && nameOfParameter(other) !== undefined);

@@ -1,5 +1,3 @@
-import { accountKind, usersOfAccount } from './audited-kinds.ts';
-import { accountStream } from './domain/accounts/account.ts';
 import { campaignIdOf } from './domain/campaigns/campaign-resource.ts';
 import { connectionIdOf } from './domain/engines/engine-connection-resource.ts';
 import { sourceOfStream } from './domain/conversions/conversion-events.ts';
@@ -10,6 +8,7 @@ import type { Subject } from './query/history/audit-log-entry.ts';
 import { auditLogRoute, type AuditReads } from './query/history/audit-routes.ts';
 import type { AuditedKind } from './query/history/audited-kind.ts';
 import { withListAsOf } from './query/history/list-as-of.ts';
+import { findKeyUsers } from './query/history/key-users.ts';
 import { requestRoute } from './query/history/request-route.ts';
 import type { StreamHistory } from './query/history/stream-history.ts';
 import { withAsOf } from './query/history/as-of.ts';
@@ -39,10 +38,7 @@ export const withHistory = (parts: HistoryParts, routes: readonly Route[]): read
   const history = createStreamHistory(store, kept);
   const reads: HistoryReads = {
     history,
-    usersOf: async (customerId) =>
-      usersOfAccount(
-        (await history.stateAt(accountKind, accountStream(customerId), { revision: 'last' })).state,
-      ),
+    usersOf: (customerId, actors) => findKeyUsers(parts, customerId, actors),
   };
   const audit = { ...parts, ...reads, ...auditReads(history, kinds) };
   return [
@@ -71,8 +67,7 @@ const auditReads = (
   };
   return {
     kinds,
-    kindOf: ({ resourceType }: EventRow) =>
-      resourceType === 'USER' ? accountKind : byType.get(resourceType),
+    kindOf: ({ resourceType }: EventRow) => byType.get(resourceType),
     subjectOf: (_customerId, { stream }) => sourceOf(stream),
     campaignIdOf,
     partOf: (shown) => connectionIdOf(shown) ?? shown,

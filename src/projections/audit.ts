@@ -1,17 +1,23 @@
 import type { ClientBase } from 'pg';
-import { auditedCategories, auditedEvent, type AuditedEvent } from '../domain/history/audited-event.ts';
+import {
+  auditedCategories,
+  auditedEvent,
+  campaignsAfter,
+  type AuditedEvent,
+} from '../domain/history/audited-event.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
 
-/** The read model behind the audit log: table `audit_entries`, one row for each event. */
+/** The read model behind the audit log: `audit_entries`, one row for each event, and the campaigns that it is found by. */
 export const auditProjection: Projection = {
   name: 'audit',
   categories: auditedCategories,
-  tables: ['audit_entries'],
+  tables: ['audit_entries', 'audit_campaigns'],
   apply: async (client, events) => {
     const said = events.map(entryOf);
-    await insert(client, complete(said, await knownOf(client, said)));
+    const users = await usersOf(client, said);
+    await insert(client, complete(said, await knownOf(client, said), users));
   },
 };
 
@@ -34,72 +40,152 @@ const entryOf = (event: RecordedEvent): Entry => {
 };
 
 /** What the last entry of a stream says of its thing. */
-type Known = Pick<AuditedEvent, 'advertiserId' | 'campaignId' | 'part'>;
+type Known = Pick<AuditedEvent, 'advertiserId' | 'campaignIds' | 'part'>;
+
+/** With all that the events before it say. */
+interface Completed extends Entry {
+  /** Campaigns that it is found by. */
+  readonly foundBy: readonly string[];
+  readonly userId: string | undefined;
+}
 
 /** Whether something is left to be said by the events before it. */
-const looksBack = (entry: Entry): boolean => entry.carries.some((member) => entry[member] === undefined);
+const looksBack = ({ carries, advertiserId, part }: Entry): boolean =>
+  carries.includes('campaignIds') ||
+  (carries.includes('advertiserId') && advertiserId === undefined) ||
+  (carries.includes('part') && part === undefined);
 
-const knownOf = async (client: ClientBase, entries: readonly Entry[]): Promise<Map<string, Known>> => {
+/** What streams had come to before a revision. */
+interface Asked {
+  readonly customerId: number;
+  readonly before: number;
+}
+
+const askedOf = (entries: readonly Entry[]): ReadonlyMap<string, Asked> => {
   const first = new Map<string, Entry>();
   for (const entry of entries) if (!first.has(entry.event.stream)) first.set(entry.event.stream, entry);
-  // Whatever begins in this batch has nothing before it.
-  const streams = new Set(
-    [...first.values()].flatMap((entry) => [
-      ...(entry.event.revision > 0 && looksBack(entry) ? [entry.event.stream] : []),
-      ...(entry.event.revision === 0 && entry.below !== undefined ? [entry.below] : []),
-    ]),
-  );
-  if (streams.size === 0) return new Map();
+  const asked = new Map<string, Asked>();
+  for (const [stream, entry] of first) {
+    const { customerId } = entry.event.metadata;
+    // Whatever begins in this batch has nothing before it.
+    if (entry.event.revision === 0) {
+      if (entry.below !== undefined) asked.set(entry.below, { customerId, before: Number.MAX_SAFE_INTEGER });
+    } else if (looksBack(entry)) asked.set(stream, { customerId, before: entry.event.revision });
+  }
+  return asked;
+};
+
+/** By revision: clocks of several nodes may disagree about which was the last. */
+const knownOf = async (client: ClientBase, entries: readonly Entry[]): Promise<Map<string, Known>> => {
+  const asked = askedOf(entries);
+  if (asked.size === 0) return new Map();
   const { rows } = await client.query<{
     stream: string;
     advertiser_id: number | null;
-    campaign_id: string | null;
+    campaign_ids: string[] | null;
     part: string | null;
   }>({
     name: 'audit-entries-known',
-    text: `select asked.stream, e.advertiser_id, e.campaign_id, e.part
-           from unnest($1::text[]) as asked(stream), lateral (
-             select advertiser_id, campaign_id, part from audit_entries k where k.stream = asked.stream
-             order by k.occurred_at desc, k.position desc limit 1) e`,
-    values: [textArray([...streams])],
+    text: `select asked.stream, e.advertiser_id, e.campaign_ids, e.part
+           from unnest($1::bigint[], $2::text[], $3::bigint[]) as asked(customer_id, stream, before), lateral (
+             select advertiser_id, campaign_ids, part from audit_entries k
+             where k.customer_id = asked.customer_id and k.stream = asked.stream and k.revision < asked.before
+             order by k.revision desc limit 1) e`,
+    values: [
+      int8Array([...asked.values()].map(({ customerId }) => customerId)),
+      textArray([...asked.keys()]),
+      int8Array([...asked.values()].map(({ before }) => before)),
+    ],
   });
   return new Map(
     rows.map((row) => [
       row.stream,
       {
         advertiserId: row.advertiser_id ?? undefined,
-        campaignId: row.campaign_id ?? undefined,
+        campaignIds: row.campaign_ids ?? [],
         part: row.part ?? undefined,
       },
     ]),
   );
 };
 
+const KEY = 'api-key:';
+
+/** Users by the keys that acted: what issued a key is in the log before all that was done with it. */
+const usersOf = async (
+  client: ClientBase,
+  entries: readonly Entry[],
+): Promise<ReadonlyMap<string, string>> => {
+  const users = new Map<string, string>();
+  for (const { part, keyUserId } of entries) {
+    if (part !== undefined && keyUserId !== undefined) users.set(part, keyUserId);
+  }
+  const asked = new Map<string, number>();
+  for (const { event } of entries) {
+    const { actor, customerId } = event.metadata;
+    const keyId = actor.slice(KEY.length);
+    if (actor.startsWith(KEY) && !users.has(keyId)) asked.set(keyId, customerId);
+  }
+  if (asked.size === 0) return users;
+  const { rows } = await client.query<{ key_id: string; user_id: string }>({
+    name: 'audit-entries-users',
+    text: `select asked.key_id, e.key_user_id as user_id
+           from unnest($1::bigint[], $2::text[]) as asked(customer_id, key_id), lateral (
+             select k.key_user_id from audit_entries k
+             where k.customer_id = asked.customer_id and k.part = asked.key_id and k.key_user_id is not null
+             limit 1) e`,
+    values: [int8Array([...asked.values()]), textArray([...asked.keys()])],
+  });
+  for (const { key_id, user_id } of rows) users.set(key_id, user_id);
+  return users;
+};
+
 /** Entries with what those before them say. */
-const complete = (entries: readonly Entry[], known: Map<string, Known>): readonly Entry[] =>
+const complete = (
+  entries: readonly Entry[],
+  known: Map<string, Known>,
+  users: ReadonlyMap<string, string>,
+): readonly Completed[] =>
   entries.map((entry) => {
-    const { event, carries, below } = entry;
+    const { event, carries, below, advertiserId, part } = entry;
     const before = known.get(event.stream) ?? (below === undefined ? undefined : known.get(below));
-    const completed = { ...entry };
-    for (const member of carries) Object.assign(completed, { [member]: entry[member] ?? before?.[member] });
+    const { actor } = event.metadata;
+    const completed: Completed = {
+      ...entry,
+      advertiserId: advertiserId ?? (carries.includes('advertiserId') ? before?.advertiserId : undefined),
+      part: part ?? (carries.includes('part') ? before?.part : undefined),
+      ...campaignsAfter(carries.includes('campaignIds') ? (before?.campaignIds ?? []) : [], entry),
+      userId: actor.startsWith(KEY) ? users.get(actor.slice(KEY.length)) : undefined,
+    };
     known.set(event.stream, completed);
     return completed;
   });
 
-const insert = async (client: ClientBase, entries: readonly Entry[]): Promise<void> => {
+const insert = async (client: ClientBase, entries: readonly Completed[]): Promise<void> => {
   const events = entries.map(({ event }) => event);
   const texts = (of: (event: RecordedEvent) => string): Buffer => textArray(events.map(of));
   await client.query({
     name: 'audit-entries-insert',
-    text: `insert into audit_entries (customer_id, occurred_at, position, stream, revision, event_id, type,
-             resource_type, part, advertiser_id, campaign_id, actor, request_id, correlation_id, causation_id)
-           select customer_id, occurred_at::timestamptz, position, stream, revision, event_id, type, resource_type,
-             nullif(part, ''), nullif(advertiser_id, 0), nullif(campaign_id, ''), actor, request_id, correlation_id,
-             causation_id
-           from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::uuid[], $7::text[],
-             $8::text[], $9::text[], $10::int[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[])
+    text: `with n as (
+             select * from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::uuid[],
+               $7::text[], $8::text[], $9::text[], $10::int[], $11::text[], $12::text[], $13::text[], $14::text[],
+               $15::text[], $16::text[], $17::text[], $18::text[])
              as n(customer_id, occurred_at, position, stream, revision, event_id, type, resource_type, part,
-               advertiser_id, campaign_id, actor, request_id, correlation_id, causation_id)
+               advertiser_id, campaign_ids, found_by, actor, user_id, key_user_id, request_id, correlation_id,
+               causation_id)
+           ), found as (
+             insert into audit_campaigns (customer_id, campaign_id, occurred_at, position)
+             select n.customer_id, campaign_id, n.occurred_at::timestamptz, n.position
+             from n, unnest(string_to_array(n.found_by, ' ')) campaign_id
+             on conflict do nothing
+           )
+           insert into audit_entries (customer_id, occurred_at, position, stream, revision, event_id, type,
+             resource_type, part, advertiser_id, campaign_ids, actor, user_id, key_user_id, request_id,
+             correlation_id, causation_id)
+           select customer_id, occurred_at::timestamptz, position, stream, revision, event_id, type, resource_type,
+             nullif(part, ''), nullif(advertiser_id, 0), string_to_array(nullif(campaign_ids, ''), ' '), actor,
+             nullif(user_id, ''), nullif(key_user_id, ''), request_id, correlation_id, causation_id
+           from n
            on conflict do nothing`,
     values: [
       int8Array(events.map(({ metadata }) => metadata.customerId)),
@@ -112,8 +198,11 @@ const insert = async (client: ClientBase, entries: readonly Entry[]): Promise<vo
       textArray(entries.map(({ resourceType }) => resourceType)),
       textArray(entries.map(({ part = '' }) => part)),
       int4Array(entries.map(({ advertiserId = 0 }) => advertiserId)),
-      textArray(entries.map(({ campaignId = '' }) => campaignId)),
+      textArray(entries.map(({ campaignIds }) => campaignIds.join(' '))),
+      textArray(entries.map(({ foundBy }) => foundBy.join(' '))),
       texts(({ metadata }) => metadata.actor),
+      textArray(entries.map(({ userId = '' }) => userId)),
+      textArray(entries.map(({ keyUserId = '' }) => keyUserId)),
       texts(({ metadata }) => metadata.requestId),
       texts(({ metadata }) => metadata.correlationId),
       texts(({ metadata }) => metadata.causationId),

@@ -15,6 +15,8 @@ export interface RouteSubject {
   readonly idParameter: string;
   /** Absent: its path names no advertiser. */
   readonly advertiserParameter?: string;
+  /** Absent: its path names no campaign. */
+  readonly campaignParameter?: string;
 }
 
 export interface AttemptLogOptions {
@@ -30,30 +32,56 @@ export interface AttemptLogOptions {
 export interface AttemptLog {
   /** Costs no wait: it is written down a moment later. */
   refused(request: RefusedRequest): void;
-  /** Writes down what is not written yet. */
+  /**
+   * Writes down what is not written yet.
+   * @throws any error of the database: then all of it is still there to be written
+   */
   flush(): Promise<void>;
 }
 
+type AttemptOutcome = 'denied' | 'failed';
+
 interface Attempt {
+  /** Written twice it is one: an insert may be done without its answer. */
+  readonly id: string;
   readonly customerId: number;
   readonly at: string;
   readonly operation: string;
-  readonly subject: { readonly type: string; readonly id: string; readonly advertiserId: number };
+  readonly subject: {
+    readonly type: string;
+    readonly id: string;
+    readonly advertiserId: number;
+    readonly campaignId: string;
+  };
   readonly actor: string;
   readonly userId: string;
   readonly requestId: string;
   readonly status: number;
+  readonly outcome: AttemptOutcome;
   readonly code: string;
   readonly field: string;
 }
 
 /** Lost at most, when the process ends without a word. */
 const FLUSH_MS = 500;
+/** After the database did not take them. */
+const RETRY_MS = 2_000;
 /** Waiting to be written, while the database is away, say: more are dropped, and counted. */
 const WAITING_MAX = 1_000;
-/** Of one account in a minute, in this process: whoever is refused more often is told so by each answer. */
-const PER_MINUTE_MAX = 60;
+/** Of these what failed may fill so many: it must not keep what was denied from being written. */
+const WAITING_FAILED_MAX = 500;
+
 const MINUTE_MS = 60_000;
+/**
+ * Of one credential in a minute, in this process, of what was denied and of what failed each: whoever is refused more
+ * often is told so by each answer, and nobody's mistakes hide what somebody was not allowed to do.
+ */
+const PER_CREDENTIAL_MAX = 60;
+/** And of all credentials of an account. */
+const PER_ACCOUNT_MAX = 600;
+/** Credentials that are counted one by one in a minute: those after them are counted as one. */
+const COUNTED_MAX = 10_000;
+const INT32_MAX = 2_147_483_647;
 const KEPT_DAYS = 30;
 
 /** Refusals of writes that say something of who tried; being refused a read by what one may do is one, too. */
@@ -62,56 +90,98 @@ const KEPT_OF_WRITES: ReadonlySet<number> = new Set([400, 404, 409]);
 /** The client was told to ask again, and does. */
 const TRANSIENT: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT']);
 
+/** Who is known, and may not: everything else went wrong. */
+const outcomeOf = (status: number): AttemptOutcome =>
+  status === 401 || status === 403 ? 'denied' : 'failed';
+
 const isKept = ({ route, principal, refusal }: RefusedRequest): boolean =>
   principal.customerId !== 0 &&
   !TRANSIENT.has(refusal.body.code) &&
-  (refusal.status === 403 || (route.method !== 'get' && KEPT_OF_WRITES.has(refusal.status)));
+  (outcomeOf(refusal.status) === 'denied' || (route.method !== 'get' && KEPT_OF_WRITES.has(refusal.status)));
 
 /** What looks like an id, and not like a credential that went astray into a path. */
 const ID = /^(?!bx_)[\w.:/@ -]{1,128}$/;
 const shownId = (text: string | undefined): string => (text !== undefined && ID.test(text) ? text : '');
 const advertiserOf = (text: string | undefined): number =>
-  text !== undefined && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
+  text !== undefined && /^[1-9]\d{0,9}$/.test(text) && Number(text) <= INT32_MAX ? Number(text) : 0;
+
+/** A statement that no repeating makes right (SQLSTATE classes 22 and 23): something in it is. */
+const isHopeless = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^2[23]/.test(error.code);
+
+/** How often each of them was refused in this minute. */
+const createBudgets = (clock: Clock): ((request: RefusedRequest, outcome: AttemptOutcome) => boolean) => {
+  let minute = 0;
+  let counts = new Map<string, number>();
+  const count = (key: string): number => {
+    const counted = counts.has(key) || counts.size < COUNTED_MAX ? key : 'others';
+    const next = (counts.get(counted) ?? 0) + 1;
+    counts.set(counted, next);
+    return next;
+  };
+  return ({ principal: { actor, customerId } }, outcome) => {
+    const now = Math.floor(clock.now() / MINUTE_MS);
+    if (minute !== now) [minute, counts] = [now, new Map()];
+    if (count(`${outcome} ${actor}`) > PER_CREDENTIAL_MAX) return false;
+    return count(`${outcome} of ${customerId}`) <= PER_ACCOUNT_MAX;
+  };
+};
 
 export const createAttemptLog = (options: AttemptLogOptions): AttemptLog => {
   const { pool, clock, log, registry, subjectOf } = options;
-  let waiting: Attempt[] = [];
+  const waiting: Attempt[] = [];
+  const hasRoom = createBudgets(clock);
   let timer: NodeJS.Timeout | undefined;
-  let counted = { minute: 0, byAccount: new Map<number, number>() };
+  let writing: Promise<void> | undefined;
   const dropped = new Counter({
     name: 'audit_attempts_dropped_total',
-    help: 'Refused requests that the audit log does not have, because there were too many',
+    help: 'Refused requests that the audit log does not have, because there were too many or they were not taken',
     registers: [registry],
   });
 
-  /** Whether the account has room in this minute. */
-  const hasRoom = (customerId: number): boolean => {
-    const minute = Math.floor(clock.now() / MINUTE_MS);
-    if (counted.minute !== minute) counted = { minute, byAccount: new Map() };
-    const count = (counted.byAccount.get(customerId) ?? 0) + 1;
-    counted.byAccount.set(customerId, count);
-    return count <= PER_MINUTE_MAX;
+  /** What waits now; it goes on waiting until the database has it. */
+  const write = async (): Promise<void> => {
+    const count = waiting.length;
+    try {
+      await insert(pool, waiting.slice(0, count));
+    } catch (error) {
+      if (!isHopeless(error)) throw error;
+      dropped.inc(count);
+      log.error({ err: error, count }, 'refused requests were given up: the database does not take them');
+    }
+    waiting.splice(0, count);
   };
-
   const flush = async (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    const attempts = waiting;
-    waiting = [];
-    if (attempts.length > 0) await insert(pool, attempts);
+    // One at a time. Whoever comes meanwhile waits for what was refused up to now.
+    while (writing !== undefined) await writing.catch(() => undefined);
+    if (waiting.length === 0) return;
+    writing = write().finally(() => {
+      writing = undefined;
+    });
+    await writing;
+  };
+  const flushLater = (ms: number): void => {
+    timer ??= setTimeout(() => {
+      flush().catch((error: unknown) => {
+        log.warn({ err: error, count: waiting.length }, 'refused requests are not written down yet');
+        flushLater(RETRY_MS);
+      });
+    }, ms).unref();
   };
 
   return {
     refused: (request) => {
       if (!isKept(request)) return;
-      if (waiting.length >= WAITING_MAX || !hasRoom(request.principal.customerId)) {
+      const outcome = outcomeOf(request.refusal.status);
+      const most = outcome === 'denied' ? WAITING_MAX : WAITING_FAILED_MAX;
+      if (waiting.length >= most || !hasRoom(request, outcome)) {
         dropped.inc();
         return;
       }
       waiting.push(attemptOf(request, isoTimestamp(clock.now()), subjectOf(request.route)));
-      timer ??= setTimeout(() => {
-        flush().catch((error: unknown) => log.warn({ err: error }, 'refused requests were not written down'));
-      }, FLUSH_MS).unref();
+      flushLater(FLUSH_MS);
     },
     flush,
   };
@@ -122,6 +192,7 @@ const attemptOf = (
   at: string,
   subject: RouteSubject | undefined,
 ): Attempt => ({
+  id: randomId(),
   customerId: principal.customerId,
   at,
   operation: route.operationId,
@@ -131,11 +202,15 @@ const attemptOf = (
     advertiserId: advertiserOf(
       subject?.advertiserParameter === undefined ? undefined : params[subject.advertiserParameter],
     ),
+    campaignId: shownId(
+      subject?.campaignParameter === undefined ? undefined : params[subject.campaignParameter],
+    ),
   },
   actor: principal.actor,
   userId: principal.user?.id ?? '',
   requestId,
   status: refusal.status,
+  outcome: outcomeOf(refusal.status),
   code: refusal.body.code,
   field: refusal.body.field?.replaceAll('\0', '').slice(0, 200) ?? '',
 });
@@ -145,26 +220,29 @@ const insert = async (pool: Pick<Pool, 'query'>, attempts: readonly Attempt[]): 
   await pool.query({
     name: 'audit-attempts-insert',
     text: `insert into audit_attempts (customer_id, occurred_at, id, operation, resource_type, resource_id,
-             advertiser_id, actor, user_id, request_id, status, code, field)
+             advertiser_id, campaign_id, actor, user_id, request_id, status, outcome, code, field)
            select customer_id, occurred_at::timestamptz, id, operation, nullif(resource_type, ''),
-             nullif(resource_id, ''), nullif(advertiser_id, 0), actor, nullif(user_id, ''), request_id, status,
-             code, nullif(field, '')
+             nullif(resource_id, ''), nullif(advertiser_id, 0), nullif(campaign_id, ''), actor, nullif(user_id, ''),
+             request_id, status, outcome, code, nullif(field, '')
            from unnest($1::bigint[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::int[],
-             $8::text[], $9::text[], $10::text[], $11::int[], $12::text[], $13::text[])
-             as n(customer_id, occurred_at, id, operation, resource_type, resource_id, advertiser_id, actor, user_id,
-               request_id, status, code, field)`,
+             $8::text[], $9::text[], $10::text[], $11::text[], $12::int[], $13::text[], $14::text[], $15::text[])
+             as n(customer_id, occurred_at, id, operation, resource_type, resource_id, advertiser_id, campaign_id,
+               actor, user_id, request_id, status, outcome, code, field)
+           on conflict do nothing`,
     values: [
       int8Array(attempts.map(({ customerId }) => customerId)),
       texts(({ at }) => at),
-      uuidArray(attempts.map(() => randomId())),
+      uuidArray(attempts.map(({ id }) => id)),
       texts(({ operation }) => operation),
       texts(({ subject }) => subject.type),
       texts(({ subject }) => subject.id),
       int4Array(attempts.map(({ subject }) => subject.advertiserId)),
+      texts(({ subject }) => subject.campaignId),
       texts(({ actor }) => actor),
       texts(({ userId }) => userId),
       texts(({ requestId }) => requestId),
       int4Array(attempts.map(({ status }) => status)),
+      texts(({ outcome }) => outcome),
       texts(({ code }) => code),
       texts(({ field }) => field),
     ],

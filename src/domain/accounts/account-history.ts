@@ -1,57 +1,78 @@
 import type { Decider } from '../decision.ts';
+import { emptyMap, valueOf, withValue, type SharedMap } from '../history/shared-map.ts';
+import type { Role } from './access.ts';
 import type { AccountEvent } from './account-events.ts';
-import { accountDecider, type Account, type IssuedKey, type OpenedAccount } from './account.ts';
+import { accountDecider, firstUser, type Account, type IssuedKey, type OpenedAccount } from './account.ts';
 
 /** A key that was issued, whatever has become of it. */
 export interface KnownKey extends IssuedKey {
   readonly revokedAt?: string;
 }
 
-/** An account with every key that it ever had: commands need those that live only, whoever looks back all of them. */
-export interface AccountPast {
-  readonly account: Account;
-  /** By id. */
-  readonly keys: Readonly<Record<string, KnownKey>>;
+export interface KnownUser {
+  readonly name: string;
+  readonly role: Role;
 }
 
-const evolve = ({ account, keys }: AccountPast, event: AccountEvent): AccountPast => {
-  const next = accountDecider.evolve(account, event);
-  if (next.status === 'NONE') return { account: next, keys };
-  if (event.type === 'ApiKeyIssued') {
-    const issued = next.keys[event.data.keyId];
-    return issued === undefined
-      ? { account: next, keys }
-      : { account: next, keys: { ...keys, [event.data.keyId]: issued } };
+/** An account with every key that it ever had: commands need those that live only, whoever looks back all of them. */
+export interface AccountPast {
+  /** Its keys are those below. */
+  readonly account: Account;
+  readonly keys: SharedMap<KnownKey>;
+  readonly users: SharedMap<KnownUser>;
+}
+
+const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
+  const next = accountDecider.evolve(before.account, event);
+  if (next.status === 'NONE') return before;
+  // Those of the decider would be copied with each event.
+  const past = { ...before, account: { ...next, keys: {} } };
+  switch (event.type) {
+    case 'AccountOpened': {
+      const { userId, ...first } = firstUser(event.data.customerId);
+      return { ...past, users: withValue(past.users, userId, first) };
+    }
+    case 'UserAdded': {
+      const { userId, name, role } = event.data;
+      return { ...past, users: withValue(past.users, userId, { name, role }) };
+    }
+    case 'ApiKeyIssued': {
+      const issued = next.keys[event.data.keyId];
+      return issued === undefined ? past : { ...past, keys: withValue(past.keys, event.data.keyId, issued) };
+    }
+    case 'ApiKeyRevoked': {
+      const { keyId } = event.data;
+      const known = valueOf(past.keys, keyId);
+      const revoked = known && { ...known, revokedAt: event.occurredAt };
+      return revoked === undefined ? past : { ...past, keys: withValue(past.keys, keyId, revoked) };
+    }
+    case 'AccountDisabled':
+    case 'AccountEnabled':
+      return past;
+    default:
+      return (event satisfies never, past);
   }
-  if (event.type === 'ApiKeyRevoked') {
-    const revoked = keys[event.data.keyId];
-    return revoked === undefined
-      ? { account: next, keys }
-      : {
-          account: next,
-          keys: { ...keys, [event.data.keyId]: { ...revoked, revokedAt: event.occurredAt } },
-        };
-  }
-  return { account: next, keys };
 };
 
 /** How an account's stream becomes its past. */
 export const accountPast: Pick<
   Decider<AccountPast, never, AccountEvent, never>,
   'initialState' | 'evolve'
-> = { initialState: { account: { status: 'NONE' }, keys: {} }, evolve };
+> = { initialState: { account: { status: 'NONE' }, keys: emptyMap, users: emptyMap }, evolve };
 
-/** The account as history shows it. */
-export const accountMembers = (
-  { customerId, name, status, disabledAt, users }: OpenedAccount,
-  keys: AccountPast['keys'],
-) => ({
+/**
+ * Memory of a past beyond what it shares with the one some events before it: the short lists of its maps that those
+ * events touched. What all of them share is there once, and less than this of a few together.
+ */
+export const ACCOUNT_PAST_BYTES = 16_000;
+
+/** The account as history shows it; its keys have histories of their own. */
+export const accountMembers = ({ customerId, name, status, disabledAt, users }: OpenedAccount) => ({
   id: customerId,
   company: name,
   status,
   disabledAt,
   users,
-  apiKeys: Object.fromEntries(Object.entries(keys).map(([keyId, key]) => [keyId, keyMembers(keyId, key)])),
 });
 
 /** A key as history shows it: never the key, which no event holds. */
@@ -70,6 +91,4 @@ export const keyMembers = (
   revokedAt,
 });
 
-/** Users by the ids of their keys, those of revoked ones too. */
-export const usersOfKeys = ({ keys }: AccountPast): ReadonlyMap<string, string> =>
-  new Map(Object.entries(keys).map(([keyId, { userId }]) => [keyId, userId]));
+export const userMembers = (id: string, { name, role }: KnownUser) => ({ id, name, role });

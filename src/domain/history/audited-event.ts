@@ -1,3 +1,4 @@
+import { firstUserId } from '../accounts/account.ts';
 import { AGENT } from '../agents/agent.ts';
 import { ASSET } from '../assets/asset.ts';
 import { AUDIENCE } from '../audiences/audience.ts';
@@ -12,7 +13,7 @@ import { SYNDICATION } from '../syndication/syndication.ts';
 import { TASK } from '../tasks/task.ts';
 import type { AuditedResource } from './audit-log-resource.ts';
 
-type CarriedMember = 'advertiserId' | 'campaignId' | 'part';
+type CarriedMember = 'advertiserId' | 'campaignIds' | 'part';
 
 interface AuditedCategory {
   readonly resourceType: AuditedResource;
@@ -28,8 +29,8 @@ interface AuditedCategory {
 const resources: Readonly<Record<string, AuditedCategory>> = {
   advertiser: { resourceType: 'ADVERTISER', carries: [] },
   [CAMPAIGN]: { resourceType: 'CAMPAIGN', carries: ['advertiserId'] },
-  [CREATIVE]: { resourceType: 'CREATIVE', carries: ['advertiserId', 'campaignId'] },
-  [CREATIVE_SESSION]: { resourceType: 'CREATIVE_SESSION', carries: ['advertiserId', 'campaignId'] },
+  [CREATIVE]: { resourceType: 'CREATIVE', carries: ['advertiserId', 'campaignIds'] },
+  [CREATIVE_SESSION]: { resourceType: 'CREATIVE_SESSION', carries: ['advertiserId', 'campaignIds'] },
   [ASSET]: { resourceType: 'ASSET', carries: ['advertiserId'] },
   [EVENT_SOURCE]: { resourceType: 'EVENT_SOURCE', carries: ['advertiserId'] },
   [CONVERSIONS]: { resourceType: 'CONVERSIONS', carries: [] },
@@ -48,12 +49,16 @@ export const auditedCategories: readonly string[] = Object.keys(resources);
 export interface AuditedEvent {
   readonly resourceType: AuditedResource;
   readonly advertiserId: number | undefined;
-  /** UUID. */
-  readonly campaignId: string | undefined;
+  /** UUIDs of the campaigns that it is in from this event on, as far as the event says so. */
+  readonly campaignIds: readonly string[];
+  /** UUID of the one that it leaves. */
+  readonly leaves: string | undefined;
   /** Which of the things that share the stream. */
   readonly part: string | undefined;
   /** What it has from the event before it in the stream when it does not say it. */
   readonly carries: readonly CarriedMember[];
+  /** Whose key it is, where one was issued. */
+  readonly keyUserId: string | undefined;
   /** Another stream whose events say what none of this one does. */
   readonly below: string | undefined;
 }
@@ -77,25 +82,46 @@ export const auditedEvent = ({ category, customerId, id, type, data }: Said): Au
   const said = data['advertiserId'];
   const advertiserId = category === 'advertiser' ? Number(id) : said;
   const campaignId = category === CAMPAIGN ? id : text(data['campaignId']);
+  const isLeft = type === 'CreativeDetached';
   const event = {
     resourceType,
     advertiserId: Number.isSafeInteger(advertiserId) ? Number(advertiserId) : undefined,
-    campaignId,
+    campaignIds: campaignId === undefined || isLeft ? [] : [campaignId],
+    leaves: isLeft ? campaignId : undefined,
     part: undefined,
     carries,
+    keyUserId: undefined,
     below: category === CREATIVE_SESSION ? `${CAMPAIGN}-${customerId}-${campaignId}` : undefined,
   };
-  if (category === 'account') return { ...event, ...ofAccount(type, data) };
+  if (category === 'account') return { ...event, ...ofAccount(customerId, type, data) };
   if (category === ENGINE_CONNECTION) return { ...event, part: text(data['connectionId']) };
   return event;
 };
 
+/**
+ * The campaigns of a thing after an event, and those that the event is found by: the one that it leaves, too.
+ * @param before the event
+ */
+export const campaignsAfter = (
+  before: readonly string[],
+  { campaignIds, leaves }: Pick<AuditedEvent, 'campaignIds' | 'leaves'>,
+): { readonly campaignIds: readonly string[]; readonly foundBy: readonly string[] } => {
+  const all = new Set([...before, ...campaignIds]);
+  const after = [...all].filter((id) => id !== leaves);
+  return { campaignIds: after, foundBy: leaves === undefined ? after : [...after, leaves] };
+};
+
 /** An account's keys and users share its stream. */
 const ofAccount = (
+  customerId: number,
   type: string,
   data: Said['data'],
-): { readonly resourceType: AuditedResource; readonly part: string | undefined } => {
-  if (type.startsWith('ApiKey')) return { resourceType: 'API_KEY', part: text(data['keyId']) };
-  if (type.startsWith('User')) return { resourceType: 'USER', part: text(data['userId']) };
-  return { resourceType: 'ACCOUNT', part: undefined };
+): Pick<AuditedEvent, 'resourceType' | 'part' | 'keyUserId'> => {
+  if (type.startsWith('ApiKey')) {
+    // The first keys ever issued name no user.
+    const keyUserId = type === 'ApiKeyIssued' ? (text(data['userId']) ?? firstUserId(customerId)) : undefined;
+    return { resourceType: 'API_KEY', part: text(data['keyId']), keyUserId };
+  }
+  const part = type.startsWith('User') ? text(data['userId']) : undefined;
+  return { resourceType: part === undefined ? 'ACCOUNT' : 'USER', part, keyUserId: undefined };
 };

@@ -1,6 +1,6 @@
 import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import type { AttemptRow, EventRow } from './audit-entries.ts';
-import { actorResource, type KeyUsers } from './event-resource.ts';
+import { whoOf } from './event-resource.ts';
 import type { RecordedChange } from './stream-history.ts';
 
 /** What an entry is about. */
@@ -40,7 +40,6 @@ export const entryOfEvent = (
   row: EventRow,
   change: RecordedChange | undefined,
   subject: Subject,
-  users: KeyUsers,
 ): AuditLog => ({
   id: row.id,
   timestamp: row.at,
@@ -49,7 +48,7 @@ export const entryOfEvent = (
   resourceType: row.resourceType,
   ...ofOne(subject),
   ...ofAdvertiser(row.advertiserId),
-  ...actorResource(row.actor, users),
+  ...whoOf(row.actor, row.userId),
   outcome: 'success',
   parameters: {
     requestId: row.requestId,
@@ -61,7 +60,7 @@ export const entryOfEvent = (
   description: change === undefined ? inWords(row.type) : describe(row.type, change),
 });
 
-export const entryOfAttempt = (row: AttemptRow, users: KeyUsers): AuditLog => ({
+export const entryOfAttempt = (row: AttemptRow): AuditLog => ({
   id: row.id,
   timestamp: row.at,
   createdAt: row.at,
@@ -69,9 +68,8 @@ export const entryOfAttempt = (row: AttemptRow, users: KeyUsers): AuditLog => ({
   ...(row.resourceType === null ? {} : { resourceType: row.resourceType }),
   ...(row.resourceId === null ? {} : { resourceId: row.resourceId }),
   ...ofAdvertiser(row.advertiserId),
-  ...actorResource(row.actor, users),
-  ...(row.userId === null ? {} : { userId: row.userId }),
-  outcome: row.status === 403 ? 'denied' : 'failed',
+  ...whoOf(row.actor, row.userId),
+  outcome: row.outcome,
   parameters: {
     requestId: row.requestId,
     status: row.status,
@@ -79,5 +77,5 @@ export const entryOfAttempt = (row: AttemptRow, users: KeyUsers): AuditLog => ({
     ...(row.field === null ? {} : { field: row.field }),
   },
   changes: [],
-  description: `${row.operation} was ${row.status === 403 ? 'denied' : 'refused'}: ${row.status} ${row.code}`,
+  description: `${row.operation} was ${row.outcome === 'denied' ? 'denied' : 'refused'}: ${row.status} ${row.code}`,
 });

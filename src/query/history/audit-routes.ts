@@ -12,16 +12,10 @@ import { boundedText, instant, pageOf, pagingParameters, pathIntegerId } from '.
 import { behind } from '../resources/behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { changesOfRows } from './audit-changes.ts';
-import {
-  listAuditRows,
-  LISTED_MAX,
-  type AuditFilters,
-  type AuditRow,
-  type EventRow,
-} from './audit-entries.ts';
+import { listAuditRows, type AuditFilters, type AuditRow, type EventRow } from './audit-entries.ts';
 import { entryOfAttempt, entryOfEvent, type Subject } from './audit-log-entry.ts';
+import { LISTED_MAX } from './audit-search.ts';
 import type { AuditedKind } from './audited-kind.ts';
-import type { KeyUsers } from './event-resource.ts';
 import type { HistoryReads } from './find-history.ts';
 
 export interface AuditReads extends HistoryReads, ResourceReads {
@@ -85,6 +79,10 @@ const AuditLogs = z
   .strictObject({
     logs: z.array(AuditLog),
     total: z.int().meta({ description: `At most ${LISTED_MAX}: the newest ones that fit.` }),
+    searchedFrom: z.iso.datetime({ precision: 3 }).optional().meta({
+      description:
+        'What is older was not looked at: to go on there, ask with this time as endDate. Absent: all of it was.',
+    }),
   })
   .meta({ id: 'AuditLogs' });
 
@@ -102,12 +100,13 @@ export const auditLogRoute = (reads: AuditReads): Route =>
     handle: async ({ query: asked, request }) => {
       const { customerId } = request.principal;
       const { skip, take } = pageOf(asked);
-      const users = await reads.usersOf(customerId);
-      const filters = filtersOf(reads, customerId, asked, users);
-      const { rows, total } = await listAuditRows(reads, customerId, filters, { skip, take }).catch(behind);
-      const logs = await entriesOf(reads, customerId, rows, users);
+      const filters = filtersOf(reads, customerId, asked);
+      const listed = await listAuditRows(reads, customerId, filters, { skip, take }).catch(behind);
+      const { rows, total, searchedFrom } = listed;
+      const logs = await entriesOf(reads, customerId, rows);
       const pagination = { skip, take, total, hasMore: skip + logs.length < total };
-      return { status: 200, data: { logs, total }, pagination };
+      const data = { logs, total, ...(searchedFrom === undefined ? {} : { searchedFrom }) };
+      return { status: 200, data, pagination };
     },
   });
 
@@ -115,7 +114,6 @@ const filtersOf = (
   { kinds, campaignIdOf, partOf }: AuditReads,
   customerId: number,
   asked: Query,
-  users: KeyUsers,
 ): AuditFilters => {
   const { startDate, endDate, advertiserId, campaignId, resourceId, actorUserId } = asked;
   if (startDate !== undefined && endDate !== undefined && startDate.startMs >= endDate.endMs) {
@@ -141,7 +139,7 @@ const filtersOf = (
     resourceTypes: asked.resourceTypes,
     actions: asked.actions,
     actorOrigin: asked.actorOrigin,
-    ...(actorUserId === undefined ? {} : { actors: actorsOf(users, actorUserId) }),
+    userId: actorUserId,
     outcome: asked.outcome,
   };
 };
@@ -150,24 +148,20 @@ const filtersOf = (
 const beforeOf = (endMs: number): string =>
   endMs > Date.parse('9999-12-31T23:59:59.999Z') ? NEVER : isoTimestamp(endMs);
 
-const actorsOf = (users: KeyUsers, userId: string): readonly string[] =>
-  [...users].flatMap(([keyId, owner]) => (owner === userId ? [`api-key:${keyId}`] : []));
-
 /** Entries with what each event changed. */
 export const entriesOf = async (
   reads: AuditReads,
   customerId: number,
   rows: readonly AuditRow[],
-  users: KeyUsers,
 ): Promise<readonly AuditLog[]> => {
   const events = rows.filter((row) => row.kind === 'event');
   const changeOf = await changesOfRows(reads.history, events, reads.kindOf);
   return Promise.all(
     rows.map(async (row) => {
-      if (row.kind === 'attempt') return entryOfAttempt(row, users);
+      if (row.kind === 'attempt') return entryOfAttempt(row);
       const change = changeOf(row);
       const subject = change === undefined ? await reads.subjectOf(customerId, row) : change;
-      return entryOfEvent(row, change, subject, users);
+      return entryOfEvent(row, change, subject);
     }),
   );
 };

@@ -80,6 +80,8 @@ export interface AuditedKind {
   readonly events: SchemaVersions;
   readonly initialState: unknown;
   readonly evolve: (state: unknown, event: StorableEvent) => unknown;
+  /** Memory of a state, where that is not what its JSON says: states may share what they are made of. */
+  readonly bytesOf?: (state: unknown) => number;
   /**
    * What is compared and explained: the thing as the API shows it, and perhaps more. Undefined: there is none. Never a
    * secret, never what is about a person.
@@ -112,6 +114,7 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
   readonly noun: string;
   readonly events: SchemaVersions;
   readonly decider: Evolving<State, Event>;
+  readonly bytesOf?: (state: State) => number;
   /** Undefined before the first event. */
   readonly live: (state: State) => Live | undefined;
   readonly audited: (live: Live, part: string | undefined) => unknown;
@@ -143,6 +146,7 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
   place,
   details = [],
   list,
+  bytesOf,
   ...names
 }: KindDefinition<State, Live, Event, Listed>): AuditedKind => {
   const ofLive = <Result>(state: unknown, make: (live: Live) => Result): Result | undefined => {
@@ -153,6 +157,7 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
     ...names,
     initialState: decider.initialState,
     evolve: (state, event) => decider.evolve(state as State, event as Event),
+    ...(bytesOf === undefined ? {} : { bytesOf: (state: unknown) => bytesOf(state as State) }),
     audited: (state, part) => ofLive(state, (one) => audited(one, part)),
     idOf: (state, part) => ofLive(state, (one) => idOf(one, part)),
     streamsOf,

@@ -37,15 +37,22 @@ const ORIGINS: Readonly<Record<string, ActorOrigin>> = {
   operator: 'OPERATOR',
 };
 
-/** Who it was, as the API shows it. */
-export const actorResource = (
+/** Id of the API key that it is; undefined: it is none. */
+export const keyOfActor = (actor: string): string | undefined =>
+  actor.startsWith('api-key:') ? actor.slice('api-key:'.length) : undefined;
+
+/**
+ * Who it was, as the API shows it.
+ * @param userId whose API key it was
+ */
+export const whoOf = (
   actor: string,
-  users: KeyUsers,
-): { readonly actorOrigin: ActorOrigin; readonly actor: string; readonly userId?: string } => {
-  const [origin = '', id = ''] = actor.split(':');
-  const userId = origin === 'api-key' ? users.get(id) : undefined;
-  return { actorOrigin: ORIGINS[origin] ?? 'OPERATOR', actor, ...(userId === undefined ? {} : { userId }) };
-};
+  userId: string | null | undefined,
+): { readonly actorOrigin: ActorOrigin; readonly actor: string; readonly userId?: string } => ({
+  actorOrigin: ORIGINS[actor.split(':')[0] ?? ''] ?? 'OPERATOR',
+  actor,
+  ...(typeof userId === 'string' ? { userId } : {}),
+});
 
 export const setByResource = (
   { id, revision, type, metadata }: EventFacts,
@@ -55,7 +62,7 @@ export const setByResource = (
   revision: revision + 1,
   type,
   timestamp: metadata.occurredAt,
-  ...actorResource(metadata.actor, users),
+  ...whoOf(metadata.actor, users.get(keyOfActor(metadata.actor) ?? '')),
   requestId: metadata.requestId,
 });
 

@@ -7,8 +7,8 @@ import type { StreamHistory } from './stream-history.ts';
 
 export interface HistoryReads {
   readonly history: StreamHistory;
-  /** Whose API keys are whose, revoked ones too. */
-  readonly usersOf: (customerId: number) => Promise<KeyUsers>;
+  /** Of the API keys among these actors: whose they are, revoked ones too. */
+  readonly usersOf: (customerId: number, actors: readonly string[]) => Promise<KeyUsers>;
 }
 
 export interface FoundHistory extends FoundStream {

@@ -7,6 +7,7 @@ import { HistoryEvent, historyEvent, SetBy, setByResource } from './event-resour
 import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
 import type { Folded } from './kept-folds.ts';
 import { pointInTime } from './point-in-time.ts';
+import type { EventFacts } from './stream-history.ts';
 
 const TAKE_MAX = 200;
 
@@ -57,9 +58,9 @@ const historyRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
       const { customerId } = request.principal;
       const found = await findHistory(reads, kind, place, customerId, askedOf(params, query));
       const { afterRevision = 0, take } = query;
-      const users = await reads.usersOf(customerId);
       if (afterRevision >= found.latest.revision) return { status: 200, data: { events: [] } };
       const { events, next } = await reads.history.page(kind, found, afterRevision, take);
+      const users = await reads.usersOf(customerId, actorsOf(events.map(({ event }) => event)));
       const data = {
         events: events.map((change) => historyEvent(change, users)),
         ...(next === undefined ? {} : { nextAfterRevision: next }),
@@ -147,14 +148,22 @@ const explainRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
       const until = asOf ?? ({ revision: 'last' } as const);
       const { state, revision } = await reads.history.explain(kind, found, until);
       if (state.size === 0) throw notThere(kind, asOf ?? { revision }, 'asOf');
-      const users = await reads.usersOf(customerId);
-      const members = [...state]
-        .filter(([member]) => path === undefined || member === path || member.startsWith(`${path}/`))
-        .map(([member, { value, by }]) => ({ path: member, value, setBy: setByResource(by, users) }));
+      const asked = [...state].filter(
+        ([member]) => path === undefined || member === path || member.startsWith(`${path}/`),
+      );
+      const users = await reads.usersOf(customerId, actorsOf(asked.map(([, { by }]) => by)));
+      const members = asked.map(([member, { value, by }]) => ({
+        path: member,
+        value,
+        setBy: setByResource(by, users),
+      }));
       return { status: 200, data: { revision, members } };
     },
   });
 };
+
+const actorsOf = (events: readonly EventFacts[]): readonly string[] =>
+  events.map(({ metadata }) => metadata.actor);
 
 /** Names of parameters are each route's own: none stands in its path and in its query. */
 const askedOf = (params: object, query: object): Asked => ({ ...params, ...query });

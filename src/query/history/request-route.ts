@@ -47,7 +47,7 @@ export const requestRoute = (reads: AuditReads): Route =>
       if (found.length === 0) throw notFound('request that changed anything');
       const events = found.filter((row) => row.kind === 'event');
       const rows = [...events.slice(0, CAUSED_MAX), ...found.filter(({ kind }) => kind === 'attempt')];
-      const entries = await entriesOf(reads, customerId, rows, await reads.usersOf(customerId));
+      const entries = await entriesOf(reads, customerId, rows);
       const truncated = events.length > CAUSED_MAX;
       return { status: 200, data: { requestId, ...causesOf(rows, entries), truncated } };
     },

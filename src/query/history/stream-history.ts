@@ -128,12 +128,15 @@ const runsOf = (revisions: readonly number[]): readonly (readonly [number, numbe
   return runs;
 };
 
+/** Two bytes a character; what it shares with its neighbours is counted in each. */
+const bytesOfState = (kind: AuditedKind, state: unknown): number =>
+  kind.bytesOf?.(state) ?? 2 * JSON.stringify(state).length;
+
 const stateFold = (kind: AuditedKind): Fold<unknown> => ({
   name: kind.category,
   initialState: kind.initialState,
   evolve: (state, event) => kind.evolve(state, toDomainEvent(event, kind.events)),
-  // Two bytes a character; what it shares with its neighbours is counted in each.
-  bytesOf: (state) => 2 * JSON.stringify(state).length,
+  bytesOf: (state) => bytesOfState(kind, state),
   every: STATE_EVERY,
 });
 
@@ -150,7 +153,6 @@ const explanationFold = (kind: AuditedKind, part: string | undefined): Fold<Expl
     const { data: _, ...facts } = event;
     return { state: next, explanation: explainNext(explanation, kind.audited(next, part), facts) };
   },
-  bytesOf: ({ state, explanation }) =>
-    2 * JSON.stringify(state).length + explanation.size * EXPLAINED_MEMBER_BYTES,
+  bytesOf: ({ state, explanation }) => bytesOfState(kind, state) + explanation.size * EXPLAINED_MEMBER_BYTES,
   every: EXPLANATION_EVERY,
 });

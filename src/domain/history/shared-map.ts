@@ -1,0 +1,40 @@
+/**
+ * Values by texts, never changed: the map with one more entry shares all of it but three short lists with the one before.
+ * For states of which many are kept, one after the other; as quick to add to at 10,000 entries as at 10.
+ */
+export type SharedMap<Value> = readonly (readonly Bucket<Value>[])[];
+type Bucket<Value> = readonly (readonly [key: string, value: Value])[];
+
+/** Buckets in a row, and rows. */
+const WIDTH = 32;
+
+export const emptyMap: SharedMap<never> = [];
+
+export const valueOf = <Value>(map: SharedMap<Value>, key: string): Value | undefined => {
+  const [row, place] = placeOf(key);
+  return map[row]?.[place]?.find(([one]) => one === key)?.[1];
+};
+
+/** The map with this value for the key, whatever it had. */
+export const withValue = <Value>(map: SharedMap<Value>, key: string, value: Value): SharedMap<Value> => {
+  const [row, place] = placeOf(key);
+  const buckets = map[row] ?? [];
+  const others = (buckets[place] ?? []).filter(([one]) => one !== key);
+  return withAt(map, row, withAt(buckets, place, [...others, [key, value] as const]));
+};
+
+/** With the item at that place; places before it that had nothing have an empty list. */
+const withAt = <Item>(
+  lists: readonly (readonly Item[])[],
+  at: number,
+  item: readonly Item[],
+): readonly (readonly Item[])[] =>
+  Array.from({ length: Math.max(lists.length, at + 1) }, (_, n) => (n === at ? item : (lists[n] ?? [])));
+
+/** Of the key's hash (FNV-1a): ids may begin, or end, alike. */
+const placeOf = (key: string): readonly [row: number, place: number] => {
+  let hash = 2_166_136_261;
+  for (let n = 0; n < key.length; n += 1) hash = Math.imul(hash ^ key.charCodeAt(n), 16_777_619);
+  const mixed = (hash ^ (hash >>> 15)) >>> 0;
+  return [Math.floor(mixed / WIDTH) % WIDTH, mixed % WIDTH];
+};
