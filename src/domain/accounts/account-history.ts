@@ -29,7 +29,8 @@ const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
   const past = { ...before, account: { ...next, keys: {} } };
   switch (event.type) {
     case 'AccountOpened': {
-      const { userId, ...first } = firstUser(event.data.customerId);
+      const { customerId, sellerId } = event.data;
+      const { userId, ...first } = firstUser(customerId, sellerId);
       return { ...past, users: withValue(past.users, userId, first) };
     }
     case 'UserAdded': {

@@ -17,7 +17,7 @@ export interface HeldCopy extends FillOptions {
 }
 
 /** The live read model waits for so long at most, one batch aside, while the copy takes its last steps. */
-const FENCE_MS_MAX = 1_000;
+const FENCE_MS_MAX = 500;
 
 /**
  * Brings the copy to the live read model's checkpoint and runs `work` while both stand there: in the transaction of the

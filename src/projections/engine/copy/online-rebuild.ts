@@ -76,6 +76,7 @@ export const rebuildOnline = (
       );
     }
     await switchCopy(copy, options.program);
+    await inTransactionOf(copy.guard, () => dropCopy(copy.guard, projection.name));
     return { ...comparison, resumed };
   });
 

@@ -20,7 +20,7 @@ const TRIES = 40;
 const PAUSE_MS = 500;
 
 /**
- * Puts the copy in the place of the live read model, in one transaction with the checkpoint: whoever reads sees the one
+ * Puts the copy in the place of the live read model, in one transaction with the checkpoint, and leaves an empty schema: whoever reads sees the one
  * or the other, whole. Statements that other processes have prepared find the new tables when they are next run: the
  * exchange of a table makes Postgres plan them anew.
  *
@@ -63,17 +63,22 @@ const exchangeTables = async (copy: HeldCopy, program: string, lockMs: number): 
   const exchanged = tables.filter((table) => !workLists.includes(table));
   const live = [];
   for (const table of exchanged) live.push(await liveTable(guard, table));
-  await guard.query(`lock table ${live.map(quotedTable).join(', ')} in access exclusive mode`);
   failpoint('copy-in-switch');
-  for (const old of live) {
-    await guard.query(`drop table ${quotedTable(old)}`);
-    await guard.query(
-      `alter table ${quotedTable({ schema, table: old.table })} set schema ${quoted(old.schema)}`,
-    );
-  }
-  await guard.query('delete from parked_streams where projection = $1', [name]);
-  await guard.query(`insert into parked_streams select * from ${quoted(schema)}.parked_streams`);
-  await guard.query('update projection_checkpoints set epoch = epoch + 1 where name = $1', [name]);
-  await guard.query('delete from read_model_copies where name = $1', [name]);
-  await guard.query(`drop schema ${quoted(schema)} cascade`);
+  const literal = guard.escapeLiteral(name);
+  // In one message, the commit included: how long readers wait is the server's time only, also when this process is
+  // stopped or slow just now.
+  await guard.query(
+    [
+      `lock table ${live.map(quotedTable).join(', ')} in access exclusive mode`,
+      ...live.flatMap((old) => [
+        `drop table ${quotedTable(old)}`,
+        `alter table ${quotedTable({ schema, table: old.table })} set schema ${quoted(old.schema)}`,
+      ]),
+      `delete from parked_streams where projection = ${literal}`,
+      `insert into parked_streams select * from ${quoted(schema)}.parked_streams`,
+      `update projection_checkpoints set epoch = epoch + 1 where name = ${literal}`,
+      `delete from read_model_copies where name = ${literal}`,
+      'commit',
+    ].join(';\n'),
+  );
 };
