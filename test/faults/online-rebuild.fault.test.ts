@@ -358,27 +358,57 @@ it('a stream that the live one has parked, and whose work nobody has listed, is 
   ]);
 }, 60_000);
 
+/** `work` is done before the copy meets the live read model for the `n`-th time: to be compared, then to be switched. */
+const beforeMeeting = (n: 1 | 2, work: () => Promise<unknown>): OnlineOptions => {
+  let asked = 0;
+  const head = async () => {
+    if ((asked += 1) === 2 * n) await work();
+    return service.store.head();
+  };
+  return { ...optionsOf(), store: { ...service.store, head } };
+};
+
+/** Until one of the connections of that name waits for a lock. */
+const untilWaiting = async (applicationName: string): Promise<void> => {
+  const waiting = `select count(*)::int as waiting from pg_locks l join pg_stat_activity a using (pid)
+     where not l.granted and a.datname = current_database() and a.application_name = $1`;
+  while ((await one<{ waiting: number }>(waiting, [applicationName])).waiting === 0) await sleep(20);
+};
+
+it('the live tables are locked last, and their rights must be what they were', async () => {
+  const holder = await service.pool.connect();
+  try {
+    const atCopy = beforeMeeting(2, () =>
+      holder.query('begin; lock table copy_of_advertisers.advertisers in share mode'),
+    );
+    const rebuilt = rebuildOnline(atCopy, advertisersProjection);
+    await untilWaiting('exchange-copy');
+    // While the copy's tables are waited for, nobody waits for the live ones.
+    await service.pool.query('select count(*) from advertisers, advertiser_counts');
+    await holder.query('rollback');
+    expect((await rebuilt).differences).toBe(0);
+
+    const granting = beforeMeeting(2, () => holder.query('grant select on advertisers to public'));
+    await expect(rebuildOnline(granting, advertisersProjection)).rejects.toThrow('have changed since');
+    await holder.query('revoke select on advertisers from public');
+    expect(await cancelOnline(service.databaseUrl, 'advertisers')).toBe(true);
+  } finally {
+    holder.release(true);
+  }
+}, 60_000);
+
 it('a comparison ends at once when it is cancelled, and when somebody wants a table for himself', async () => {
   const [holder, wanting] = [await service.pool.connect(), await connectCopy(service.databaseUrl)];
-  const waits = async (): Promise<void> => {
-    const waiting = `select count(*)::int as waiting from pg_locks l join pg_stat_activity a using (pid)
-       where not l.granted and a.application_name = 'exchange-copy advertisers'`;
-    while ((await one<{ waiting: number }>(waiting)).waiting === 0) await sleep(20);
-  };
   try {
     for (const how of ['cancelled', 'run it again']) {
       const ending = new AbortController();
       // When the copy is filled: the comparison reads the one table, and waits for the other.
-      let asked = 0;
-      const head = async () => {
-        if ((asked += 1) === 2)
-          await holder.query('begin; lock table advertiser_counts in access exclusive mode');
-        return service.store.head();
-      };
-      const options = { ...optionsOf(ending.signal), store: { ...service.store, head } };
-      const compared = verifyOnline(options, advertisersProjection);
+      const options = beforeMeeting(1, () =>
+        holder.query('begin; lock table advertiser_counts in access exclusive mode'),
+      );
+      const compared = verifyOnline({ ...options, signal: ending.signal }, advertisersProjection);
       const refused = expect(compared).rejects.toThrow(how);
-      await waits();
+      await untilWaiting('exchange-copy advertisers');
       if (how === 'cancelled') ending.abort(new Error('cancelled'));
       else await wanting.query('begin; lock table advertisers in access exclusive mode; rollback');
       await refused;
@@ -434,9 +464,13 @@ it('folded in bulk: rows that were written before their next event, and a stream
   expect(written.rows).toBeGreaterThan(ADVERTISERS);
 
   // A copy that parks what the live one has is not put in its place, unless it is asked for.
+  // So is one that parks it earlier, and one that parks what the live one has not parked at all.
+  await service.pool.query(`update parked_streams set revision = revision + 1 where stream = $1`, [stream]);
+  await expect(rebuildOnline(optionsOf(), advertisersProjection)).rejects.toThrow('parts of them');
   await service.pool.query(`delete from parked_streams where stream = $1`, [stream]);
   await expect(rebuildOnline(optionsOf(), advertisersProjection)).rejects.toThrow('--allow-parked');
-  expect((await rebuildOnline(optionsOf(), advertisersProjection, true)).differences).toBe(1);
+  const allowed = await rebuildOnline(optionsOf(), advertisersProjection, true);
+  expect([allowed.differences, allowed.resumed]).toEqual([1, true]);
   expect(await one('select stream from parked_streams')).toEqual({ stream });
 });
 
