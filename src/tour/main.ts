@@ -47,10 +47,10 @@ const main = async (): Promise<number> => {
 };
 
 /** What an operator does beside a running service. */
-const operate = async ({ exchange }: StartedPrograms): Promise<void> => {
+const operate = async (programs: StartedPrograms): Promise<void> => {
   print('\nThe service still runs. An operator seals and verifies its log, and rebuilds a read model:\n');
   for (const words of ['log seal', 'log verify', 'read-models rebuild advertisers']) {
-    print(`\n$ npm run -s exchange -- ${words}\n${await exchange(...words.split(' '))}`);
+    print(`\n$ npm run -s exchange -- ${words}\n${await programs.exchange(...words.split(' '))}`);
   }
 };
 

@@ -136,6 +136,11 @@ export interface SubscribeOptions {
   readonly filter?: SubscriptionFilter;
   /** Events in one batch at most, 1 to 10,000. Default 1,000. */
   readonly batchSize?: number;
+  /**
+   * What events hold is read when it is first asked for, where the store can do so: for who follows much and looks at few
+   * of its members. Such events must be read, not copied member by member. Default false.
+   */
+  readonly lazy?: boolean;
   /** Ends the subscription: the iterable finishes normally. */
   readonly signal: AbortSignal;
 }

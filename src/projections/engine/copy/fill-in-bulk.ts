@@ -55,6 +55,7 @@ const foldUpTo = (
       after: from.position,
       filter: { categories: projection.categories },
       batchSize: pageEvents,
+      lazy: true,
       signal,
     });
     for await (const whole of takeAhead(batches, ({ caughtUp }) => !caughtUp)) {

@@ -66,10 +66,16 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     readAll: async ({ after, limit }) => (await reader.readPage(parsePosition(after), limit)).events,
     subscribeToAll: (subscription) => {
       listener.listen();
-      return followLog(source, {
-        ...subscription,
-        signal: AbortSignal.any([subscription.signal, closing.signal]),
-      });
+      // Nobody else stands where somebody reads lazily: there is nothing to be read together.
+      const readPage: LogSource['readPage'] =
+        subscription.lazy === true ? (...page) => reader.readLazily(...page) : source.readPage.bind(source);
+      return followLog(
+        { ...source, readPage },
+        {
+          ...subscription,
+          signal: AbortSignal.any([subscription.signal, closing.signal]),
+        },
+      );
     },
     head: async () => printPosition(await reader.head()),
     distance: (from, to) => parsePosition(to) - parsePosition(from),

@@ -1,12 +1,14 @@
 import { types, type CustomTypesConfig, type Pool, type QueryArrayConfig } from 'pg';
-import { printPosition } from '../dense-position.ts';
 import { EventStoreUnavailableError, type ReadStreamOptions, type RecordedEvent } from '../event-store.ts';
 import type { LogPage } from '../follow-log.ts';
+import { eventOf, LazyEvent, type Row } from './recorded-row.ts';
 
 export interface LogReader {
   head(): Promise<number>;
   /** @throws EventStoreUnavailableError */
   readPage(after: number, limit: number, categories?: readonly string[]): Promise<LogPage>;
+  /** The same, of events that are read when they are looked at. @throws EventStoreUnavailableError */
+  readLazily(after: number, limit: number, categories?: readonly string[]): Promise<LogPage>;
   /** @throws EventStoreUnavailableError */
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
 }
@@ -14,18 +16,6 @@ export interface LogReader {
 const STREAM_PAGE = 500;
 /** Payload of one page at most, plus one event: with pages of any count, memory is bounded. */
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
-
-type Row = [
-  position: string,
-  stream: string | null,
-  revision: string,
-  id: string,
-  type: string,
-  data: string,
-  metadata: string,
-  recordedAt: string,
-  bytes: string,
-];
 
 /** Columns come as text: what a generic parser would make of them is thrown away again. */
 const asText = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
@@ -57,32 +47,19 @@ export const createLogReader = (pool: Pool): LogReader => {
   };
   const toIso = createIsoConverter();
 
-  const toEvent = ([
-    position,
-    stream,
-    revision,
-    id,
-    type,
-    data,
-    metadata,
-    recordedAt,
-  ]: Row): RecordedEvent => ({
-    id,
-    type,
-    data: JSON.parse(data),
-    metadata: JSON.parse(metadata),
-    stream: stream as string,
-    revision: Number(revision),
-    position: printPosition(Number(position)),
-    recordedAt: toIso(recordedAt),
-  });
+  const toEvent = (row: Row): RecordedEvent => eventOf(row, toIso);
 
-  const readPage: LogReader['readPage'] = async (after, limit, categories) => {
+  const readPageOf = async (
+    made: (row: Row) => RecordedEvent,
+    after: number,
+    limit: number,
+    categories?: readonly string[],
+  ): Promise<LogPage> => {
     const values = [after, limit, PAGE_BYTES_MAX, categories ?? null];
     const rows = await query('read_log', 'select * from read_log($1, $2, $3, $4)', values);
     const [first, last] = [rows[0], rows.at(-1)];
     return {
-      events: rows.filter((row) => row[1] !== null).map(toEvent),
+      events: rows.filter((row) => row[1] !== null).map(made),
       count: rows.length,
       first: Number(first?.[0] ?? 0),
       last: Number(last?.[0] ?? 0),
@@ -107,7 +84,8 @@ export const createLogReader = (pool: Pool): LogReader => {
   }
 
   return {
-    readPage,
+    readPage: (...page) => readPageOf(toEvent, ...page),
+    readLazily: (...page) => readPageOf((row) => new LazyEvent(row, toIso), ...page),
     readStream,
     head: async () => {
       const rows = await query('log_head', 'select coalesce(max(position), 0) from events', []);
