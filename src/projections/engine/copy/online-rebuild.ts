@@ -68,6 +68,8 @@ export const rebuildOnline = (
   withCopy(options, projection, async (copy, resumed) => {
     const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX);
     await switchCopy(copy, allowParked);
+    // What is left is of no use, and in nobody's way should this fail: the switch was made.
+    await inTransactionOf(copy.guard, () => dropCopy(copy.guard, projection.name)).catch(() => undefined);
     return { ...comparison, resumed };
   });
 

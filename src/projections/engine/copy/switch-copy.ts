@@ -17,7 +17,7 @@ class SwitchRefusedError extends Error {
  * any read waits (2 s).
  */
 const LOCK_MS = [100, 200, 400, 1_300] as const;
-/** What else is waited for while the live tables are held: what they are made of, apart from themselves. */
+/** How long dropping them may take: an autovacuum may be at what they keep apart (TOAST). */
 const EXCHANGE_MS = 500;
 /** For the copy's own tables, which nobody reads: an autovacuum may be at them. */
 const COPY_LOCK_MS = 1_300;
@@ -56,9 +56,9 @@ export const switchCopy = async (copy: HeldCopy, allowParked: boolean): Promise<
   );
 };
 
-/** `lock_not_available`, `deadlock_detected`. */
+/** `lock_not_available`, `deadlock_detected`, `query_canceled`: a statement took longer than it may here. */
 const isLockTimeout = (error: unknown): boolean =>
-  error instanceof DatabaseError && (error.code === '55P03' || error.code === '40P01');
+  error instanceof DatabaseError && ['55P03', '40P01', '57014'].includes(error.code ?? '');
 
 const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: number): Promise<void> => {
   const { guard, projection, maker } = copy;
@@ -77,36 +77,33 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
   for (const table of tables.filter((one) => !workLists.includes(one)))
     live.push(await liveTable(guard, table));
   // The copy's first: once the live ones are held, everybody waits.
-  await lockWithin(guard, await tablesOf(guard, schema), COPY_LOCK_MS);
-  await lockWithin(guard, live, lockMs);
+  const ofCopy = await tablesOf(guard, schema);
+  await guard.query(lockWithin(ofCopy, COPY_LOCK_MS));
   failpoint('copy-in-switch');
-  const exchange = deadlineOf(guard, EXCHANGE_MS);
-  for (const old of live) {
-    await exchange(`drop table ${quotedTable(old)}`);
-    await exchange(
-      `alter table ${quotedTable({ schema, table: old.table })} set schema ${quoted(old.schema)}`,
-    );
-  }
-  await guard.query('delete from parked_streams where projection = $1', [name]);
-  await guard.query(`insert into parked_streams select * from ${quoted(schema)}.parked_streams`);
-  await guard.query('update projection_checkpoints set epoch = epoch + 1 where name = $1', [name]);
-  await guard.query('delete from read_model_copies where name = $1', [name]);
-  await exchange(`drop schema ${quoted(schema)} cascade`);
+  const literal = guard.escapeLiteral(name);
+  // In one message, the commit included: how long readers wait is the server's time only, also when this process is
+  // stopped or slow just now.
+  await guard.query(
+    [
+      lockWithin(live, lockMs),
+      `set local statement_timeout = ${EXCHANGE_MS}`,
+      `drop table ${live.map(quotedTable).join(', ')}`,
+      ...live.map(
+        (old) => `alter table ${quotedTable({ schema, table: old.table })} set schema ${quoted(old.schema)}`,
+      ),
+      `delete from parked_streams where projection = ${literal}`,
+      `insert into parked_streams select * from ${quoted(schema)}.parked_streams`,
+      `update projection_checkpoints set epoch = epoch + 1 where name = ${literal}`,
+      `delete from read_model_copies where name = ${literal}`,
+      'commit',
+    ].join(';\n'),
+  );
 };
 
-/** Statements that together wait for locks no longer than that; what waits for none is done also when it is late. */
-const deadlineOf = (guard: Client, withinMs: number): ((sql: string) => Promise<void>) => {
-  const endMs = performance.now() + withinMs;
-  return async (sql) => {
-    const leftMs = Math.max(1, Math.floor(endMs - performance.now()));
-    await guard.query(`set local lock_timeout = ${leftMs}; ${sql}`);
-  };
-};
-
-const lockWithin = async (guard: Client, tables: readonly TableName[], withinMs: number): Promise<void> => {
-  const lock = deadlineOf(guard, withinMs);
-  for (const table of tables) await lock(`lock table ${quotedTable(table)} in access exclusive mode`);
-};
+/** All of them together wait no longer than that: a time for each lock (`lock_timeout`) would add up. */
+const lockWithin = (tables: readonly TableName[], withinMs: number): string =>
+  `set local statement_timeout = ${withinMs};
+   lock table ${tables.map(quotedTable).join(', ')} in access exclusive mode`;
 
 const tablesOf = async (guard: Client, schema: string): Promise<readonly TableName[]> => {
   const { rows } = await guard.query<TableName>(
