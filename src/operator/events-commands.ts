@@ -57,7 +57,7 @@ const rebuildAll = async (config: Config): Promise<boolean> => {
   const backbone = await openBackbone(config, 'exchange-operator', createLog('silent'));
   try {
     await backbone.migrate();
-    return await rebuildOffline(backbone, print);
+    return await rebuildOffline(backbone, { print, json: false, allowParked: false });
   } finally {
     await backbone.close();
   }

@@ -165,14 +165,29 @@ const printLines = async (lines: AsyncIterable<string>): Promise<void> => {
 const readModelsCommand = async (
   command: string,
   names: readonly string[],
-  given: { readonly cancel: boolean; readonly json: boolean; readonly 'allow-parked': boolean },
+  given: {
+    readonly cancel: boolean;
+    readonly json: boolean;
+    readonly offline: boolean;
+    readonly 'allow-parked': boolean;
+  },
 ): Promise<void> => {
   const readModels = understood(command, () => namedReadModels(names));
-  const wanted = { readModels, named: names.length > 0, ...given, allowParked: given['allow-parked'], print };
-  const work = command.endsWith('verify') ? readModelsVerify : readModelsRebuild;
-  await withBackbone(async (backbone) => {
-    if (!(await work(backbone, wanted))) process.exitCode = 1;
-  });
+  const verifies = command.endsWith('verify');
+  if (given.offline && (verifies || given.cancel || names.length > 0)) {
+    throw new UsageError('--offline makes every read model anew: it goes with `read-models rebuild` alone');
+  }
+  const wanted = { readModels, ...given, allowParked: given['allow-parked'], print };
+  const work = verifies ? readModelsVerify : readModelsRebuild;
+  try {
+    await withBackbone(async (backbone) => {
+      if (!(await work(backbone, wanted))) process.exitCode = 1;
+    });
+  } catch (cause) {
+    if (!verifies || cause instanceof ConfigError) throw cause;
+    // That the rows differ is 1: a database that is away must not look like it.
+    throw new VerifyFailedError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
 };
 
 const parkedList = async (backbone: Backbone, json: boolean): Promise<void> => {

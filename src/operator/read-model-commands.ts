@@ -1,4 +1,5 @@
 import type { Backbone } from '../composition.ts';
+import { migrations } from '../migrations/index.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import type { ReadModelComparison, RowDifference } from '../projections/engine/copy/compare-copy.ts';
 import {
@@ -10,7 +11,6 @@ import {
 } from '../projections/engine/copy/online-rebuild.ts';
 import type { Projection } from '../projections/engine/projection.ts';
 import { createLog } from '../shared/log.ts';
-import { countServices } from '../shared/postgres/running-services.ts';
 import { version } from '../shared/version.ts';
 import { createProgressLine } from './event-move/progress-line.ts';
 import { rebuildReadModels } from './rebuild-read-models.ts';
@@ -21,11 +21,13 @@ import { VerifyFailedError, WordsError } from './words.ts';
 export const readModelUsage = `  read-models rebuild [NAME...] [--json] Makes read models anew beside the live ones while the service runs, and
                                          puts them in their place, each at once; default: every one. Killed, it
                                          goes on where it was when it is run again; Ctrl-C drops what it has made.
-                                         Exit status 1 when one could not be put in place.
+                                         Exit status 1 when one could not be put in place; the others are all the
+                                         same.
       [--allow-parked]                   Also one that leaves out streams that the live one has.
       [--cancel]                         Only drops what a killed run has left.
-                                         Without a NAME and without a running service: makes every one anew from
-                                         the log that is there now, after it was replaced.
+      [--offline]                        With the service stopped, after the log was replaced: empties every read
+                                         model and makes it anew from the log that is there now. Exit status 1
+                                         when streams cannot be applied, unless --allow-parked.
   read-models verify [NAME...] [--json]  Makes read models anew beside the live ones while the service runs, and
                                          tells the rows in which they differ. Exit status 0: none does,
                                          1: some do, 2: it could not be found out.
@@ -34,13 +36,13 @@ export const readModelUsage = `  read-models rebuild [NAME...] [--json] Makes re
 export const readModelOptions = {
   cancel: { type: 'boolean', default: false },
   'allow-parked': { type: 'boolean', default: false },
+  offline: { type: 'boolean', default: false },
 } as const;
 
 /** What is said of read models in general. */
 export interface Wanted {
   readonly readModels: readonly Projection[];
-  /** They were named one by one. */
-  readonly named: boolean;
+  readonly offline: boolean;
   readonly cancel: boolean;
   readonly allowParked: boolean;
   readonly json: boolean;
@@ -63,64 +65,93 @@ export const namedReadModels = (names: readonly string[]): readonly Projection[]
   });
 };
 
-/** @returns whether all were put in place */
+/** @returns whether all were put in place @throws Error that names those that were not */
 export const readModelsRebuild = async (backbone: Backbone, wanted: Wanted): Promise<boolean> => {
   if (wanted.cancel) return cancelAll(backbone, wanted);
-  const isOffline = !wanted.named && (await countServices(backbone.pool)) === 0;
-  if (isOffline) return rebuildOffline(backbone, wanted.print);
-  await untilInterrupted(async (signal) => {
-    for (const projection of wanted.readModels) {
-      const { result, seconds } = await withProgress(backbone, projection, signal, (options) =>
-        rebuildOnline(options, projection, wanted.allowParked),
-      );
-      wanted.print(
-        wanted.json
-          ? JSON.stringify({ ...result, switched: true, seconds })
-          : `${projection.name}: rebuilt in ${seconds} s and put in place at ${result.position}` +
-              `${result.resumed ? ', begun by an earlier run' : ''}; ${describe(result, 'before that, ')}`,
-      );
-    }
+  if (wanted.offline) return rebuildOffline(backbone, wanted);
+  const failed = await withEach(wanted, async (projection, signal) => {
+    const { result, seconds } = await withProgress(backbone, projection, signal, (options) =>
+      rebuildOnline(options, projection, wanted.allowParked),
+    );
+    wanted.print(
+      wanted.json
+        ? JSON.stringify({ ...result, switched: true, seconds })
+        : `${projection.name}: rebuilt in ${seconds} s and put in place at ${result.position}` +
+            `${result.resumed ? ', begun by an earlier run' : ''}; ${describe(result, 'before that, ')}`,
+    );
   });
+  if (failed.length > 0) throw new Error(failed.join('\n'));
   return true;
 };
 
 /** @returns whether nothing differs @throws VerifyFailedError */
 export const readModelsVerify = async (backbone: Backbone, wanted: Wanted): Promise<boolean> => {
   let differences = 0;
-  try {
-    await untilInterrupted(async (signal) => {
-      for (const projection of wanted.readModels) {
-        const { result, seconds } = await withProgress(backbone, projection, signal, (options) =>
-          verifyOnline(options, projection),
-        );
-        differences += result.differences;
-        wanted.print(
-          wanted.json
-            ? JSON.stringify({ ...result, seconds })
-            : `${projection.name}: ${describe(result)} at ${result.position}, in ${seconds} s`,
-        );
-      }
-    });
-  } catch (cause) {
-    throw new VerifyFailedError(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
+  const failed = await withEach(wanted, async (projection, signal) => {
+    const { result, seconds } = await withProgress(backbone, projection, signal, (options) =>
+      verifyOnline(options, projection),
+    );
+    differences += result.differences;
+    wanted.print(
+      wanted.json
+        ? JSON.stringify({ ...result, seconds })
+        : `${projection.name}: ${describe(result)} at ${result.position}, in ${seconds} s`,
+    );
+  });
+  if (failed.length > 0) throw new VerifyFailedError(failed.join('\n'));
   return differences === 0;
 };
 
-/** With the service stopped, from whatever log there is now. @returns whether every stream could be applied */
-export const rebuildOffline = async (backbone: Backbone, print: (text: string) => void): Promise<boolean> => {
+/**
+ * With the service stopped, from whatever log there is now.
+ * @returns whether every stream could be applied, or need not be
+ * @throws ServiceRunningError
+ */
+export const rebuildOffline = async (
+  backbone: Backbone,
+  { print, json, allowParked }: Pick<Wanted, 'print' | 'json' | 'allowParked'>,
+): Promise<boolean> => {
   const line = createProgressLine('read models');
   const { readModels, parkedStreams } = await rebuildReadModels(backbone, createLog('silent'), line.update);
   line.end();
-  print(`read models made anew: ${readModels.join(', ')}; ${parkedStreams} streams are parked`);
-  return parkedStreams === 0;
+  print(
+    json
+      ? JSON.stringify({ readModels, parkedStreams })
+      : `read models made anew: ${readModels.join(', ')}; ${parkedStreams} streams are parked`,
+  );
+  return parkedStreams === 0 || allowParked;
 };
 
-const cancelAll = async ({ databaseUrl }: Backbone, { readModels, print }: Wanted): Promise<boolean> => {
-  for (const { name } of readModels) {
-    if (await cancelOnline(databaseUrl, name)) print(`${name}: dropped what an earlier run had left`);
-  }
+const cancelAll = async ({ databaseUrl }: Backbone, wanted: Wanted): Promise<boolean> => {
+  const failed = await withEach(wanted, async ({ name }) => {
+    const dropped = await cancelOnline(databaseUrl, name);
+    if (wanted.json) wanted.print(JSON.stringify({ readModel: name, dropped }));
+    else if (dropped) wanted.print(`${name}: dropped what an earlier run had left`);
+  });
+  if (failed.length > 0) throw new Error(failed.join('\n'));
   return true;
+};
+
+/** One after the other; one that cannot be done does not keep the others from it. @returns what went wrong */
+const withEach = async (
+  { readModels, json, print }: Wanted,
+  work: (projection: Projection, signal: AbortSignal) => Promise<void>,
+): Promise<readonly string[]> => {
+  const failed: string[] = [];
+  await untilInterrupted(async (signal) => {
+    for (const projection of readModels) {
+      signal.throwIfAborted();
+      try {
+        await work(projection, signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const message = error instanceof Error ? error.message : String(error);
+        failed.push(`${projection.name}: ${message}`);
+        if (json) print(JSON.stringify({ readModel: projection.name, error: message }));
+      }
+    }
+  });
+  return failed;
 };
 
 const withProgress = async <T>(
@@ -138,6 +169,7 @@ const withProgress = async <T>(
       store,
       log: createLog('silent'),
       program: `${version}, events in ${storeKind}`,
+      migrations: migrations.map(({ name }) => name),
       signal,
       onProgress: line.update,
     });

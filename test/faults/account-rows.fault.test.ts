@@ -203,7 +203,15 @@ describe('a rebuild that was killed, and goes on event by event', () => {
       await setAccess(here, closed.customerId, access);
     }
     const head = await here.store.head();
+    // What a killed `read-models rebuild` has left is of the log that was there before.
+    await here.pool.query(
+      `create schema copy_of_advertisers; insert into read_model_copies values ('advertisers', 'test')`,
+    );
     await resetReadModels(here.pool, allProjections, head);
+    const { rows: left } = await here.pool.query(
+      `select from read_model_copies union all select from pg_namespace where nspname like 'copy\\_of%'`,
+    );
+    expect(left).toEqual([]);
 
     const verify = verifyApiKey(here.pool);
     const ask = ({ apiKey }: { readonly apiKey: string }): Promise<string> =>

@@ -1,16 +1,22 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
+import { migrations } from '../../src/migrations/index.ts';
 import { allProjections } from '../../src/projections/all-projections.ts';
 import { advertisersProjection } from '../../src/projections/advertisers.ts';
 import type { ReadModelComparison } from '../../src/projections/engine/copy/compare-copy.ts';
+import { connectCopy, holdCopy } from '../../src/projections/engine/copy/copy-state.ts';
 import {
+  cancelOnline,
   isRebuildable,
   rebuildOnline,
   verifyOnline,
   type OnlineOptions,
 } from '../../src/projections/engine/copy/online-rebuild.ts';
+import { syndicationProjection } from '../../src/projections/syndication.ts';
 import { sleep } from '../../src/shared/backoff.ts';
+import { START } from '../../src/shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
 import { amount } from '../support/amount.ts';
@@ -120,6 +126,7 @@ const optionsOf = (signal = new AbortController().signal): OnlineOptions => ({
   store: service.store,
   log: createLog('silent'),
   program: 'test',
+  migrations: migrations.map(({ name }) => name),
   signal,
   onProgress: () => undefined,
 });
@@ -270,9 +277,161 @@ it('a program that cannot do it says so: 2', async () => {
   expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('not made of the log alone')]);
   const { rows } = await service.pool.query('create schema copy_of_agents');
   expect(rows).toEqual([]);
-  // A schema that nobody remembers is not taken for a copy: it is made anew.
-  const { status } = await exchange(['read-models', 'verify', 'agents'], service.stores);
-  expect([status, await leftovers()]).toEqual([0, 0]);
+  // One that cannot be verified, because another process has it, does not keep the others from it.
+  const guard = await connectCopy(service.databaseUrl);
+  try {
+    await holdCopy(guard, 'advertisers');
+    // A schema that nobody remembers is not taken for a copy: it is made anew.
+    const busy = await exchange(['read-models', 'verify', 'advertisers', 'agents'], service.stores);
+    expect([busy.status, await leftovers()]).toEqual([2, 0]);
+    expect(busy.stderr).toContain('advertisers: another process makes a copy');
+    expect(busy.stdout).toMatch(/^agents: .* 0 differences/);
+  } finally {
+    await guard.end();
+  }
+  const offline = await exchange(['read-models', 'rebuild', '--offline'], service.stores);
+  expect([offline.status, offline.stderr]).toEqual([1, expect.stringContaining('stop them, then rebuild')]);
+}, 60_000);
+
+/** The log is put back after the copy was filled, and while the fence is held. */
+const putBack = (calls: number): OnlineOptions => {
+  let left = calls;
+  const head = async () => ((left -= 1) >= 0 ? service.store.head() : START);
+  return { ...optionsOf(), store: { ...service.store, head } };
+};
+
+it('a log that ends before the live position, or another one, is never built from', async () => {
+  const live = await oidOf('advertisers');
+  const shorter = { ...optionsOf(), store: createMemoryEventStore() };
+  await expect(rebuildOnline(shorter, advertisersProjection)).rejects.toThrow('the log ends at -');
+  await expect(verifyOnline(shorter, advertisersProjection)).rejects.toThrow('the log ends at -');
+  expect(await leftovers()).toBe(0);
+  for (const calls of [1, 2]) {
+    await expect(rebuildOnline(putBack(calls), advertisersProjection)).rejects.toThrow('the log ends at -');
+    expect([await oidOf('advertisers'), await leftovers()]).toEqual([live, 2]);
+  }
+  // What was left is gone on with only over the same log, by the same program, for the same tables, behind the live one.
+  const first = await service.store.readAll({ after: START, limit: 1 });
+  const other = first.map((event) => ({ ...event, id: '00000000-0000-4000-8000-000000000000' }));
+  const overOther = { ...service.store, readAll: async () => other };
+  expect((await verifyOnline({ ...optionsOf(), store: overOther }, advertisersProjection)).resumed).toBe(
+    false,
+  );
+  for (const sql of [
+    `update copy_of_advertisers.projection_checkpoints set position = '9007199254740991'`,
+    'grant select on advertisers to public',
+    'select 1',
+  ]) {
+    await expect(rebuildOnline(putBack(2), advertisersProjection)).rejects.toThrow('the log ends at -');
+    await service.pool.query(sql);
+    const { resumed, differences } = await verifyOnline(optionsOf(), advertisersProjection);
+    expect([sql, resumed, differences]).toEqual([sql, sql === 'select 1', 0]);
+  }
+  await service.pool.query('revoke select on advertisers from public');
+  const older = { ...optionsOf(), migrations: ['0001-event-log'] };
+  await expect(rebuildOnline(older, advertisersProjection)).rejects.toThrow('does not know (');
+}, 120_000);
+
+it('a table that the projection does not list is not found, and the live one not written', async () => {
+  const before = await one('select sum(count)::int as sum from advertiser_counts');
+  const { bulk: _, compared: __, ...ordinary } = advertisersProjection;
+  const forgetful = { ...ordinary, tables: ['advertisers'] };
+  await expect(rebuildOnline(optionsOf(), forgetful)).rejects.toThrow('"advertiser_counts" does not exist');
+  expect(await one('select sum(count)::int as sum from advertiser_counts')).toEqual(before);
+
+  // Cancelled while another process has it: what that one makes stays.
+  const guard = await connectCopy(service.databaseUrl);
+  try {
+    await holdCopy(guard, 'advertisers');
+    const ending = new AbortController();
+    const refused = rebuildOnline(optionsOf(ending.signal), advertisersProjection);
+    ending.abort(new Error('cancelled'));
+    await expect(refused).rejects.toThrow('another process makes a copy');
+    expect(await leftovers()).toBe(2);
+  } finally {
+    await guard.end();
+  }
+  expect(await cancelOnline(service.databaseUrl, 'advertisers')).toBe(true);
+}, 60_000);
+
+it('a stream that the live one has parked, and whose work nobody has listed, is retried first', async () => {
+  const oid = await oidOf('syndications');
+  await service.pool.query(
+    `insert into parked_streams (projection, stream, customer_id, position, revision, event_type, error, attempts)
+     select 'syndication', stream, 1, '-', 0, type, 'mended since', 1 from events
+     where stream like 'syndication-%' order by position limit 1`,
+  );
+  await expect(rebuildOnline(optionsOf(), syndicationProjection, true)).rejects.toThrow(
+    'parked retry syndication',
+  );
+  await service.pool.query('delete from parked_streams');
+  expect([await oidOf('syndications'), await cancelOnline(service.databaseUrl, 'syndication')]).toEqual([
+    oid,
+    true,
+  ]);
+}, 60_000);
+
+/** `work` is done before the copy meets the live read model for the `n`-th time: to be compared, then to be switched. */
+const beforeMeeting = (n: 1 | 2, work: () => Promise<unknown>): OnlineOptions => {
+  let asked = 0;
+  const head = async () => {
+    if ((asked += 1) === 2 * n) await work();
+    return service.store.head();
+  };
+  return { ...optionsOf(), store: { ...service.store, head } };
+};
+
+/** Until one of the connections of that name waits for a lock. */
+const untilWaiting = async (applicationName: string): Promise<void> => {
+  const waiting = `select count(*)::int as waiting from pg_locks l join pg_stat_activity a using (pid)
+     where not l.granted and a.datname = current_database() and a.application_name = $1`;
+  while ((await one<{ waiting: number }>(waiting, [applicationName])).waiting === 0) await sleep(20);
+};
+
+it('the live tables are locked last, and their rights must be what they were', async () => {
+  const holder = await service.pool.connect();
+  try {
+    const atCopy = beforeMeeting(2, () =>
+      holder.query('begin; lock table copy_of_advertisers.advertisers in share mode'),
+    );
+    const rebuilt = rebuildOnline(atCopy, advertisersProjection);
+    await untilWaiting('exchange-copy');
+    // While the copy's tables are waited for, nobody waits for the live ones.
+    await service.pool.query('select count(*) from advertisers, advertiser_counts');
+    await holder.query('rollback');
+    expect((await rebuilt).differences).toBe(0);
+
+    const granting = beforeMeeting(2, () => holder.query('grant select on advertisers to public'));
+    await expect(rebuildOnline(granting, advertisersProjection)).rejects.toThrow('have changed since');
+    await holder.query('revoke select on advertisers from public');
+    expect(await cancelOnline(service.databaseUrl, 'advertisers')).toBe(true);
+  } finally {
+    holder.release(true);
+  }
+}, 60_000);
+
+it('a comparison ends at once when it is cancelled, and when somebody wants a table for himself', async () => {
+  const [holder, wanting] = [await service.pool.connect(), await connectCopy(service.databaseUrl)];
+  try {
+    for (const how of ['cancelled', 'run it again']) {
+      const ending = new AbortController();
+      // When the copy is filled: the comparison reads the one table, and waits for the other.
+      const options = beforeMeeting(1, () =>
+        holder.query('begin; lock table advertiser_counts in access exclusive mode'),
+      );
+      const compared = verifyOnline({ ...options, signal: ending.signal }, advertisersProjection);
+      const refused = expect(compared).rejects.toThrow(how);
+      await untilWaiting('exchange-copy advertisers');
+      if (how === 'cancelled') ending.abort(new Error('cancelled'));
+      else await wanting.query('begin; lock table advertisers in access exclusive mode; rollback');
+      await refused;
+      await holder.query('rollback');
+    }
+    expect(await cancelOnline(service.databaseUrl, 'advertisers')).toBe(true);
+  } finally {
+    holder.release(true);
+    await wanting.end();
+  }
 }, 60_000);
 
 it('killed -9 at every step: the live one is untouched, the next run goes on, and --cancel drops what is left', async () => {
@@ -318,9 +477,13 @@ it('folded in bulk: rows that were written before their next event, and a stream
   expect(written.rows).toBeGreaterThan(ADVERTISERS);
 
   // A copy that parks what the live one has is not put in its place, unless it is asked for.
+  // So is one that parks it earlier, and one that parks what the live one has not parked at all.
+  await service.pool.query(`update parked_streams set revision = revision + 1 where stream = $1`, [stream]);
+  await expect(rebuildOnline(optionsOf(), advertisersProjection)).rejects.toThrow('parts of them');
   await service.pool.query(`delete from parked_streams where stream = $1`, [stream]);
   await expect(rebuildOnline(optionsOf(), advertisersProjection)).rejects.toThrow('--allow-parked');
-  expect((await rebuildOnline(optionsOf(), advertisersProjection, true)).differences).toBe(1);
+  const allowed = await rebuildOnline(optionsOf(), advertisersProjection, true);
+  expect([allowed.differences, allowed.resumed]).toEqual([1, true]);
   expect(await one('select stream from parked_streams')).toEqual({ stream });
 });
 

@@ -193,14 +193,16 @@ describe('exchange events copy', () => {
   });
 
   it('until the read models are made anew, the service refuses to run on another kind of event store', async () => {
-    expect((await exchange(['read-models', 'rebuild'], { DATABASE_URL: source.url })).status).toBe(0);
+    expect(
+      (await exchange(['read-models', 'rebuild', '--offline'], { DATABASE_URL: source.url })).status,
+    ).toBe(0);
     const service = await startEventStoreProcess();
     const settings = { DATABASE_URL: source.url, EVENTSTORE_URL: service.url, NODE_ENV: 'test', PORT: '0' };
     try {
       const refused = startProgram(settings);
       expect(await refused.ended).toBe(2);
-      expect(refused.output()).toContain('read-models rebuild');
-      expect((await exchange(['read-models', 'rebuild'], settings)).status).toBe(0);
+      expect(refused.output()).toContain('read-models rebuild --offline');
+      expect((await exchange(['read-models', 'rebuild', '--offline'], settings)).status).toBe(0);
       const started = startProgram(settings);
       const [, url] = await started.until(/"baseUrl":"([^"]+)"/);
       await until(async () => (await fetch(`${url}/ready`)).status === 200);

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { START, type Position } from '../../shared/event-store/event-store.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
+import { dropCopy } from './copy/copy-state.ts';
 import type { Projection } from './projection.ts';
 
 /**
@@ -37,6 +38,8 @@ const resetOne = async (client: PoolClient, projection: Projection, head: Positi
        whole_at = excluded.whole_at`,
     [name, START, head],
   );
+  // Made of the log that was there before.
+  await dropCopy(client, name);
   await client.query('delete from parked_streams where projection = $1', [name]);
   for (const table of tables) await client.query(`truncate ${client.escapeIdentifier(table)}`);
   await projection.forget?.(client);

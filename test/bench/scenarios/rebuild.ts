@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { advertisersProjection } from '../../../src/projections/advertisers.ts';
+import { migrations } from '../../../src/migrations/index.ts';
 import { rebuildOnline, verifyOnline } from '../../../src/projections/engine/copy/online-rebuild.ts';
 import { START } from '../../../src/shared/event-store/event-store.ts';
 import { createPostgresEventStore } from '../../../src/shared/event-store/postgres/postgres-event-store.ts';
@@ -40,6 +41,7 @@ export const rebuild: Scenario = async (bench) => {
     store,
     log,
     program: 'bench',
+    migrations: migrations.map(({ name }) => name),
     signal: new AbortController().signal,
     onProgress: () => {
       heapBytes = Math.max(heapBytes, process.memoryUsage.rss());

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import type { Comparison } from '../projection.ts';
+import { cancelWhenInTheWay, workingName } from './cancel-statements.ts';
 import { connectCopy } from './copy-state.ts';
 import { copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
@@ -34,6 +35,11 @@ export interface ReadModelComparison {
   readonly tables: readonly TableComparison[];
 }
 
+/** Others wait for a table that was being compared: it was let go. Nothing was found out. */
+class ComparisonGivenUpError extends Error {
+  override readonly name = 'ComparisonGivenUpError';
+}
+
 /** Columns that hold JSON as text: the same value may be written in another order of its members. */
 const JSON_COLUMNS: ReadonlySet<string> = new Set(['body', 'item']);
 const SHOWN_CHARS = 200;
@@ -41,12 +47,19 @@ const SHOWN_CHARS = 200;
 /**
  * Compares a read model with its copy, row by row, both as they are at one position of the log: in one snapshot that is
  * taken while both stand there. The live read model goes on as soon as the snapshot is taken.
+ *
+ * The snapshot holds the weakest of locks, and for long. Who wants a table for himself, as a migration does, would wait,
+ * and with him all that come after: so it is given up for him.
  * @param shownMax differences of each table that are told one by one
+ * @throws ComparisonGivenUpError
  */
 export const compareCopy = async (copy: HeldCopy, shownMax: number): Promise<ReadModelComparison> => {
-  const reader = await connectCopy(copy.databaseUrl);
-  const abort = (): void => void reader.end().catch(() => undefined);
-  copy.signal.addEventListener('abort', abort, { once: true });
+  const { name } = copy.projection;
+  const reader = await connectCopy(copy.databaseUrl, workingName(name));
+  let isInTheWay = false;
+  const stop = cancelWhenInTheWay(copy.guard, name, () => {
+    isInTheWay = true;
+  });
   try {
     // Whole tables are joined: by their keys' indexes, or in memory.
     await reader.query(
@@ -58,18 +71,27 @@ export const compareCopy = async (copy: HeldCopy, shownMax: number): Promise<Rea
       return at;
     });
     const tables: TableComparison[] = [];
-    for (const pair of await pairsOf(reader, copy)) tables.push(await compare(reader, pair, shownMax));
+    for (const pair of await pairsOf(reader, copy)) {
+      copy.signal.throwIfAborted();
+      tables.push(await compare(reader, pair, shownMax));
+    }
     const sum = (of: (one: TableComparison) => number): number =>
       tables.reduce((total, one) => total + of(one), 0);
     return {
-      readModel: copy.projection.name,
+      readModel: name,
       position,
       differences: sum(({ missing, surplus, changed }) => missing + surplus + changed),
       rows: sum(({ rows }) => rows),
       tables,
     };
+  } catch (error) {
+    if (!isInTheWay) throw error;
+    throw new ComparisonGivenUpError(
+      `somebody waits to change the tables of ${name} (a migration, say): run it again when that is done`,
+      { cause: error },
+    );
   } finally {
-    copy.signal.removeEventListener('abort', abort);
+    await stop();
     await reader.end().catch(() => undefined);
   }
 };

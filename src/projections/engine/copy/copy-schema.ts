@@ -6,7 +6,7 @@ export interface TableName {
   readonly table: string;
 }
 
-/** Schema of a read model's copy: put first in `search_path`, it makes the very same projection code write the copy. */
+/** Schema of a read model's copy: alone in `search_path`, it makes the very same projection code write the copy. */
 export const copySchemaOf = (projection: string): string => `copy_of_${projection.replaceAll('-', '_')}`;
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -68,6 +68,15 @@ export const indexTableLike = async (
     quotedTable(copy),
   ]);
   for (const { statement } of rows) await client.query(statement);
+};
+
+/**
+ * A digest of what `createTableLike` and `indexTableLike` make of live tables: columns, options, constraints, indexes,
+ * rights, policies. The same as long as nobody changes any of it.
+ */
+export const shapeOf = async (client: ClientBase, tables: readonly TableName[]): Promise<string> => {
+  const { rows } = await client.query<{ shape: string }>(shapeSql, [tables.map(quotedTable)]);
+  return rows[0]?.shape ?? '';
 };
 
 const refuseUncopyable = async (client: ClientBase, live: TableName): Promise<void> => {
@@ -140,3 +149,22 @@ const columnGrantsSql = `
     case when a.is_grantable then ' with grant option' else '' end) as statement
   from pg_attribute t cross join lateral aclexplode(t.attacl) a
   where t.attrelid = $1::regclass and t.attnum > 0 and not t.attisdropped`;
+
+/** $1: the live tables, quoted. */
+const shapeSql = `
+  select md5(json_agg(json_build_array(c.relname, c.reloptions, c.relacl::text, c.relrowsecurity, c.relforcerowsecurity,
+    (select json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attstorage,
+        a.attacl::text, a.attcollation::int, a.attidentity, a.attgenerated, pg_get_expr(d.adbin, d.adrelid))
+        order by a.attnum)
+      from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
+    (select json_agg(pg_get_indexdef(i.indexrelid) order by x.relname)
+      from pg_index i join pg_class x on x.oid = i.indexrelid where i.indrelid = c.oid),
+    (select json_agg(json_build_array(k.conname, pg_get_constraintdef(k.oid)) order by k.conname)
+      from pg_constraint k where k.conrelid = c.oid),
+    (select json_agg(json_build_array(p.polname, p.polcmd, p.polpermissive, p.polroles::text,
+        pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) order by p.polname)
+      from pg_policy p where p.polrelid = c.oid),
+    (select json_agg(json_build_array(t.tgname, pg_get_triggerdef(t.oid)) order by t.tgname)
+      from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal)) order by c.relname)::text) as shape
+  from pg_class c where c.oid = any($1::regclass[])`;

@@ -1,33 +1,60 @@
 import { Client, type ClientBase, type ClientConfig } from 'pg';
-import { START } from '../../../shared/event-store/event-store.ts';
+import { comparePositions, START, type Position } from '../../../shared/event-store/event-store.ts';
 import { failpoint } from '../../../shared/failpoints.ts';
 import { advisoryLocks } from '../../../shared/postgres/advisory-locks.ts';
 import { connectionConfig } from '../../../shared/postgres/pool.ts';
 import { lockKeyOf } from '../leadership.ts';
 import type { Projection } from '../projection.ts';
-import { copySchemaOf, createTableLike, indexTableLike, liveTable, quoted } from './copy-schema.ts';
+import {
+  copySchemaOf,
+  createTableLike,
+  indexTableLike,
+  liveTable,
+  quoted,
+  shapeOf,
+  type TableName,
+} from './copy-schema.ts';
 
 /** Another process makes a copy of the read model right now. */
 class CopyBusyError extends Error {
   override readonly name = 'CopyBusyError';
 }
 
+/** The database was migrated by a newer program: this one does not know what the tables are to be. */
+class NewerSchemaError extends Error {
+  override readonly name = 'NewerSchemaError';
+}
+
+/** What makes a copy. Another of any of them may make other rows of the same events, or of other events. */
+export interface Maker {
+  readonly program: string;
+  /** Names of the migrations that the program knows. */
+  readonly migrations: readonly string[];
+  /** Which log the rows are made of (`identityOf`). */
+  readonly log: string;
+}
+
+/** To look at the live tables, which takes the weakest of locks on each. */
+const LOCK_MS_MAX = 5_000;
+
 /** A rebuild of a whole read model takes its time; no request waits for it. */
 export const copyTimeouts = { statementMs: 3_600_000, queryMs: 3_660_000, connectMs: 5_000 } as const;
 
 /** Of connections that make and compare copies. */
-const copyConnection = (connectionString: string, searchPath?: string): ClientConfig =>
+const copyConnection = (connectionString: string, applicationName: string): ClientConfig =>
   connectionConfig({
     connectionString,
-    applicationName: 'exchange-copy',
+    applicationName,
     system: true,
     asyncCommit: true,
     timeouts: copyTimeouts,
-    ...(searchPath !== undefined && { searchPath }),
   });
 
-export const connectCopy = async (connectionString: string, searchPath?: string): Promise<Client> => {
-  const client = new Client(copyConnection(connectionString, searchPath));
+export const connectCopy = async (
+  connectionString: string,
+  applicationName = 'exchange-copy',
+): Promise<Client> => {
+  const client = new Client(copyConnection(connectionString, applicationName));
   // Whoever waits for an answer is told; without a listener a lost connection would end the process.
   client.on('error', () => undefined);
   await client.connect();
@@ -52,19 +79,21 @@ export const holdCopy = async (guard: ClientBase, projection: string): Promise<v
 
 /**
  * The copy that an earlier run left, when this program would make the same one; else a new one, empty.
+ * @param livePosition of the live read model: a copy that is ahead of it is of a time before that was reset
  * @returns whether it was there
+ * @throws NewerSchemaError
  */
 export const beginCopy = async (
   guard: ClientBase,
   projection: Projection,
-  program: string,
+  maker: Maker,
+  livePosition: Position,
 ): Promise<boolean> => {
-  const madeWith = await makingOf(guard, program);
-  const { rows } = await guard.query<{ made_with: string }>(
-    'select made_with from read_model_copies where name = $1',
-    [projection.name],
-  );
-  if (rows[0]?.made_with === madeWith) return true;
+  // A migration that is at the live tables is not waited for.
+  await guard.query(`set lock_timeout = ${LOCK_MS_MAX}`);
+  const madeWith = await makingOf(guard, projection, maker);
+  const isSame = (await madeWithOf(guard, projection)) === madeWith;
+  if (isSame && comparePositions(await positionOf(guard, projection), livePosition) <= 0) return true;
   await inTransactionOf(guard, async () => {
     await dropCopy(guard, projection.name);
     const schema = copySchemaOf(projection.name);
@@ -88,26 +117,49 @@ export const beginCopy = async (
   return false;
 };
 
-/** The program and the schema of the database that make a copy: with another of either it may have to be another. */
-const makingOf = async (client: ClientBase, program: string): Promise<string> => {
-  const { rows } = await client.query<{ last: string }>(
-    `select count(*) || ' ' || max(name) as last from knex_migrations`,
+const positionOf = async (client: ClientBase, { name }: Projection): Promise<Position> => {
+  const { rows } = await client.query<{ position: Position }>(
+    `select position from ${quoted(copySchemaOf(name))}.projection_checkpoints where name = $1`,
+    [name],
   );
-  return `${program}, schema ${rows[0]?.last ?? ''}`;
+  return rows[0]?.position ?? START;
 };
 
-/** True when neither program nor schema have changed since the copy was begun. */
-export const isCopyCurrent = async (
+/** The maker, and what the live tables are now: rights that were granted since then, say, a copy would not have. */
+const makingOf = async (
   client: ClientBase,
-  projection: string,
-  program: string,
-): Promise<boolean> => {
+  projection: Projection,
+  { program, migrations, log }: Maker,
+): Promise<string> => {
+  const { rows } = await client.query<{ name: string }>('select name from knex_migrations');
+  const unknown = rows.map(({ name }) => name).filter((name) => !migrations.includes(name));
+  if (unknown.length > 0) {
+    throw new NewerSchemaError(
+      `the database has migrations that this program does not know (${unknown.join(', ')}): run that of the newer version`,
+    );
+  }
+  const tables: TableName[] = [];
+  for (const table of projection.tables) tables.push(await liveTable(client, table));
+  return `${program}, log ${log}, schema ${rows.length}, tables ${await shapeOf(client, tables)}`;
+};
+
+const madeWithOf = async (client: ClientBase, { name }: Projection): Promise<string | undefined> => {
   const { rows } = await client.query<{ made_with: string }>(
     'select made_with from read_model_copies where name = $1',
-    [projection],
+    [name],
   );
-  return rows[0]?.made_with === (await makingOf(client, program));
+  return rows[0]?.made_with;
 };
+
+/**
+ * True when neither the program nor the schema nor what the live tables are have changed since the copy was begun.
+ * @throws NewerSchemaError
+ */
+export const isCopyCurrent = async (
+  client: ClientBase,
+  projection: Projection,
+  maker: Maker,
+): Promise<boolean> => (await madeWithOf(client, projection)) === (await makingOf(client, projection, maker));
 
 /** Removes all that there is of a copy. @returns whether there was any */
 export const dropCopy = async (client: ClientBase, projection: string): Promise<boolean> => {
@@ -116,8 +168,14 @@ export const dropCopy = async (client: ClientBase, projection: string): Promise<
   return rowCount === 1;
 };
 
+/**
+ * A transaction that may hold the live read model's fence waits for the copy's last batches, longer than those of
+ * requests may be idle. A process that was stopped in the middle still must not hold it for ever.
+ */
+const IDLE_MS_MAX = 60_000;
+
 export const inTransactionOf = async <T>(client: ClientBase, work: () => Promise<T>): Promise<T> => {
-  await client.query('begin');
+  await client.query(`begin; set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
   try {
     const result = await work();
     await client.query('commit');

@@ -6,7 +6,7 @@ import {
   type Position,
 } from '../../../shared/event-store/event-store.ts';
 import { withChildSignal } from '../child-signal.ts';
-import { openCheckpoint, type Checkpoint } from '../checkpoint.ts';
+import { CheckpointMovedError, openCheckpoint, type Checkpoint } from '../checkpoint.ts';
 import { commitBatch } from '../commit-batch.ts';
 import type { Projection } from '../projection.ts';
 
@@ -30,6 +30,8 @@ export interface FillOptions {
 }
 
 const BATCH_SIZE = 1_000;
+/** A checkpoint is found moved after a commit whose answer was lost: once or twice, not all the time. */
+const TRIES = 5;
 
 /**
  * Applies to the copy what it lacks up to `target`, and nothing behind it: the live read model's checkpoint, so that both
@@ -42,6 +44,20 @@ export const fillCopy = async (
   options: FillOptions,
   target: Position,
   enough: () => boolean = () => false,
+): Promise<Checkpoint> => {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await fillOnce(options, target, enough);
+    } catch (error) {
+      if (!(error instanceof CheckpointMovedError) || tries >= TRIES) throw error;
+    }
+  }
+};
+
+const fillOnce = async (
+  options: FillOptions,
+  target: Position,
+  enough: () => boolean,
 ): Promise<Checkpoint> => {
   const { projection, store, pool, onCommit } = options;
   let checkpoint = await openCheckpoint(pool, projection.name);
@@ -64,7 +80,7 @@ export const fillCopy = async (
 };
 
 /**
- * A log that was read to its end after `target` was known has nothing more before it, also where positions say how far a
+ * A log that reaches `target` (`requireLog`) and was read to its end after that has nothing more before it, also where positions say how far a
  * filter has looked, and not where an event is.
  */
 export const upTo = (batch: EventBatch, target: Position): EventBatch =>

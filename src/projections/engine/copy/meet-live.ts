@@ -2,8 +2,9 @@ import type { Client, Pool } from 'pg';
 import { comparePositions, type EventStore, type Position } from '../../../shared/event-store/event-store.ts';
 import { openCheckpoint } from '../checkpoint.ts';
 import type { Projection } from '../projection.ts';
-import { inTransactionOf } from './copy-state.ts';
+import { inTransactionOf, type Maker } from './copy-state.ts';
 import { fillCopy, type FillOptions } from './fill-copy.ts';
+import { requireLog } from './same-log.ts';
 
 /** A read model's copy that this process holds. */
 export interface HeldCopy extends FillOptions {
@@ -14,10 +15,19 @@ export interface HeldCopy extends FillOptions {
   /** Holds the copy, and now and then the live read model's fence. */
   readonly guard: Client;
   readonly databaseUrl: string;
+  /** What made it, or goes on with it. */
+  readonly maker: Maker;
+}
+
+/** The copy is not one of the live read model that is there now. */
+class StaleCopyError extends Error {
+  override readonly name = 'StaleCopyError';
 }
 
 /** The live read model waits for so long at most, one batch aside, while the copy takes its last steps. */
 const FENCE_MS_MAX = 500;
+/** As long as it is waited for, in turn: a retry of a long parked stream has it. */
+const FENCE_WAIT_MS_MAX = 60_000;
 
 /**
  * Brings the copy to the live read model's checkpoint and runs `work` while both stand there: in the transaction of the
@@ -26,23 +36,35 @@ const FENCE_MS_MAX = 500;
  *
  * Of what comes while the copy catches up there may be much: it is applied before the row is taken, and the rest behind
  * it. Is there too much of that, the row is given up again, so that the live read model's lag stays small.
+ * @throws OtherLogError when the log does not reach that far; StaleCopyError when the live read model was reset meanwhile
  */
 export const meetLive = async <T>(copy: HeldCopy, work: (position: Position) => Promise<T>): Promise<T> => {
   const { guard, live, projection } = copy;
   for (;;) {
+    copy.signal.throwIfAborted();
     const { position } = await openCheckpoint(live, projection.name);
+    await requireLog(copy.store, position);
     await fillCopy(copy, position);
     const met = await inTransactionOf(guard, async () => {
       const fenced = await takeFence(copy);
+      await requireLog(copy.store, fenced);
       const endMs = performance.now() + FENCE_MS_MAX;
       const { position: reached } = await fillCopy(copy, fenced, () => performance.now() > endMs);
-      return comparePositions(reached, fenced) < 0 ? undefined : { result: await work(fenced) };
+      const ahead = comparePositions(reached, fenced);
+      if (ahead > 0) throw staleCopy(projection, reached, fenced);
+      return ahead < 0 ? undefined : { result: await work(fenced) };
     });
     if (met !== undefined) return met.result;
   }
 };
 
+const staleCopy = ({ name }: Projection, reached: Position, fenced: Position): StaleCopyError =>
+  new StaleCopyError(
+    `the copy of ${name} is at ${reached}, and the live read model, which was reset meanwhile, at ${fenced}: run it again`,
+  );
+
 const takeFence = async ({ guard, projection }: HeldCopy): Promise<Position> => {
+  await guard.query(`set local lock_timeout = ${FENCE_WAIT_MS_MAX}`);
   const { rows } = await guard.query<{ position: Position }>(
     'select position from projection_checkpoints where name = $1 for update',
     [projection.name],

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Client, Pool } from 'pg';
 import {
   LogGapError,
   START,
@@ -9,13 +9,15 @@ import type { Logger } from '../../../shared/log.ts';
 import { createPool } from '../../../shared/postgres/pool.ts';
 import { openCheckpoint } from '../checkpoint.ts';
 import type { Projection } from '../projection.ts';
+import { cancelOnAbort, workingName } from './cancel-statements.ts';
 import { compareCopy, type ReadModelComparison } from './compare-copy.ts';
 import { copySchemaOf, indexTableLike, liveTable, quoted, quotedTable } from './copy-schema.ts';
 import { beginCopy, connectCopy, copyTimeouts, dropCopy, holdCopy, inTransactionOf } from './copy-state.ts';
 import type { BulkLimits } from './fill-copy.ts';
 import { fillInBulk } from './fill-in-bulk.ts';
 import type { HeldCopy } from './meet-live.ts';
-import { SwitchRefusedError, switchCopy } from './switch-copy.ts';
+import { identityOf, OtherLogError, requireLog } from './same-log.ts';
+import { switchCopy } from './switch-copy.ts';
 
 /**
  * Rebuilds, or verifies, read models beside the live ones while the service runs
@@ -29,6 +31,8 @@ export interface OnlineOptions {
   readonly log: Logger;
   /** What makes the rows: a copy that another program began is begun anew. */
   readonly program: string;
+  /** Names of the migrations that the program knows: over a newer schema nothing is made. */
+  readonly migrations: readonly string[];
   /** Ends the work: the live read model is as it was, and the copy is dropped. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: { readonly events: number; readonly fraction: number }) => void;
@@ -41,11 +45,6 @@ export interface OnlineOptions {
 export interface OnlineRebuild extends ReadModelComparison {
   /** It went on with what an earlier run had left. */
   readonly resumed: boolean;
-}
-
-/** The log is not the one that the live read model was made from: nothing can be built beside it. */
-class OtherLogError extends Error {
-  override readonly name = 'OtherLogError';
 }
 
 const SHOWN_MAX = 20;
@@ -68,15 +67,9 @@ export const rebuildOnline = (
 ): Promise<OnlineRebuild> =>
   withCopy(options, projection, async (copy, resumed) => {
     const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX);
-    const parked = comparison.tables.find(({ table }) => table === 'parked_streams');
-    if (!allowParked && parked !== undefined && parked.missing > 0) {
-      throw new SwitchRefusedError(
-        `${parked.missing} streams cannot be applied that the live read model ${projection.name} has (` +
-          `${parked.shown.map(({ key }) => String(key['stream'])).join(', ')}): with --allow-parked it is switched all the same`,
-      );
-    }
-    await switchCopy(copy, options.program);
-    await inTransactionOf(copy.guard, () => dropCopy(copy.guard, projection.name));
+    await switchCopy(copy, allowParked);
+    // What is left is of no use, and in nobody's way should this fail: the switch was made.
+    await inTransactionOf(copy.guard, () => dropCopy(copy.guard, projection.name)).catch(() => undefined);
     return { ...comparison, resumed };
   });
 
@@ -111,60 +104,61 @@ const withCopy = async <T>(
   projection: Projection,
   work: (copy: HeldCopy, resumed: boolean) => Promise<T>,
 ): Promise<T> => {
-  const { pool: live, databaseUrl, store, signal, log } = options;
-  const { position } = await openCheckpoint(live, projection.name);
-  refuseOtherLog(store, position);
+  const { databaseUrl, signal } = options;
+  signal.throwIfAborted();
   const guard = await connectCopy(databaseUrl);
-  const pool = createPool(
-    {
-      connectionString: databaseUrl,
-      applicationName: 'exchange-copy',
-      max: 2,
-      asyncCommit: true,
-      system: true,
-      timeouts: copyTimeouts,
-      searchPath: `${quoted(copySchemaOf(projection.name))},${await liveSchema(live)}`,
-    },
-    log,
-  );
   try {
+    // Before that, what there is may be another process's.
     await holdCopy(guard, projection.name);
-    const resumed = await beginCopy(guard, projection, options.program);
-    const copy: HeldCopy = {
-      projection,
-      store,
-      pool,
-      live,
-      guard,
-      databaseUrl,
-      signal,
-      bulk: options.bulk,
-      onCommit: progressOf(options, position),
-    };
-    await fillInBulk(copy, position);
-    await settle(copy);
-    return await work(copy, resumed);
+    try {
+      return await makeCopy(options, projection, guard, work);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      await inTransactionOf(guard, () => dropCopy(guard, projection.name));
+      throw signal.reason;
+    }
   } catch (error) {
-    if (signal.aborted) await inTransactionOf(guard, () => dropCopy(guard, projection.name));
     throw error instanceof LogGapError ? new OtherLogError(error.message, { cause: error }) : error;
   } finally {
-    await pool.end();
     await guard.end().catch(() => undefined);
   }
 };
 
-const refuseOtherLog = (store: EventStore, position: Position): void => {
+const makeCopy = async <T>(
+  options: OnlineOptions,
+  projection: Projection,
+  guard: Client,
+  work: (copy: HeldCopy, resumed: boolean) => Promise<T>,
+): Promise<T> => {
+  const { pool: live, databaseUrl, store, signal, bulk } = options;
+  const { position } = await openCheckpoint(live, projection.name);
+  await requireLog(store, position);
+  const maker = { program: options.program, migrations: options.migrations, log: await identityOf(store) };
+  const resumed = await beginCopy(guard, projection, maker, position);
+  const pool = createPool(
+    {
+      connectionString: databaseUrl,
+      applicationName: workingName(projection.name),
+      max: 2,
+      asyncCommit: true,
+      system: true,
+      timeouts: copyTimeouts,
+      // Nothing else: a table that the projection does not list is not found, where it would be the live one.
+      searchPath: quoted(copySchemaOf(projection.name)),
+    },
+    options.log,
+  );
+  const onCommit = progressOf(options, position);
+  const copy = { projection, store, pool, live, guard, databaseUrl, signal, bulk, onCommit, maker };
+  const stop = cancelOnAbort(guard, projection.name, signal);
   try {
-    store.distance(position, position);
-  } catch (cause) {
-    throw new OtherLogError('the read models were made from another event store', { cause });
+    await fillInBulk(copy, position);
+    await settle(copy);
+    return await work(copy, resumed);
+  } finally {
+    await stop();
+    await pool.end();
   }
-};
-
-const liveSchema = async (pool: Pool): Promise<string> => {
-  const { rows } = await pool.query<{ path: string }>(`select current_setting('search_path') as path`);
-  // As part of a connection's options, which end at a space.
-  return (rows[0]?.path ?? 'public').replaceAll(' ', '');
 };
 
 /** The copy has all its indexes, and the planner and its index-only scans know its tables, before anybody reads them. */

@@ -1,0 +1,75 @@
+import type { Client } from 'pg';
+import { sleep } from '../../../shared/backoff.ts';
+
+const EVERY_MS = 300;
+
+/** Connections of a copy, of which one process at a time has any: those that work, not the one that holds it. */
+export const workingName = (projection: string): string => `exchange-copy ${projection}`;
+
+/** Somebody waits for a table that the connection reads, and everybody else behind him: a migration, say. */
+const IN_THE_WAY = `exists (
+  select from pg_locks held join pg_locks wanted using (database, relation)
+  where held.pid = a.pid and held.granted and not wanted.granted and wanted.mode = 'AccessExclusiveLock')`;
+
+/**
+ * Cancels whatever the copy's connections are at once `signal` says so, also if it has said so before: an index that is
+ * being made, or a comparison, would otherwise go on to its end.
+ * @returns ends it
+ */
+export const cancelOnAbort = (
+  guard: Client,
+  projection: string,
+  signal: AbortSignal,
+): (() => Promise<void>) => {
+  let stop = async (): Promise<void> => undefined;
+  const begin = (): void => {
+    stop = repeatedly(() => cancel(guard, projection, 'true'));
+  };
+  signal.addEventListener('abort', begin, { once: true });
+  if (signal.aborted) begin();
+  return () => {
+    signal.removeEventListener('abort', begin);
+    return stop();
+  };
+};
+
+/**
+ * Cancels the copy's statements while they are in the way of somebody who wants a table for himself.
+ * @param onCancel called when one was
+ * @returns ends it
+ */
+export const cancelWhenInTheWay = (
+  guard: Client,
+  projection: string,
+  onCancel: () => void,
+): (() => Promise<void>) =>
+  repeatedly(async () => {
+    if ((await cancel(guard, projection, IN_THE_WAY)) > 0) onCancel();
+  });
+
+/** @returns how many connections were told */
+const cancel = async (guard: Client, projection: string, which: string): Promise<number> => {
+  const { rowCount } = await guard.query(
+    `select pg_cancel_backend(a.pid) from pg_stat_activity a
+     where a.datname = current_database() and a.application_name = $1 and ${which}`,
+    [workingName(projection)],
+  );
+  return rowCount ?? 0;
+};
+
+/** Again and again: between two statements there is nothing to cancel. */
+const repeatedly = (work: () => Promise<void | number>): (() => Promise<void>) => {
+  const ending = new AbortController();
+  const run = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      // A guard that was lost ends the work itself.
+      await work().catch(() => undefined);
+      await sleep(EVERY_MS, ending.signal);
+    }
+  };
+  const running = run();
+  return () => {
+    ending.abort();
+    return running;
+  };
+};
