@@ -28,7 +28,7 @@ export interface Asked {
 }
 
 /** Cannot be found out: there is nothing to verify, or the words make no sense. */
-export class NotVerifiableError extends Error {
+class NotVerifiableError extends Error {
   override readonly name = 'NotVerifiableError';
 }
 
