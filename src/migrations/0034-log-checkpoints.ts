@@ -30,6 +30,7 @@ export const logCheckpoints = {
       );
       alter table log_checkpoints alter column leaves set storage external;
       create index log_checkpoints_by_position on log_checkpoints (chain, last, number);
+      create index log_checkpoints_signed on log_checkpoints (chain, number) where signature is not null;
 
       create table log_keys (
         key_id      text collate "C" primary key,

@@ -3,6 +3,7 @@ import { comparePositions, START } from '../event-store/event-store.ts';
 import {
   beginning,
   isInChain,
+  isSignedBefore,
   lastCheckpoint,
   signedText,
   type ChainEnd,
@@ -100,7 +101,7 @@ export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<Tr
     return { end: beginning({ chain: 1, format: log.format }), adopted: false };
   }
   assertSameStore(options, last);
-  const adopted = assertTrusted(options, last, how.adopt === true);
+  const adopted = await assertTrusted(options, last, how.adopt === true);
   const head = await log.head();
   if (comparePositions(last.last, head) > 0) {
     throw new SealRefusedError(
@@ -124,11 +125,22 @@ const assertSameStore = ({ log }: SealOptions, { chain, format }: ChainEnd): voi
 const adoption = 'verify the log, then say so with `exchange log seal --adopt`';
 
 /** @returns whether it is good by the operator's word alone @throws SealRefusedError */
-const assertTrusted = ({ keys }: SealOptions, last: Checkpoint, adopt: boolean): boolean => {
+const assertTrusted = async (
+  { pool, keys }: SealOptions,
+  last: Checkpoint,
+  adopt: boolean,
+): Promise<boolean> => {
   const where = `checkpoint ${last.number} of chain ${last.chain}, where it ends (${last.last}),`;
   const found = keys.check(signedText(last), last.signature);
   if (found === 'invalid')
     throw new SealRefusedError('forged-end', `${where} was forged: its signature is not of what it says`);
+  // Nobody's word makes that good: verifying would call it broken ever after.
+  if (found === 'unsigned' && (await isSignedBefore(pool, last.chain, last.number))) {
+    throw new SealRefusedError(
+      'forged-end',
+      `${where} is not signed, and one before it is: no process of this service has written it`,
+    );
+  }
   if (keys.current === undefined) {
     if (found === 'unsigned' && !adopt) return false;
     throw new SealRefusedError(
