@@ -46,7 +46,8 @@ import { serviceRoutes } from './shared/http/service-routes.ts';
 import { createExecuteOnce } from './shared/idempotency/execute-once.ts';
 import { createIdempotencyStore, type IdempotencyStore } from './shared/idempotency/idempotency-store.ts';
 import { logKeysOf } from './shared/log-chain/log-keys.ts';
-import { sealRegularly } from './shared/log-chain/seal-log.ts';
+import { registerSealMetrics } from './shared/log-chain/seal-metrics.ts';
+import { sealRegularly } from './shared/log-chain/seal-regularly.ts';
 import { createRateLimits, type RateLimits } from './shared/limits/rate-limits.ts';
 import type { Logger } from './shared/log.ts';
 import { purgeRegularly } from './shared/purge-regularly.ts';
@@ -136,7 +137,7 @@ export const startService = async (
     sweepDrafts(config, assets, log, ending.signal);
     const followed = followedBy(config, backbone, replace);
     running = startProjections({ ...followed, pool: derivedPool, log, registry: metrics, progress });
-    sealLogOf(config, backbone, log, ending.signal);
+    sealLogOf(config, backbone, metrics, log, ending.signal);
     return true;
   });
   // Whoever awaits `prepared` learns of a failure; nobody awaiting it yet is no reason to end the process.
@@ -232,10 +233,16 @@ const sweepDrafts = ({ ROLES }: Config, { drafts }: AssetParts, log: Logger, sig
 };
 
 /** A hash chain over the log, in the projectors: appends know nothing of it. */
-const sealLogOf = (config: Config, backbone: Backbone, log: Logger, signal: AbortSignal): void => {
+const sealLogOf = (
+  config: Config,
+  backbone: Backbone,
+  metrics: Registry,
+  log: Logger,
+  signal: AbortSignal,
+): void => {
   if (!config.ROLES.includes('projector') || config.LOG_SEAL_SECONDS === 0) return;
-  const chain = { pool: backbone.pool, log: backbone.logBytes, keys: logKeysOf(config) };
-  sealRegularly({ ...chain, signal }, config.LOG_SEAL_SECONDS * 1_000, log);
+  const chain = { pool: backbone.pool, log: backbone.logBytes, keys: logKeysOf(config), signal };
+  sealRegularly(chain, config.LOG_SEAL_SECONDS * 1_000, log, registerSealMetrics(metrics));
 };
 
 const createMetrics = (backbone: Backbone): Registry => {

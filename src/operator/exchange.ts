@@ -105,7 +105,7 @@ const run = async (argv: readonly string[]): Promise<void> => {
       return withBackbone(async (backbone) => {
         const config = readConfig(process.env);
         if (!(await logCommand(backbone, config, { command, ...values, print }))) process.exitCode = 1;
-      });
+      }, command);
     case 'config':
       return print(describeConfig());
     default:
@@ -123,8 +123,28 @@ const runEvents = async (result: Promise<boolean>): Promise<void> => {
   if (!(await result)) process.exitCode = 1;
 };
 
-/** Runs a command on the installation that the settings name, and lets go of it. */
-const withBackbone = async (work: (backbone: Backbone) => Promise<void>): Promise<void> => {
+/**
+ * Runs a command on the installation that the settings name, and lets go of it.
+ * @param command whose errors are no answer, where its answer is whether something is right
+ */
+const withBackbone = (work: (backbone: Backbone) => Promise<void>, command = ''): Promise<void> => {
+  const done = onBackbone(work);
+  return command.endsWith(' verify') ? done.catch(notFoundOut) : done;
+};
+
+/** Only what was found out to be wrong is exit status 1. */
+const notFoundOut = (cause: unknown): never => {
+  if (cause instanceof VerifyFailedError || cause instanceof ConfigError) throw cause;
+  throw new VerifyFailedError(messageOf(cause), { cause });
+};
+
+/** An error of several addresses of one host has no message of its own. */
+const messageOf = (error: unknown): string => {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+};
+
+const onBackbone = async (work: (backbone: Backbone) => Promise<void>): Promise<void> => {
   const config = readConfig(process.env);
   if (config.EXCHANGE_FAILPOINTS !== undefined) {
     armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
@@ -179,15 +199,9 @@ const readModelsCommand = async (
   }
   const wanted = { readModels, ...given, allowParked: given['allow-parked'], print };
   const work = verifies ? readModelsVerify : readModelsRebuild;
-  try {
-    await withBackbone(async (backbone) => {
-      if (!(await work(backbone, wanted))) process.exitCode = 1;
-    });
-  } catch (cause) {
-    if (!verifies || cause instanceof ConfigError) throw cause;
-    // That the rows differ is 1: a database that is away must not look like it.
-    throw new VerifyFailedError(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
+  await withBackbone(async (backbone) => {
+    if (!(await work(backbone, wanted))) process.exitCode = 1;
+  }, command);
 };
 
 const parkedList = async (backbone: Backbone, json: boolean): Promise<void> => {
@@ -268,7 +282,7 @@ const describeConfig = (): string =>
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   process.stderr.write(error instanceof UsageError ? `${message}\n\n${usage}` : `${message}\n`);
   const isOfWords = error instanceof UsageError || error instanceof ConfigError;
   process.exitCode = isOfWords || error instanceof VerifyFailedError ? 2 : 1;

@@ -135,7 +135,7 @@ export const variables = {
     'The largest upload, bytes; and for media types, e.g. 104857600,image/*=10485760. Default 104857600.',
   ),
   LOG_SIGNING_KEYS: secretKeys.describe(
-    'Keys that checkpoints of the log are signed with: id:key pairs, separated by commas, the first one in use; a key is the 32 bytes of an Ed25519 seed as base64url. Without one they are not signed: whoever can write to the database can forge them.',
+    'Keys that checkpoints of the log are signed with: id:key pairs, separated by commas, the first one in use; a key is the 32 bytes of an Ed25519 seed as base64url. Without one they are not signed: whoever can write to the database can forge them. With one, only what is signed is signed on.',
   ),
   LOG_VERIFY_KEYS: secretKeys.describe(
     'Public keys of checkpoints of the log that were signed with other keys than those: id:key pairs, as `exchange log keys` prints them.',

@@ -1,12 +1,23 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
 import { Client } from 'pg';
-import { START, type EventStore, type Position } from '../../src/shared/event-store/event-store.ts';
+import { Registry } from 'prom-client';
+import {
+  EventStoreUnavailableError,
+  START,
+  type EventStore,
+  type Position,
+} from '../../src/shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import type { SealHow } from '../../src/shared/log-chain/chain-end.ts';
 import { lastCheckpoint } from '../../src/shared/log-chain/checkpoints.ts';
 import { portLogBytes, postgresLogBytes, type LogBytes } from '../../src/shared/log-chain/log-bytes.ts';
 import { logKeysOf, type LogKeys } from '../../src/shared/log-chain/log-keys.ts';
-import { sealLog, sealRegularly, witnessOf } from '../../src/shared/log-chain/seal-log.ts';
+import { sealLog, witnessOf } from '../../src/shared/log-chain/seal-log.ts';
+import { registerSealMetrics } from '../../src/shared/log-chain/seal-metrics.ts';
+import { sealRegularly } from '../../src/shared/log-chain/seal-regularly.ts';
 import { verifyLog, type VerifyOptions } from '../../src/shared/log-chain/verify-log.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { createPool } from '../../src/shared/postgres/pool.ts';
@@ -66,9 +77,9 @@ const count = async (): Promise<number> =>
   (await statement<{ n: number }>('select count(*)::int as n from events'))[0]?.n ?? 0;
 
 /** @returns the last checkpoint */
-const seal = async (keys: LogKeys = oneKey, of: LogBytes = log) => {
+const seal = async (keys: LogKeys = oneKey, of: LogBytes = log, how: SealHow = {}) => {
   let last;
-  for await (const checkpoint of sealLog({ pool, log: of, keys })) last = checkpoint;
+  for await (const checkpoint of sealLog({ pool, log: of, keys }, how)) last = checkpoint;
   return last;
 };
 
@@ -82,7 +93,25 @@ const broken = async (more: Partial<VerifyOptions> = {}): Promise<readonly [numb
 };
 
 const restore = (): Promise<unknown> =>
-  statement('truncate events, log_checkpoints; insert into events select * from kept');
+  statement('truncate events, log_checkpoints, log_keys; insert into events select * from kept');
+
+/** The log up to a position only; `grow` brings back what is behind that. */
+const cutTo = (position: number): Promise<unknown> =>
+  statement(`delete from events where position > ${position}`);
+const grow = (to = events): Promise<unknown> =>
+  statement(
+    `insert into events select * from kept
+     where position > (select coalesce(max(position), 0) from events) and position <= ${to}`,
+  );
+
+/** What somebody has who can write to the database and asks nothing of what is there. */
+const forgerOf = (sign: LogKeys['sign']): LogKeys => ({
+  sign,
+  check: () => 'valid',
+  canProve: true,
+  current: { keyId: 'forger', publicKey: Buffer.alloc(32) },
+});
+const unsignedForger = forgerOf(() => undefined);
 
 describe('a log that was sealed and signed', () => {
   beforeEach(async () => void (await seal()));
@@ -162,20 +191,96 @@ describe('a log that was sealed and signed', () => {
       await statement('delete from log_checkpoints where number >= 2');
       await seal(keys);
     };
-    await forge(unsigned);
+    await forge(unsignedForger);
     expect((await broken())[1]).toContain('not signed with a key of the settings');
+    // Also when a signature follows, and without any key to check with.
+    await store.append('sample-later', [sampleEvent()], 'no-stream');
+    await seal(forgerOf(oneKey.sign));
+    expect((await broken())[1]).toContain('and one before it is');
+    expect((await broken({ keys: unsigned }))[1]).toContain('and one before it is');
+    await statement('update log_checkpoints set key_id = null, signature = null');
     // Without a key to check with it cannot be told; with what was written down elsewhere it can.
     expect((await verify({ keys: unsigned })).broken).toBeUndefined();
     const expected = { position: witness.position, hash: witness.hash };
     expect((await broken({ keys: unsigned, expected }))[1]).toContain('another hash');
-    await statement(`delete from events where position > 2000`);
+    await cutTo(2_000);
     await statement(`delete from log_checkpoints where last > '${at(2_000)}'`);
     expect((await broken({ keys: unsigned, expected }))[1]).toContain('no checkpoint ends at');
 
     await restore();
     await seal();
-    await forge(forgedKey);
+    await forge(forgerOf(logKeysOf({ LOG_SIGNING_KEYS: parseKeyRing(`2026:${second}`) }).sign));
     expect((await broken())[1]).toContain('was forged');
+  });
+
+  it('an end cut off of the log and the chain together: told by a witness alone, however verifying ends', async () => {
+    const whole = await lastCheckpoint(pool);
+    const ofMiddle = await statement<{ hash: string }>(
+      `select encode(hash, 'hex') as hash from log_checkpoints where number = 1`,
+    );
+    if (whole === undefined) throw new Error('nothing is sealed');
+    const expected = { position: whole.last, hash: whole.hash.toString('hex') };
+    const ofFirst = { position: at(1_000), hash: ofMiddle[0]?.hash ?? '' };
+    expect(await verify({ expected })).toMatchObject({ witnessed: true, broken: undefined, doubts: [] });
+    // The checkpoint behind which verifying begins is compared, and one that is reached by ending at --to.
+    expect(await verify({ from: at(1_500), expected: ofFirst })).toMatchObject({ witnessed: true });
+    const other = { ...ofFirst, hash: '0'.repeat(64) };
+    expect((await broken({ from: at(1_500), expected: other }))[1]).toContain('another hash');
+    expect((await broken({ to: at(900), expected: other }))[1]).toContain('another hash');
+    const missing = { ...ofFirst, position: at(700) };
+    expect((await broken({ to: at(1_000), expected: missing }))[1]).toContain('no checkpoint ends at');
+    await expect(verify({ to: at(900), expected })).rejects.toThrow('outside');
+    await expect(verify({ from: at(2_001), expected: ofFirst })).rejects.toThrow('outside');
+
+    await cutTo(2_000);
+    await statement('delete from log_checkpoints where number > 2');
+    expect(await verify()).toMatchObject({ witnessed: false, broken: undefined, doubts: [] });
+    expect((await broken({ expected }))[1]).toContain('no checkpoint ends at');
+    expect((await broken({ to: at(events), expected }))[1]).toContain('no checkpoint ends at');
+  });
+
+  it('what is not sealed, or no position, is not verified', async () => {
+    const [beyond, nothing] = [{ to: at(events + 1) }, { from: at(events + 1) }];
+    expect(await verify(beyond)).toMatchObject({
+      events,
+      broken: undefined,
+      doubts: [expect.stringContaining('is not sealed')],
+    });
+    await expect(verify(nothing)).rejects.toThrow('nothing is sealed at');
+    await expect(verify({ from: at(20), to: at(10) })).rejects.toThrow('is behind --to');
+    await expect(verify({ to: 'first' as Position })).rejects.toThrow('no position of this log');
+    await expect(verify({ from: at(0) })).rejects.toThrow('no position of this log');
+    await expect(verify({ chain: 7 })).rejects.toThrow('there is no chain 7');
+  });
+
+  it.each([`'infinity'`, `'294276-12-31'`])('recorded at %s: the position is named', async (time) => {
+    await statement(`update events set recorded_at = ${time} where position = 1234`);
+    expect(await broken()).toEqual([1_234, 'the event is not the one that was sealed here']);
+  });
+
+  it('when a checkpoint was sealed is shown, and signed', async () => {
+    const { sealedAt } = await verify();
+    expect(Math.abs(Date.now() - Date.parse(sealedAt ?? ''))).toBeLessThan(600_000);
+    await statement(
+      `update log_checkpoints set sealed_at = sealed_at + interval '1 microsecond' where number = 2`,
+    );
+    expect((await broken())[1]).toContain('was forged');
+    await statement(`update log_checkpoints set sealed_at = 'infinity' where number = 2`);
+    expect((await broken())[1]).toContain('was forged');
+  });
+
+  it('a page that the database does not give in time is asked for again, and smaller', async () => {
+    const limits: number[] = [];
+    const slow: LogBytes = {
+      ...log,
+      page: (after, limit) => {
+        limits.push(limit);
+        if (limits.length <= 2) throw new EventStoreUnavailableError('took too long');
+        return log.page(after, limit);
+      },
+    };
+    expect(await verify({ log: slow })).toMatchObject({ events, broken: undefined });
+    expect(limits[2]).toBeLessThan(limits[1] as number);
   });
 
   it('a checkpoint that was changed or removed', async () => {
@@ -187,20 +292,104 @@ describe('a log that was sealed and signed', () => {
   });
 });
 
-/** Another key under the same name, as a forger would use it; the settings know better. */
-const forgedKey: LogKeys = {
-  ...logKeysOf({ LOG_SIGNING_KEYS: parseKeyRing(`2026:${second}`) }),
-  current: undefined,
-};
+describe('nothing is sealed behind what is not trusted', () => {
+  afterEach(restore);
+
+  const forgeries: readonly (readonly [reason: string, change: string, LogKeys?])[] = [
+    ['unsigned-end', 'update log_checkpoints set key_id = null, signature = null'],
+    ['forged-end', 'update log_checkpoints set key_id = null, signature = null where number = 2'],
+    ['unknown-key', `update log_checkpoints set key_id = 'other' where number = 2`],
+    ['forged-end', 'update log_checkpoints set hash = sha256(hash) where number = 2'],
+    ['forged-end', `update log_checkpoints set sealed_at = 'infinity' where number = 2`],
+    ['no-key', 'select', unsigned],
+    ['key-name-taken', `update log_keys set public_key = sha256(public_key)`],
+    ['checkpoints-gone', 'truncate log_checkpoints'],
+    ['own-seal-gone', 'delete from log_checkpoints where number = 2'],
+    ['log-behind', 'delete from events where position > 1999'],
+    ['log-gap', 'delete from events where position = 2001'],
+    ['log-gap', 'delete from events where position = 2100'],
+    [
+      'unreadable-event',
+      'alter table events alter data drop not null; update events set data = null where position = 2100',
+    ],
+  ];
+  it.each(forgeries)('%s: %s', async (reason, change, keys = oneKey) => {
+    await cutTo(2_000);
+    const known = await seal();
+    if (reason !== 'log-behind') await grow();
+    await statement(change);
+    const before = await lastCheckpoint(pool);
+    const remembered = reason === 'own-seal-gone' ? { known } : {};
+    await expect(seal(keys, log, remembered)).rejects.toMatchObject({ name: 'SealRefusedError', reason });
+    expect(await lastCheckpoint(pool)).toEqual(before);
+  });
+
+  it('the projector says so, counts it, and goes on when it is put right', async () => {
+    await cutTo(2_000);
+    const registry = new Registry();
+    const lines: string[] = [];
+    const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+    const ending = new AbortController();
+    const options = { pool, log, keys: oneKey, signal: ending.signal };
+    sealRegularly(options, 5, logger, registerSealMetrics(registry));
+    const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
+      while (!(await isSo())) await sleep(10);
+    };
+    await until(() => lines.some((line) => line.includes('log sealed')));
+    await statement('create table sealed as select * from log_checkpoints');
+    try {
+      // Events and checkpoints are cut off together: what is left is signed, and fits.
+      await statement(
+        `delete from events where position > 1000; delete from log_checkpoints where number > 1`,
+      );
+      expect((await verify()).broken).toBeUndefined();
+      await until(async () =>
+        /log_seals_refused_total\{reason="own-seal-gone"\} [1-9]/.test(await registry.metrics()),
+      );
+      expect(lines.some((line) => line.includes('"level":50') && line.includes('own-seal-gone'))).toBe(true);
+      await statement('insert into log_checkpoints select * from sealed on conflict do nothing');
+      await grow();
+      await until(async () => (await lastCheckpoint(pool))?.last === at(events));
+      expect(await registry.metrics()).toMatch(/log_seal_age_seconds [\d.]+/);
+    } finally {
+      ending.abort();
+      await statement('drop table sealed');
+    }
+    expect((await verify()).broken).toBeUndefined();
+  });
+});
+
+it('a range is vouched for by a signature behind it; where there is none, that is no break', async () => {
+  await restore();
+  await cutTo(2_000);
+  await seal(unsigned);
+  const nobody = expect.stringContaining('cannot be vouched for');
+  expect(await verify()).toMatchObject({ broken: undefined, doubts: [nobody] });
+  await seal(oneKey, log, { adopt: true });
+  await grow();
+  await seal();
+  expect(await verify({ to: at(500) })).toMatchObject({
+    from: at(1),
+    to: at(2_000),
+    broken: undefined,
+    doubts: [],
+  });
+  expect(await verify({ from: at(1_500), to: at(1_600) })).toMatchObject({ broken: undefined, doubts: [] });
+  expect(await verify({ from: at(2_001) })).toMatchObject({ from: at(2_001), broken: undefined, doubts: [] });
+  // The anchor is not signed itself, and what is signed behind it does not fit it.
+  await statement('update log_checkpoints set hash = sha256(hash) where number = 1');
+  expect((await verify({ from: at(1_500), to: at(1_600) })).broken).toBeDefined();
+  await restore();
+});
 
 it('keys are replaced: what the old one signed stays good, and what was unsigned is vouched for by what is signed behind it', async () => {
   await restore();
-  await statement('truncate log_keys');
-  await statement('delete from events where position > 1200');
+  await cutTo(1_200);
   await seal(unsigned);
-  await statement('insert into events select * from kept where position between 1201 and 1300');
-  await seal(oneKey);
-  await statement('insert into events select * from kept where position > 1300');
+  await grow(1_300);
+  await expect(seal(oneKey)).rejects.toThrow('--adopt');
+  await seal(oneKey, log, { adopt: true });
+  await grow();
   const both = logKeysOf({ LOG_SIGNING_KEYS: parseKeyRing(`2027:${second},2026:${first}`) });
   await seal(both);
   expect((await verify({ keys: both })).broken).toBeUndefined();
@@ -211,6 +400,7 @@ it('keys are replaced: what the old one signed stays good, and what was unsigned
   const keys = { LOG_SIGNING_KEYS: parseKeyRing(`2027:${second}`), LOG_VERIFY_KEYS: parseKeyRing(oldKey) };
   const checked = await verify({ keys: logKeysOf(keys) });
   expect([checked.broken, checked.signed]).toEqual([undefined, checked.checkpoints - 2]);
+  expect(checked.doubts).toEqual([]);
   expect(
     (await verify({ keys: logKeysOf({ LOG_SIGNING_KEYS: keys.LOG_SIGNING_KEYS }) })).broken,
   ).toBeUndefined();
@@ -227,6 +417,16 @@ it('exchange log: sealed and verified beside the service, broken is 1, nothing t
   const sealed = await exchange(['log', 'seal', '--json'], environment);
   expect(JSON.parse(sealed.stdout)).toMatchObject({ sealed: events, checkpoint: { key: '2026' } });
   expect((await exchange(['log', 'verify', '--from', '10', '--to', '20'], environment)).status).toBe(0);
+  // Everything that is no answer is 2: words, settings, a database that is away.
+  const away = { ...environment, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' };
+  const noAnswers = await Promise.all([
+    exchange(['log', 'verify', '--to', String(events + 1)], environment),
+    exchange(['log', 'verify', '--expect', 'x=y'], environment),
+    exchange(['log', 'verify'], away),
+    exchange(['read-models', 'verify'], away),
+  ]);
+  expect(noAnswers.map((one) => one.status)).toEqual([2, 2, 2, 2]);
+  expect(noAnswers.map((one) => one.stderr.trim() === '')).toEqual([false, false, false, false]);
   await statement(`update events set type = 'Other' where position = 700`);
   const { status, stdout } = await exchange(['log', 'verify', '--json'], environment);
   expect([status, JSON.parse(stdout)]).toEqual([1, expect.objectContaining({ broken: expect.anything() })]);
@@ -238,8 +438,7 @@ it('two processes that seal regularly make one chain; another store begins anoth
   const ending = new AbortController();
   const options = { pool, log, keys: oneKey, signal: ending.signal };
   for (const every of [5, 7]) sealRegularly(options, every, createLog('silent'));
-  while ((await verify().catch(() => undefined))?.events !== events)
-    await new Promise((done) => setTimeout(done, 20));
+  while ((await verify().catch(() => undefined))?.events !== events) await sleep(20);
   ending.abort();
   expect((await verify()).broken).toBeUndefined();
 
@@ -247,11 +446,13 @@ it('two processes that seal regularly make one chain; another store begins anoth
   await fillWithHistory(memory, 300);
   const other = portLogBytes(memory, 'memory-1');
   await expect(seal(oneKey, other)).rejects.toThrow('--new-chain');
-  await statement('truncate log_checkpoints');
-  await seal(oneKey, other);
-  expect((await verify({ log: other })).broken).toBeUndefined();
+  const ofFirst = await verify();
+  await seal(oneKey, other, { newChain: true });
+  expect(await verify({ log: other })).toMatchObject({ chain: 2, broken: undefined, doubts: [] });
+  expect(await verify({ chain: 1 })).toEqual(ofFirst);
   const changed = portLogBytes(
     {
+      ...memory,
       readAll: async (asked) =>
         (await memory.readAll(asked)).map((event) =>
           event.position === at(77) ? { ...event, data: { ...event.data, n: -1 } } : event,
@@ -260,6 +461,11 @@ it('two processes that seal regularly make one chain; another store begins anoth
     'memory-1',
   );
   expect((await broken({ log: changed }))[0]).toBe(77);
+  // It goes on from the end of the first one.
+  await statement('update log_checkpoints set hash = sha256(hash) where chain = 1');
+  expect((await broken({ log: other }))[1]).toContain('the end of chain 1');
+  await statement('delete from log_checkpoints where chain = 1');
+  expect((await verify({ log: other })).broken?.problem).toContain('chain 1, which chain 2 goes on from');
 });
 
 (MANY === 0 ? it.skip : it)(

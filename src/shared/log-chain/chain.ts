@@ -16,8 +16,12 @@ export interface ChainIdentity {
   readonly format: string;
 }
 
-export const genesis = ({ chain, format }: ChainIdentity): Buffer =>
-  createHash('sha256').update(`buyer-exchange log chain ${chain} of ${format}`).digest();
+/** @param previous what the chain before came to: whoever knows a value of this one knows that one whole, too */
+export const genesis = ({ chain, format }: ChainIdentity, previous?: Buffer): Buffer =>
+  createHash('sha256')
+    .update(`buyer-exchange log chain ${chain} of ${format}`)
+    .update(previous === undefined ? '' : ` behind ${previous.toString('hex')}`)
+    .digest();
 
 /** @param bytes of the event, as text in UTF-8 */
 export const nextHash = (hash: Buffer, bytes: string): Buffer =>

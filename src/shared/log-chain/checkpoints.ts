@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { START, type Position } from '../event-store/event-store.ts';
 import { genesis, type ChainIdentity } from './chain.ts';
+import { microsSql } from './log-bytes.ts';
 import type { Signature } from './log-keys.ts';
 
 /** What the chain had come to behind an event. */
@@ -16,6 +17,8 @@ export interface Checkpoint extends ChainIdentity {
   readonly hash: Buffer;
   /** `LEAF_BYTES` an event. */
   readonly leaves: Buffer;
+  /** When, by the sealing process's clock: microseconds since 1970 in digits, exactly as stored; `Infinity` for none. */
+  readonly sealedAtMicros: string;
   readonly signature: Signature | undefined;
 }
 
@@ -24,7 +27,7 @@ export type ChainEnd = Pick<Checkpoint, 'chain' | 'format' | 'number' | 'last' |
 
 /** What is signed: everything that the checkpoint says. */
 export const signedText = (checkpoint: Omit<Checkpoint, 'signature'>): string => {
-  const { chain, number, format, after, last, events, hash, leaves } = checkpoint;
+  const { chain, number, format, after, last, events, hash, leaves, sealedAtMicros } = checkpoint;
   const leavesHash = createHash('sha256').update(leaves).digest('hex');
   return [
     'buyer-exchange log checkpoint 1',
@@ -36,15 +39,23 @@ export const signedText = (checkpoint: Omit<Checkpoint, 'signature'>): string =>
     events,
     hash.toString('hex'),
     leavesHash,
+    sealedAtMicros,
   ].join('\n');
 };
 
-export const beginning = (identity: ChainIdentity): ChainEnd => ({
+/** @param previous the end of the chain before, if there is one */
+export const beginning = (identity: ChainIdentity, previous?: ChainEnd): ChainEnd => ({
   ...identity,
   number: 0,
   last: START,
-  hash: genesis(identity),
+  hash: genesis(identity, previous?.hash),
 });
+
+/** ISO 8601, UTC; undefined when the checkpoint names no time that there is. */
+export const sealedAtOf = ({ sealedAtMicros }: Pick<Checkpoint, 'sealedAtMicros'>): string | undefined => {
+  const date = new Date(Number(sealedAtMicros) / 1_000);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+};
 
 interface Row {
   readonly chain: number;
@@ -57,28 +68,86 @@ interface Row {
   readonly leaves: Buffer;
   readonly key_id: string | null;
   readonly signature: Buffer | null;
+  readonly sealed_at: string;
 }
 
-const columns = 'chain, number, format, after, last, events, hash, leaves, key_id, signature';
+const written = 'chain, number, format, after, last, events, hash, leaves, key_id, signature';
+const columns = `${written}, ${microsSql('sealed_at')} as sealed_at`;
 
-const checkpointOf = ({ number, events, key_id: keyId, signature, ...row }: Row): Checkpoint => ({
+const checkpointOf = ({
+  number,
+  events,
+  key_id: keyId,
+  signature,
+  sealed_at: sealedAtMicros,
+  ...row
+}: Row): Checkpoint => ({
   ...row,
   number: Number(number),
   events: Number(events),
   signature: keyId === null || signature === null ? undefined : { keyId, signature },
+  sealedAtMicros,
 });
 
 type Database = Pick<Pool, 'query'>;
 
-/** The last checkpoint of the newest chain; of what is before a position, where one is given. */
-export const lastCheckpoint = async (pool: Database, before?: Position): Promise<Checkpoint | undefined> => {
+/**
+ * The last checkpoint of a chain, by its number.
+ * @param chain default: the newest one
+ */
+export const lastCheckpoint = async (pool: Database, chain?: number): Promise<Checkpoint | undefined> => {
   const { rows } = await pool.query<Row>(
     `select ${columns} from log_checkpoints
-     where chain = (select max(chain) from log_checkpoints) and ($1::text is null or last < $1)
-     order by chain desc, last desc limit 1`,
-    [before ?? null],
+     where chain = coalesce($1, (select max(chain) from log_checkpoints))
+     order by chain desc, number desc limit 1`,
+    [chain ?? null],
   );
   return rows[0] && checkpointOf(rows[0]);
+};
+
+/** The last checkpoint of a chain that ends before a position. */
+export const checkpointBefore = async (
+  pool: Database,
+  chain: number,
+  position: Position,
+): Promise<Checkpoint | undefined> => {
+  const { rows } = await pool.query<Row>(
+    `select ${columns} from log_checkpoints where chain = $1 and last < $2
+     order by chain desc, last desc, number desc limit 1`,
+    [chain, position],
+  );
+  return rows[0] && checkpointOf(rows[0]);
+};
+
+/** Where the first checkpoint ends that a position is sealed with; undefined when it is not sealed. */
+export const sealedUpTo = async (
+  pool: Database,
+  chain: number,
+  position: Position,
+): Promise<Position | undefined> => {
+  const { rows } = await pool.query<{ last: Position }>(
+    'select last from log_checkpoints where chain = $1 and last >= $2 order by chain, last, number limit 1',
+    [chain, position],
+  );
+  return rows[0]?.last;
+};
+
+/** Whether any checkpoint before a number is signed, by whomever. */
+export const isSignedBefore = async (pool: Database, chain: number, number: number): Promise<boolean> => {
+  const { rowCount } = await pool.query(
+    'select from log_checkpoints where chain = $1 and number < $2 and signature is not null limit 1',
+    [chain, number],
+  );
+  return rowCount === 1;
+};
+
+/** Whether the chain is still what it was: whoever goes on from there knows. */
+export const isInChain = async (pool: Database, { chain, number, hash }: ChainEnd): Promise<boolean> => {
+  const { rowCount } = await pool.query(
+    'select from log_checkpoints where chain = $1 and number = $2 and hash = $3',
+    [chain, number, hash],
+  );
+  return rowCount === 1;
 };
 
 /** Checkpoints of a chain behind a number, in order, some at a time. */
@@ -96,10 +165,11 @@ export const checkpointsAfter = async (
 
 /** @returns false when somebody else has written it: go on behind that one */
 export const insertCheckpoint = async (pool: Database, checkpoint: Checkpoint): Promise<boolean> => {
-  const { chain, number, format, after, last, events, hash, leaves, signature } = checkpoint;
+  const { chain, number, format, after, last, events, hash, leaves, signature, sealedAtMicros } = checkpoint;
   const { rowCount } = await pool.query({
     name: 'log-checkpoint-insert',
-    text: `insert into log_checkpoints (${columns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    text: `insert into log_checkpoints (${written}, sealed_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11::bigint / 1000.0))
            on conflict do nothing`,
     values: [
       chain,
@@ -112,6 +182,7 @@ export const insertCheckpoint = async (pool: Database, checkpoint: Checkpoint): 
       leaves,
       signature?.keyId ?? null,
       signature?.signature ?? null,
+      Number(sealedAtMicros) / 1_000,
     ],
   });
   return rowCount === 1;

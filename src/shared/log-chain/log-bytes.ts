@@ -1,13 +1,21 @@
 import type { CustomTypesConfig, Pool, QueryArrayConfig } from 'pg';
+import { backoffMs, sleep } from '../backoff.ts';
 import { parsePosition, printPosition } from '../event-store/dense-position.ts';
-import type { EventStore, Position } from '../event-store/event-store.ts';
+import {
+  EventStoreUnavailableError,
+  START,
+  type EventStore,
+  type Position,
+} from '../event-store/event-store.ts';
 import { canonicalJson } from '../idempotency/canonical-json.ts';
+import { isPostgresUnavailable } from '../postgres/unavailable.ts';
 import { eventBytes } from './chain.ts';
 
 /** An event of the log, and what the chain takes of it. */
 export interface EventBytes {
   readonly position: Position;
-  readonly bytes: string;
+  /** Undefined: what is stored is no event. */
+  readonly bytes: string | undefined;
 }
 
 /** A log as the chain reads it. */
@@ -16,16 +24,28 @@ export interface LogBytes {
   readonly format: string;
   /** Where positions are dense: the one behind `position`. Undefined: only the log knows. */
   next(position: Position): Position | undefined;
-  /** The next events behind a position, in order, 16 MiB of them at most, one aside; empty at the end of the log. */
-  page(after: Position): Promise<readonly EventBytes[]>;
+  /** Whether it is one that an event of this log can have. */
+  isPosition(position: Position): boolean;
+  /** The position of the last event, `START` for an empty log. */
+  head(): Promise<Position>;
+  /**
+   * The next events behind a position, in order, 16 MiB of them at most, one aside; empty at the end of the log.
+   * @param limit events at most, 1 to `PAGE`
+   */
+  page(after: Position, limit: number): Promise<readonly EventBytes[]>;
 }
 
 const PAGE = 5_000;
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
+/** A time as whole microseconds since 1970; whatever is stored there makes some text. */
+export function microsSql(column: string): string {
+  return `trunc((extract(epoch from ${column}) * 1000000)::numeric)::text`;
+}
+
 /** As `eventBytes` makes of the same event; `data` and `metadata` are the texts that are stored, byte by byte. */
 const bytesSql = `e.position || ' ' || e.revision || ' ' || e.id || ' '
-  || (extract(epoch from e.recorded_at) * 1000000)::bigint || ' ' || octet_length(e.stream) || ' '
+  || ${microsSql('e.recorded_at')} || ' ' || octet_length(e.stream) || ' '
   || octet_length(e.type) || ' ' || octet_length(e.data) || ' ' || octet_length(e.metadata) || E'\\n'
   || e.stream || e.type || e.data || e.metadata`;
 
@@ -38,29 +58,44 @@ const asText = { getTypeParser: () => (text: string) => text } as CustomTypesCon
 export const postgresLogBytes = (pool: Pool): LogBytes => ({
   format: 'postgres-1',
   next: (position) => printPosition(parsePosition(position) + 1),
-  page: async (after) => {
+  isPosition: (position) => isPrinted(() => parsePosition(position)),
+  head: async () => {
+    const { rows } = await pool.query<{ head: string }>(
+      'select coalesce(max(position), 0) as head from events',
+    );
+    return printPosition(Number(rows[0]?.head));
+  },
+  page: async (after, limit) => {
     const query: QueryArrayConfig = {
       name: 'log-bytes',
       text: `select e.position, ${bytesSql}
              from (select p.*, sum(p.own) over (order by p.position rows unbounded preceding) as bytes
-                   from (select *, octet_length(data) + octet_length(metadata) as own from events
-                         where position > $1 order by position limit ${PAGE}) p) e
+                   from (select *, coalesce(octet_length(data) + octet_length(metadata), 0) as own from events
+                         where position > $1 order by position limit $2) p) e
              where e.bytes - e.own < ${PAGE_BYTES_MAX} order by e.position`,
-      values: [parsePosition(after)],
+      values: [parsePosition(after), limit],
       rowMode: 'array',
       types: asText,
     };
-    const { rows } = await pool.query<[position: string, bytes: string]>(query);
-    return rows.map(([position, bytes]) => ({ position: printPosition(Number(position)), bytes }));
+    const { rows } = await pool.query<[position: string, bytes: string | null]>(query);
+    return rows.map(([position, bytes]) => ({
+      position: printPosition(Number(position)),
+      bytes: bytes ?? undefined,
+    }));
   },
 });
 
 /** Any other log, as its events are read: JSON in its canonical form, times in milliseconds. */
-export const portLogBytes = (store: Pick<EventStore, 'readAll'>, format: string): LogBytes => ({
+export const portLogBytes = (
+  store: Pick<EventStore, 'readAll' | 'head' | 'distance'>,
+  format: string,
+): LogBytes => ({
   format,
   next: () => undefined,
-  page: async (after) =>
-    (await store.readAll({ after, limit: 1_000 })).map((event) => ({
+  isPosition: (position) => isPrinted(() => store.distance(START, position)),
+  head: () => store.head(),
+  page: async (after, limit) =>
+    (await store.readAll({ after, limit: Math.min(limit, 1_000) })).map((event) => ({
       position: event.position,
       bytes: eventBytes({
         ...event,
@@ -71,16 +106,56 @@ export const portLogBytes = (store: Pick<EventStore, 'readAll'>, format: string)
     })),
 });
 
-/** Pages from a position on, the next one being read while the last is worked on. */
+/** @param parse throws a RangeError, or answers 0, for what is no event's position */
+const isPrinted = (parse: () => number): boolean => {
+  try {
+    return parse() > 0;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+};
+
+const RETRY = { baseMs: 200, capMs: 3_000 };
+const TRIES_MAX = 6;
+
+/**
+ * Reads once more where the store was away or took too long: hours of work must not end at one slow page.
+ * @param read told how often it has failed
+ * @throws its last error, some ten seconds later; any other error at once
+ */
+export const untilRead = async <T>(
+  read: (failures: number) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> => {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return await read(failures);
+    } catch (error) {
+      const isAway = isPostgresUnavailable(error) || error instanceof EventStoreUnavailableError;
+      if (!isAway || failures + 1 === TRIES_MAX || signal?.aborted === true) throw error;
+      await sleep(backoffMs(failures + 1, RETRY), signal);
+    }
+  }
+};
+
+/** Pages from a position on, the next one being read while the last is worked on; smaller ones where that takes long. */
 export async function* pagesOf(log: LogBytes, after: Position): AsyncGenerator<readonly EventBytes[]> {
-  let reading = log.page(after);
-  for (;;) {
-    const page = await reading;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    reading = log.page(last.position);
-    // Whoever ends early does not wait for it; whoever goes on gets its error.
-    reading.catch(() => undefined);
-    yield page;
+  const ending = new AbortController();
+  const read = (behind: Position): Promise<readonly EventBytes[]> =>
+    untilRead((failures) => log.page(behind, Math.max(1, PAGE >> (2 * failures))), ending.signal);
+  let reading = read(after);
+  try {
+    for (;;) {
+      const page = await reading;
+      const last = page.at(-1);
+      if (last === undefined) return;
+      reading = read(last.position);
+      // Whoever ends early does not wait for it; whoever goes on gets its error.
+      reading.catch(() => undefined);
+      yield page;
+    }
+  } finally {
+    ending.abort();
   }
 }

@@ -57,26 +57,39 @@ export const logKeysOf = ({ LOG_SIGNING_KEYS, LOG_VERIFY_KEYS }: LogKeySettings)
   };
 };
 
-/** Keeps the public key that is signed with, so that it is still there when the private one is gone. */
-export const keepPublicKey = async (pool: Pick<Pool, 'query'>, { current }: LogKeys): Promise<void> => {
-  if (current === undefined) return;
-  const { rows } = await pool.query<{ public_key: Buffer }>(
-    `with kept as (insert into log_keys (key_id, public_key) values ($1, $2) on conflict do nothing)
-     select public_key from log_keys where key_id = $1`,
-    [current.keyId, current.publicKey],
-  );
-  const [known] = rows;
-  if (known !== undefined && !known.public_key.equals(current.publicKey)) {
-    throw new Error(
-      `LOG_SIGNING_KEYS: another key was named ${current.keyId} before; give this one a name of its own`,
-    );
-  }
+/** Whether anything was ever signed here. */
+export const isAnyKeyKept = async (pool: Pick<Pool, 'query'>): Promise<boolean> =>
+  (await pool.query('select from log_keys limit 1')).rowCount === 1;
+
+/** Whether the table has another public key under the name of the one that is signed with. */
+export const isNameTaken = async (pool: Pick<Pool, 'query'>, { current }: LogKeys): Promise<boolean> => {
+  if (current === undefined) return false;
+  const values = [current.keyId, current.publicKey];
+  const text = 'select from log_keys where key_id = $1 and public_key <> $2';
+  return (await pool.query(text, values)).rowCount === 1;
 };
 
-/** Every public key that was ever signed with, in the form of LOG_VERIFY_KEYS. */
-export const listPublicKeys = async (pool: Pick<Pool, 'query'>): Promise<readonly string[]> => {
+/**
+ * Keeps the public key that is signed with, so that it is still there when the private one is gone. After its first
+ * checkpoint: a key without any checkpoint says that they were removed.
+ */
+export const keepPublicKey = async (pool: Pick<Pool, 'query'>, { current }: LogKeys): Promise<void> => {
+  if (current === undefined) return;
+  await pool.query('insert into log_keys (key_id, public_key) values ($1, $2) on conflict do nothing', [
+    current.keyId,
+    current.publicKey,
+  ]);
+};
+
+/** Every public key that was ever signed with, the current one included, in the form of LOG_VERIFY_KEYS. */
+export const listPublicKeys = async (
+  pool: Pick<Pool, 'query'>,
+  { current }: LogKeys,
+): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ key_id: string; public_key: Buffer }>(
     'select key_id, public_key from log_keys order by first_used, key_id',
   );
-  return rows.map(({ key_id: id, public_key: key }) => `${id}:${key.toString('base64url')}`);
+  const keys = rows.map(({ key_id: id, public_key: key }) => `${id}:${key.toString('base64url')}`);
+  const own = current && `${current.keyId}:${current.publicKey.toString('base64url')}`;
+  return own === undefined || keys.includes(own) ? keys : [...keys, own];
 };
