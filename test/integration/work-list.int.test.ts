@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import {
   createWorkList,
   DONE,
+  RETRY_MS_MIN,
   type OfferedWork,
   type WorkList,
 } from '../../src/command/workers/syndication/work-list.ts';
@@ -166,13 +167,20 @@ describe('the list of work', () => {
     ]);
   });
 
-  it('says nothing of a later generation, and is due at once when its advertiser was archived meanwhile', async () => {
+  it('says nothing of a later generation, and is due when the queue has forgotten the job if it was archived meanwhile', async () => {
     await wait(1, 1);
     const work = firstOf(await list.offer(1));
     await list.rest({ ...work, generation: 2 }, { afterMs: 0, tried: true });
     expect(await list.offer(1)).toEqual([]);
     await pool.query('update syndication_work set archived = true');
+    const { rows: before } = await pool.query<{ now: Date }>('select now()');
     await list.rest(work, DONE);
+    const { rows } = await pool.query(
+      `select due_at - $1 between make_interval(secs => $2) and '10 s' as "isSoon" from syndication_work`,
+      [before[0]?.now, RETRY_MS_MIN / 1_000],
+    );
+    expect(rows).toEqual([{ isSoon: true }]);
+    await later(10);
     expect(firstOf(await list.offer(1))).toMatchObject({ archived: true, again: false });
   });
 });
