@@ -59,12 +59,12 @@ export interface KnownEvent {
 
 export const versionName = (type: string, version: number): string => `${type}.v${version}`;
 
-export const schemaOf = ({ data }: Pick<EventDefinition, 'data'>): JsonSchema => {
+const schemaOf = ({ data }: Pick<EventDefinition, 'data'>): JsonSchema => {
   const { $schema: _, ...schema } = z.toJSONSchema(data, { io: 'input', unrepresentable: 'any' });
   return JSON.parse(JSON.stringify(schema)) as JsonSchema;
 };
 
-export const fingerprintOf = (schema: unknown): string => sha256(canonicalJson(schema));
+const fingerprintOf = (schema: unknown): string => sha256(canonicalJson(schema));
 
 export const knownEvents = (kinds: readonly StreamKind[] = allEvents): readonly KnownEvent[] =>
   kinds.flatMap((kind) =>
@@ -96,7 +96,7 @@ export const goldenFileNames = (): readonly string[] =>
 
 export const readGoldenText = (file: string): string => readFileSync(join(EVENTS, file), 'utf8');
 
-export const readGolden = (file: string): readonly GoldenEvent[] =>
+const readGolden = (file: string): readonly GoldenEvent[] =>
   z.array(GoldenEvent).parse(JSON.parse(readGoldenText(file)));
 
 /** Never over what is there. @returns what was written */
