@@ -257,14 +257,17 @@ describe('what was archived or deleted', () => {
   });
 
   it('marks all of an advertiser, however many: in statements of a bounded size', async () => {
-    await pool.query(
-      `insert into syndication_records (customer_id, id, advertiser_id, resource_type, resource_id, agent_id, account,
-         status, waiting, generation, revision, updated_at, body)
-       select 7, gen_random_uuid(), 5, 'EVENT_SOURCE', n::text, $1, '', case when n % 2 = 0 then 'COMPLETED' else 'DISABLED' end,
-         false, 1, 0, '2026-01-01'::timestamptz + make_interval(secs => n / 1000), '{}'
-       from generate_series(1, 40001) n`,
-      [randomUUID()],
-    );
+    const agentId = randomUUID();
+    for (const from of [1, 10_001, 20_001, 30_001]) {
+      await pool.query(
+        `insert into syndication_records (customer_id, id, advertiser_id, resource_type, resource_id, agent_id, account,
+           status, waiting, generation, revision, updated_at, body)
+         select 7, gen_random_uuid(), 5, 'EVENT_SOURCE', n::text, $1, '', case when n % 2 = 0 then 'COMPLETED' else 'DISABLED' end,
+           false, 1, 0, '2026-01-01'::timestamptz + make_interval(secs => n / 1000), '{}'
+         from generate_series($2::int, $2 + 9999) n`,
+        [agentId, from],
+      );
+    }
     await project(['advertiser-7-5', 'AdvertiserArchived', {}]);
     const { rows } = await pool.query('select count(*)::int as n from syndication_work where archived');
     expect(rows).toEqual([{ n: 20_000 }]);
