@@ -34,6 +34,7 @@ export const shownAssets = (parts: Omit<Parts, 'store'>): ShownAssets => {
     readModel: ASSETS,
     sql: readyAssetsSql,
     read: (found) => (JSON.parse(found) as readonly StoredAsset[]).map(shown),
-    find: async (customerId, shownIds) => (await findAssets(parts, customerId, shownIds)).map(shown),
+    find: async (customerId, shownIds, waitMs) =>
+      (await findAssets(parts, customerId, shownIds, waitMs)).map(shown),
   };
 };

@@ -53,7 +53,7 @@ export const resourceRoutes = (parts: Parts): readonly Route[] => [
 
 /**
  * Of every call of conversion events: from memory while the account's mark is the same, which conversion events do not
- * move.
+ * move. Keys that nothing has are without number: that there is none is not kept.
  */
 const sourcesOf = (
   parts: Parts,
@@ -63,7 +63,11 @@ const sourcesOf = (
   parts.answers.answer(JSON.stringify([customerId, 'sources of a key', key]), mark, async () => {
     const found = await findEventSources(parts, customerId, key).catch(behind);
     const value = found.items.map(({ sourceId, status }): NamedSource => ({ sourceId, status }));
-    return { mark: found.mark, value, bytes: NAMED_SOURCE_BYTES * value.length };
+    return {
+      mark: value.length === 0 ? undefined : found.mark,
+      value,
+      bytes: NAMED_SOURCE_BYTES * value.length,
+    };
   });
 
 /** In memory, about. */

@@ -135,8 +135,7 @@ export const startService = async (
     worker.start();
     maintainKeys(backbone.pool, keyUse, log, ending.signal);
     sweepDrafts(config, assets, log, ending.signal);
-    const followed = followedBy(config, backbone, replace);
-    running = startProjections({ ...followed, pool: derivedPool, log, registry: metrics, progress });
+    running = startFollowing({ config, backbone, derivedPool, metrics, progress, log }, replace);
     sealLogOf(config, backbone, metrics, log, ending.signal);
     return true;
   });
@@ -178,17 +177,30 @@ export const startService = async (
   return { baseUrl: baseUrl(), backbone, prepared, stop };
 };
 
-/** The read models, and the log that they follow. */
-const followedBy = (
-  { ROLES }: Config,
-  { store, databaseUrl: connectionString }: Backbone,
+interface Following {
+  readonly config: Config;
+  readonly backbone: Backbone;
+  readonly derivedPool: Pool;
+  readonly metrics: Registry;
+  readonly progress: ProjectionProgress;
+  readonly log: Logger;
+}
+
+/** Has the read models follow the log, where this process is to lead any. */
+const startFollowing = (
+  { config, backbone, derivedPool, metrics, progress, log }: Following,
   replace: Replacements,
-) => ({
-  projections: allProjections.map((projection) => replace.projection?.(projection) ?? projection),
-  lead: ROLES.includes('projector'),
-  store,
-  connectionString,
-});
+): Projections =>
+  startProjections({
+    projections: allProjections.map((projection) => replace.projection?.(projection) ?? projection),
+    lead: config.ROLES.includes('projector'),
+    store: backbone.store,
+    connectionString: backbone.databaseUrl,
+    pool: derivedPool,
+    log,
+    registry: metrics,
+    progress,
+  });
 
 /** Tables that grow, by what they hold. */
 const growingRows = (

@@ -1,4 +1,3 @@
-import { sellerAccounts } from './0031-seller-accounts.ts';
 import type { Knex } from 'knex';
 import { eventLog } from './0001-event-log.ts';
 import { projections } from './0002-projections.ts';
@@ -31,6 +30,7 @@ import { creativeSessions } from './0028-creative-sessions.ts';
 import { goneAssets } from './0029-gone-assets.ts';
 import { feedsAndWhatIsLeft } from './0030-feeds-and-what-is-left.ts';
 import { auditLog } from './0031-audit-log.ts';
+import { sellerAccounts } from './0032-seller-accounts.ts';
 import { readModelCopies } from './0033-read-model-copies.ts';
 import { logCheckpoints } from './0034-log-checkpoints.ts';
 import { personalData } from './0035-personal-data.ts';
@@ -73,8 +73,8 @@ export const migrations: readonly Migration[] = [
   creativeSessions,
   goneAssets,
   feedsAndWhatIsLeft,
-  sellerAccounts,
   auditLog,
+  sellerAccounts,
   readModelCopies,
   logCheckpoints,
   personalData,

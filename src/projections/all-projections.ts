@@ -8,6 +8,7 @@ import { catalogFeedsProjection } from './catalog-feeds.ts';
 import { catalogsProjection } from './catalogs.ts';
 import { conversionsProjection } from './conversions.ts';
 import { creativeSessionsProjection } from './creative-sessions.ts';
+import { creativeSubmissionsProjection } from './creative-submissions.ts';
 import { creativesProjection } from './creatives.ts';
 import { credentialsProjection } from './credentials.ts';
 import type { Projection } from './engine/projection.ts';
@@ -29,6 +30,7 @@ export const allProjections: readonly Projection[] = [
   syndicationProjection,
   campaignsProjection,
   creativesProjection,
+  creativeSubmissionsProjection,
   sellersProjection,
   creativeSessionsProjection,
   assetsProjection,

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { creativeEvents } from '../domain/creatives/creative-events.ts';
 import { assetIdsOf, type Creative } from '../domain/creatives/creative-resource.ts';
 import { CREATIVE, evolve, initialState, type CreativeStateOf } from '../domain/creatives/creative.ts';
-import { boolArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
+import { boolArray, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
 import { addCounts, type CountChange } from './kept-counts.ts';
@@ -36,7 +36,7 @@ const counts = { table: 'creative_counts', columns: ['role', 'promoted', 'source
 export const creativesProjection: Projection = {
   name: 'creatives',
   categories: [CREATIVE],
-  tables: [table.table, 'creative_campaigns', 'creative_assets', 'creative_submissions', counts.table],
+  tables: [table.table, 'creative_campaigns', 'creative_assets', counts.table],
   compared: { [counts.table]: keptCounts },
   apply: async (client, events) => {
     const changes = await applyFolded(client, table, events);
@@ -48,7 +48,6 @@ export const creativesProjection: Projection = {
       client,
       changes.filter(usesOtherAssets).map(({ after }) => after),
     );
-    await linkSellers(client, changes.flatMap(submissionsOf));
     await addCounts(client, counts, changes.flatMap(counted));
   },
 };
@@ -62,35 +61,6 @@ const usedAssets = (creative: Creative): readonly string[] =>
 
 const usesOtherAssets = ({ before, after }: RowChange<Creative>): boolean =>
   (before === undefined ? '' : usedAssets(before).join()) !== usedAssets(after).join();
-
-interface Submission {
-  readonly sellerId: number;
-  readonly creativeId: string;
-  readonly customerId: number;
-}
-
-/**
- * A seller that has a creative once may always say something of it: no row ever goes. Those that should be there are
- * written again, in case an older version of this program followed the log when they came.
- */
-const submissionsOf = ({ after }: RowChange<Creative>): readonly Submission[] => {
-  const { customerId, creativeId, reviews = [] } = after;
-  return reviews.map(({ sellerId }) => ({ sellerId, creativeId, customerId }));
-};
-
-const linkSellers = async (client: ClientBase, submissions: readonly Submission[]): Promise<void> => {
-  if (submissions.length === 0) return;
-  await client.query({
-    name: 'creative-submissions-insert',
-    text: `insert into creative_submissions (seller_id, creative_id, customer_id)
-           select * from unnest($1::int[], $2::uuid[], $3::bigint[]) on conflict do nothing`,
-    values: [
-      int4Array(submissions.map(({ sellerId }) => sellerId)),
-      uuidArray(submissions.map(({ creativeId }) => creativeId)),
-      int8Array(submissions.map(({ customerId }) => customerId)),
-    ],
-  });
-};
 
 const counted = ({ before, after }: RowChange<Creative>): readonly CountChange[] => {
   const of = (creative: Creative | undefined, change: number): readonly CountChange[] => {

@@ -551,7 +551,8 @@ describe.each([
       ]);
     }
     const review = operations.find(({ operationId }) => operationId === 'reviewCreative') as Operation;
-    const decide = (apiKey: string, path: string) => send(review, as(apiKey), path, { status: 'approved' });
+    const decision = { status: 'approved', expectedRevision: 2 };
+    const decide = (apiKey: string, path: string) => send(review, as(apiKey), path, decision);
     const absent = await decide(web.apiKey, never.creativeSeller);
     expect(absent.status).toBe(404);
     const others = [

@@ -273,7 +273,7 @@ describe("a seller's key", () => {
     body: object,
     key = {},
   ) => seller.api.put<SellerStatus>(`/creatives/${id}/sellers/${sellerId}/review`, body, key);
-  const approved = { status: 'approved' };
+  const approved = { status: 'approved', expectedRevision: 2 };
 
   it('reviews what was submitted to that seller, whoever it belongs to', async () => {
     const [web, tv] = [await openFor('1'), await openFor('2')];
@@ -283,7 +283,7 @@ describe("a seller's key", () => {
       const { id } = await newCreative(await newCampaign(await newAdvertiser({})));
       await submit(id, [1, 2]);
       // Right behind the submission, of which the seller has no mark.
-      const answer = await decide(web, id, 1, { ...approved, expectedRevision: 2 });
+      const answer = await decide(web, id, 1, approved);
       expect([answer.status, answer.body.data]).toEqual([200, (await detail(id)).sellerStatuses[0]]);
       const reason = { status: 'rejected', rejectionReason: 'Too loud' };
       expect((await decide(tv, id, 2, reason)).body.data).toMatchObject(reason);
@@ -294,6 +294,12 @@ describe("a seller's key", () => {
     }
     const { id } = await newSandboxCreative();
     await submit(id, [1, 2]);
+    // The owner might have put anything else there since the seller looked.
+    const blind = await decide(web, id, 1, { status: 'approved' });
+    expect([...refusalOf(blind), blind.body.error?.message]).toEqual([
+      ...invalid('expectedRevision'),
+      expect.stringContaining('revision of the creative that you have looked at'),
+    ]);
     const [first, second] = [await decide(web, id, 1, approved, key), await decide(tv, id, 2, approved, key)];
     expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([200, null]);
     expect((await decide(web, id, 1, approved, key)).text).toBe(first.text);

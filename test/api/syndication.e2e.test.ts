@@ -366,6 +366,14 @@ describe('a catalog', () => {
       ['SyndicationStarted', 'SyndicationRefreshed'],
       ['SyndicationCompleted', 'SyndicationStarted'],
     ]);
+    // It changes again while the agent takes it: brought again behind that call, well before its turn would be over.
+    const before = (await agent.state()).calls.length;
+    await agent.behave({ mode: 'slow', delayMs: 1_000 });
+    await publish(setting.advertiser, [inline('inline', 6)]);
+    await until(async () => (await agent.state()).calls.length > before, 20_000);
+    await publish(setting.advertiser, [inline('inline', 5)]);
+    await until(async () => (await countAt('inline')) === 5, 12_000);
+    await agent.behave({ mode: 'works' });
 
     await toggle(setting, 'inline', false);
     await until(async () => (await agent.catalogs(setting.accountId)).join() === 'feed', 20_000);

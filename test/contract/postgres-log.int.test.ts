@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { QueryConfig } from 'pg';
 import {
   EventStoreUnavailableError,
   LogGapError,
   START,
   type EventBatch,
 } from '../../src/shared/event-store/event-store.ts';
+import { createLogReader } from '../../src/shared/event-store/postgres/read-log.ts';
 import { makePostgresStore } from './make-postgres-store.ts';
 import { newStream, readIds, sampleEvent, sampleEvents, takeUntil, toArray } from './sample-events.ts';
 
@@ -132,6 +134,35 @@ describe('the log in Postgres', () => {
     expect(await toArray(made.store.readStream(stream, { direction: 'backward' }))).toEqual(
       events.toReversed(),
     );
+  });
+});
+
+describe('streams that are read together', () => {
+  it('do not share the failure of one of them', async () => {
+    const made = await makePostgresStore();
+    const streams = [...Array(6).keys()].map(() => newStream());
+    for (const stream of streams) await made.store.append(stream, sampleEvents(1), 'no-stream');
+    const bad = streams[2];
+    const asked: string[] = [];
+    const pool = new Proxy(made.pool, {
+      get: (target, name: keyof typeof made.pool) =>
+        name === 'query'
+          ? async (config: QueryConfig) => {
+              asked.push(config.name ?? '');
+              const isBad = config.name === 'read_streams' || config.values?.[0] === bad;
+              if (isBad) throw new Error('canceling statement due to statement timeout');
+              return target.query(config);
+            }
+          : target[name],
+    });
+    const { readStream } = createLogReader(pool);
+    const read = await Promise.allSettled(streams.map((stream) => toArray(readStream(stream))));
+    expect(read.map(({ status }) => status)).toEqual(
+      streams.map((stream) => (stream === bad ? 'rejected' : 'fulfilled')),
+    );
+    expect(asked).toEqual(['read_streams', ...streams.map(() => 'read_stream')]);
+    expect(read[2]).toMatchObject({ reason: expect.any(EventStoreUnavailableError) });
+    await made.dispose();
   });
 });
 

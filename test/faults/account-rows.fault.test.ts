@@ -6,7 +6,7 @@ import { createUploadTokens } from '../../src/command/assets/upload-token.ts';
 import { openBackbone, type Backbone } from '../../src/composition.ts';
 import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
 import { listAccounts, setAccess } from '../../src/operator/accounts.ts';
-import { createAccount, createFirstAccount } from '../../src/operator/create-account.ts';
+import { createAccount, createFirstAccount, createSellerAccount } from '../../src/operator/create-account.ts';
 import { allProjections } from '../../src/projections/all-projections.ts';
 import { credentialsProjection } from '../../src/projections/credentials.ts';
 import { openCheckpoint } from '../../src/projections/engine/checkpoint.ts';
@@ -17,9 +17,10 @@ import { sleep } from '../../src/shared/backoff.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { createSnapshotStore } from '../../src/shared/command/snapshots.ts';
 import { readConfig } from '../../src/shared/config.ts';
-import { comparePositions, START } from '../../src/shared/event-store/event-store.ts';
+import { comparePositions, START, type RecordedEvent } from '../../src/shared/event-store/event-store.ts';
 import { ApiError } from '../../src/shared/http/errors.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { inTransaction } from '../../src/shared/postgres/pool.ts';
 import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
@@ -179,6 +180,24 @@ describe("an operator's command killed between event and row", () => {
     await here.close();
     await empty.drop();
   });
+});
+
+it("a seller's account whose rows an older program has written becomes one when its events come again", async () => {
+  const { customerId } = await createSellerAccount(backbone, 'News desk', 1);
+  const rows = async (): Promise<unknown> =>
+    (
+      await backbone.pool.query(
+        `select a.seller_id, u.role from accounts a join users u using (customer_id) where a.customer_id = $1`,
+        [customerId],
+      )
+    ).rows;
+  const events: RecordedEvent[] = [];
+  for await (const event of backbone.store.readStream(`account-${customerId}`)) events.push(event);
+  await backbone.pool.query('update accounts set seller_id = null where customer_id = $1', [customerId]);
+  await backbone.pool.query(`update users set role = 'admin' where customer_id = $1`, [customerId]);
+  expect(await rows()).toEqual([{ seller_id: null, role: 'admin' }]);
+  await inTransaction(backbone.pool, (client) => credentialsProjection.apply(client, events));
+  expect(await rows()).toEqual([{ seller_id: 1, role: 'seller' }]);
 });
 
 /** What an upload is told whose token the service has signed. */

@@ -22,6 +22,7 @@ import { creativeStream } from '../../src/domain/creatives/creative.ts';
 import { migrations } from '../../src/migrations/index.ts';
 import { campaignsProjection } from '../../src/projections/campaigns.ts';
 import { byStream } from '../../src/projections/engine/fold-streams.ts';
+import { creativeSubmissionsProjection } from '../../src/projections/creative-submissions.ts';
 import { creativesProjection } from '../../src/projections/creatives.ts';
 import { sellersProjection } from '../../src/projections/sellers.ts';
 import { getDetail } from '../../src/query/creatives/get-detail.ts';
@@ -223,7 +224,12 @@ const interleaved = (events: readonly RecordedEvent[], choices: Iterator<number>
   return order;
 };
 
-const projections = [campaignsProjection, creativesProjection, sellersProjection];
+const projections = [
+  campaignsProjection,
+  creativesProjection,
+  sellersProjection,
+  creativeSubmissionsProjection,
+];
 
 /** Of them. */
 const SELLERS = projections.indexOf(sellersProjection);
@@ -335,9 +341,9 @@ describe('details and lists', () => {
     }
   };
 
-  const submissionsIn = async (client: Pick<typeof pool, 'query'>): Promise<unknown> =>
+  const submissionsIn = async (): Promise<readonly string[]> =>
     (
-      await client.query<{ text: string }>(
+      await pool.query<{ text: string }>(
         `select seller_id || ' ' || creative_id || ' ' || customer_id as text from creative_submissions`,
       )
     ).rows
@@ -349,28 +355,62 @@ describe('details and lists', () => {
     const expected = creatives.flatMap(({ creativeId, customerId, reviews = [] }) =>
       reviews.map(({ sellerId }) => `${sellerId} ${creativeId} ${customerId}`),
     );
-    expect(await submissionsIn(pool)).toEqual(expected.sort());
+    expect(await submissionsIn()).toEqual(expected.sort());
   };
 
-  it('know of what was submitted before there were accounts of sellers', async () => {
-    const older = await createTestDatabase();
-    const client = createPool(
-      { connectionString: older.url, applicationName: 'test', max: 1 },
-      createLog('silent'),
+  it('wait for no read model that they show nothing of, and not long for one that is behind', async () => {
+    await forgetAll();
+    const log = await openCampaignLog();
+    const campaign = await log.newCampaign('One');
+    const create = async (slots: readonly object[]): Promise<string> => {
+      const body = { formatKind: 'image', slots, carouselCards: [], copy: { headline: 'Hi' } } as never;
+      const shown = shownCampaignId(campaign.campaignId);
+      return (await createInCampaign(log.writes(), shown, body, commandRequest(CUSTOMER))).creativeId;
+    };
+    const plain = await create([]);
+    const withAsset = await create([{ slotId: 'main', kind: 'asset', assetId: assetOf(1).id }]);
+    for (const at of [0, 1]) await follow(log, at, 10_000);
+    // Only the creatives and campaigns are there; nobody runs the others.
+    await pool.query(
+      `insert into account_positions (customer_id, position)
+       select $1, position from projection_checkpoints where name = 'creatives'`,
+      [CUSTOMER],
     );
-    await client.query(`drop table creative_submissions; alter table accounts drop seller_id;
-      delete from knex_migrations where name = '0031-seller-accounts'`);
-    const id = (n: number): string => `00000000-0000-4000-8000-00000000000${n}`;
-    for (const [n, body] of ['{}', '{"reviews":[{"sellerId":1},{"sellerId":1001}]}'].entries()) {
-      await client.query(
-        `insert into creatives select 7, $1, 1, 1, false, '', false, '', '', '', now(), $2`,
-        [id(n), body],
-      );
+    const found = await getDetail(reads(), CUSTOMER, plain);
+    expect([found.detail?.assets, found.mark]).toEqual([[], expect.any(String)]);
+
+    const waits: unknown[] = [];
+    const folding = {
+      ...reads(),
+      foldCreative: (customerId: number, id: string) => loadCreative(log.writes(), customerId, id),
+    };
+    const find = async (_customerId: number, _ids: readonly string[], waitMs?: number) => {
+      waits.push(waitMs);
+      return assets;
+    };
+    const behind = await getDetail({ ...folding, assets: { ...folding.assets, find } }, CUSTOMER, withAsset);
+    expect([behind.detail?.assets.length, behind.mark]).toEqual([1, undefined]);
+    expect(waits).toEqual([300]);
+    await pool.query('delete from account_positions');
+  });
+
+  it('of what was submitted a seller knows all, also what an older program has followed', async () => {
+    await forgetAll();
+    const log = await openCampaignLog();
+    const campaigns = [await log.newCampaign('One')];
+    const ids = new Set<string>();
+    for (const what of ['create', 'submit', 'create', 'submit'] as const) {
+      await carryOut(log, { what, creative: 1, campaign: 0, asset: 1 }, ids, campaigns);
     }
-    await migrate(older.url, migrations);
-    expect(await submissionsIn(client)).toEqual([`1 ${id(1)} 7`, `1001 ${id(1)} 7`]);
-    await client.end();
-    await older.drop();
+    // The read model of creatives is where the log ends; that of submissions is not there yet.
+    await follow(log, projections.indexOf(creativesProjection), 10_000);
+    expect(await submissionsIn()).toEqual([]);
+    await follow(log, projections.indexOf(creativeSubmissionsProjection), 10_000);
+    const creatives = [...ids].map(
+      async (id) => (await loadCreative(log.writes(), CUSTOMER, id)) as Creative,
+    );
+    await checkSubmissions(await Promise.all(creatives));
+    expect(await submissionsIn()).toHaveLength(2);
   });
 
   it('show what an asset is', () => {

@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import {
   createWorkList,
   DONE,
+  RETRY_MS_MIN,
   type OfferedWork,
   type WorkList,
 } from '../../src/command/workers/syndication/work-list.ts';
@@ -166,13 +167,20 @@ describe('the list of work', () => {
     ]);
   });
 
-  it('says nothing of a later generation, and is due at once when its advertiser was archived meanwhile', async () => {
+  it('says nothing of a later generation, and is due when the queue has forgotten the job if it was archived meanwhile', async () => {
     await wait(1, 1);
     const work = firstOf(await list.offer(1));
     await list.rest({ ...work, generation: 2 }, { afterMs: 0, tried: true });
     expect(await list.offer(1)).toEqual([]);
     await pool.query('update syndication_work set archived = true');
+    const { rows: before } = await pool.query<{ now: Date }>('select now()');
     await list.rest(work, DONE);
+    const { rows } = await pool.query(
+      `select due_at - $1 between make_interval(secs => $2) and '10 s' as "isSoon" from syndication_work`,
+      [before[0]?.now, RETRY_MS_MIN / 1_000],
+    );
+    expect(rows).toEqual([{ isSoon: true }]);
+    await later(10);
     expect(firstOf(await list.offer(1))).toMatchObject({ archived: true, again: false });
   });
 });
@@ -249,14 +257,17 @@ describe('what was archived or deleted', () => {
   });
 
   it('marks all of an advertiser, however many: in statements of a bounded size', async () => {
-    await pool.query(
-      `insert into syndication_records (customer_id, id, advertiser_id, resource_type, resource_id, agent_id, account,
-         status, waiting, generation, revision, updated_at, body)
-       select 7, gen_random_uuid(), 5, 'EVENT_SOURCE', n::text, $1, '', case when n % 2 = 0 then 'COMPLETED' else 'DISABLED' end,
-         false, 1, 0, '2026-01-01'::timestamptz + make_interval(secs => n / 1000), '{}'
-       from generate_series(1, 40001) n`,
-      [randomUUID()],
-    );
+    const agentId = randomUUID();
+    for (const from of [1, 10_001, 20_001, 30_001]) {
+      await pool.query(
+        `insert into syndication_records (customer_id, id, advertiser_id, resource_type, resource_id, agent_id, account,
+           status, waiting, generation, revision, updated_at, body)
+         select 7, gen_random_uuid(), 5, 'EVENT_SOURCE', n::text, $1, '', case when n % 2 = 0 then 'COMPLETED' else 'DISABLED' end,
+           false, 1, 0, '2026-01-01'::timestamptz + make_interval(secs => n / 1000), '{}'
+         from generate_series($2::int, $2 + 9999) n`,
+        [agentId, from],
+      );
+    }
     await project(['advertiser-7-5', 'AdvertiserArchived', {}]);
     const { rows } = await pool.query('select count(*)::int as n from syndication_work where archived');
     expect(rows).toEqual([{ n: 20_000 }]);

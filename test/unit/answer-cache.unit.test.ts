@@ -1,4 +1,6 @@
 import { expect, it } from '@jest/globals';
+import { readyReply } from '../../src/query/resources/ready-reply.ts';
+import type { Principal } from '../../src/shared/http/principal.ts';
 import { createAnswerCache } from '../../src/shared/read-your-writes/answer-cache.ts';
 
 const reader = (mark: string, value: string, bytes = 100) => {
@@ -79,4 +81,16 @@ it('does not keep an answer that was not fresh', async () => {
   const read = async () => ({ mark: undefined, value: (reads += 1), bytes: 8 });
   await cache.answer('k', 'm1', read);
   expect(await cache.answer('k', 'm1', read)).toBe(2);
+});
+
+it('keeps no answer of what is not there: whoever guesses ids would push out all others', async () => {
+  const cache = createAnswerCache(100_000);
+  let reads = 0;
+  const ask = (data: unknown) =>
+    readyReply(cache, { customerId: 1, mark: 'm' } as Principal, ['thing', String(data)], async () => {
+      reads += 1;
+      return { data, mark: 'm' };
+    });
+  for (const found of [undefined, undefined, 'one', 'one']) await ask(found);
+  expect([reads, cache.hits]).toEqual([3, 1]);
 });

@@ -198,7 +198,8 @@ export const ReviewCreativeBody = z
       description: 'Needed with `rejected`, possible with `suspended`, and with nothing else.',
     }),
     expectedRevision: z.int().min(1).optional().meta({
-      description: "The creative's revision that was reviewed. With other content since then it is 409.",
+      description:
+        "The creative's revision that was reviewed. With other content since then it is 409. A seller needs it to approve.",
     }),
   })
   .superRefine(({ status, rejectionReason }, context) => {

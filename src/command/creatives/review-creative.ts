@@ -97,8 +97,9 @@ export interface ReviewStores extends CampaignStores {
 
 /**
  * A review that the seller itself enters, of a creative of whatever account that was submitted to it. Any other creative,
- * and any other seller, look like a creative that does not exist.
- * @throws ApiError NOT_FOUND, CONFLICT
+ * and any other seller, look like a creative that does not exist. The account may change the creative between the
+ * seller's look and this request: an approval says which revision it is of.
+ * @throws ApiError VALIDATION_ERROR (an approval without a revision), NOT_FOUND, CONFLICT
  */
 export const reviewAsSeller = async (
   stores: ReviewStores,
@@ -107,6 +108,14 @@ export const reviewAsSeller = async (
   body: ReviewCreativeBody,
   { principal, commandId, requestId, isAbandoned, hasRunBefore }: RequestContext,
 ): Promise<SellerStatus> => {
+  if (body.status === 'approved' && body.expectedRevision === undefined) {
+    throw new ApiError({
+      code: 'VALIDATION_ERROR',
+      message:
+        'expectedRevision is needed to approve: give the revision of the creative that you have looked at, so that nothing else is approved.',
+      field: 'expectedRevision',
+    });
+  }
   const creativeId = creativeIdOf(shownId);
   if (creativeId === undefined) throw notFound('creative');
   const customerId = await stores.findSubmission(principal.customerId, { sellerId, creativeId });

@@ -24,13 +24,19 @@ const ApiKeyRevoked = z.object({ keyId: z.string() });
 
 const nothingMore = z.object({});
 
+/**
+ * Version 2 knows of sellers: one role and one scope more. What version 1 says it means still. A program that knows
+ * version 1 only leaves the stream out rather than taking such a user for another.
+ */
+const ofSellersToo = { schemaVersion: 2, upcasters: [<Data>(data: Data): Data => data] } as const;
+
 /** Schema and current version of every event an account's stream can hold. */
 export const accountEvents = {
   AccountOpened: { schemaVersion: 1, data: AccountOpened },
   AccountDisabled: { schemaVersion: 1, data: nothingMore },
   AccountEnabled: { schemaVersion: 1, data: nothingMore },
-  UserAdded: { schemaVersion: 1, data: UserAdded },
-  ApiKeyIssued: { schemaVersion: 1, data: ApiKeyIssued },
+  UserAdded: { ...ofSellersToo, data: UserAdded },
+  ApiKeyIssued: { ...ofSellersToo, data: ApiKeyIssued },
   ApiKeyRevoked: { schemaVersion: 1, data: ApiKeyRevoked },
 } as const;
 

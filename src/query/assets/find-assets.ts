@@ -27,17 +27,20 @@ export const readyAssetsSql = (customer: string, shownIds: string): string =>
 /**
  * Those of the assets that are in a library, in no order.
  * @param shownIds as they are shown
+ * @param waitMs for the read model, at most; default: as every read
  * @throws ReadModelBehindError
  */
 export const findAssets = async (
   { database, progress }: AssetReads,
   customerId: number,
   shownIds: readonly string[],
+  waitMs?: number,
 ): Promise<readonly StoredAsset[]> => {
   const { items } = await consistentRead<Freshness & { readonly items: string }>({
     pool: boundTo(database, customerId),
     projection: ASSETS,
     progress,
+    waitMs,
     query: {
       name: 'find-assets',
       text: `select ${freshnessColumns('f')}, ${readyAssetsSql('$1', '$3::text[]')} as items

@@ -1,6 +1,9 @@
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import { readUntilFresh } from '../../shared/read-your-writes/consistent-read.ts';
-import { CREATIVES, type CreativeReads } from './list-creatives.ts';
+import type { CreativeReads } from './list-creatives.ts';
+
+/** The read model. */
+const SUBMISSIONS = 'creative-submissions';
 
 interface Row {
   /** Null when there is none. */
@@ -32,13 +35,13 @@ export const findSubmission = async (
                   and s.seller_id = $2 and s.creative_id = $3 limit 1) as owner,
                coalesce((select position from projection_checkpoints where name = $4), '-') collate "C"
                  >= $5 as fresh`,
-      values: [customerId, sellerId, creativeId, CREATIVES, until],
+      values: [customerId, sellerId, creativeId, SUBMISSIONS, until],
     });
     return row as Row;
   };
   const { owner } = await ask(START);
   if (owner !== null) return owner;
   const head = await store.head();
-  const again = await readUntilFresh({ projection: CREATIVES, progress }, () => ask(head));
+  const again = await readUntilFresh({ projection: SUBMISSIONS, progress }, () => ask(head));
   return again.owner ?? undefined;
 };

@@ -12,6 +12,7 @@ import {
   freshnessWithInstallationSql,
   keptMark,
   type Freshness,
+  type ShownReadModel,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead, ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
 import { directoryOf, SELLERS, sellersSql } from '../sellers/find-sellers.ts';
@@ -27,8 +28,16 @@ export interface ShownAssets {
    */
   readonly sql: (customer: string, shownIds: string) => string;
   readonly read: (found: string) => readonly UsedAsset[];
-  /** The same in a question of its own, with all that the account has written before. @throws ReadModelBehindError */
-  readonly find: (customerId: number, shownIds: readonly string[]) => Promise<readonly UsedAsset[]>;
+  /**
+   * The same in a question of its own, with all that the account has written before.
+   * @param waitMs how long it waits for that at most; default: as every read does
+   * @throws ReadModelBehindError
+   */
+  readonly find: (
+    customerId: number,
+    shownIds: readonly string[],
+    waitMs?: number,
+  ) => Promise<readonly UsedAsset[]>;
 }
 
 export interface DetailReads extends CreativeReads {
@@ -56,6 +65,9 @@ export interface FoundDetail {
   readonly mark: string | undefined;
 }
 
+/** What a read that has waited once already may wait again: its request must be answered in time. */
+const SECOND_WAIT_MS = 300;
+
 /**
  * A creative's detail: joined of what the read models know when it is asked for, each of them with all that the account
  * and the installation have written. None of them waits for another, and no order of events can make it wrong.
@@ -67,20 +79,37 @@ export const getDetail = async (
   customerId: number,
   creativeId: string,
 ): Promise<FoundDetail> => {
+  let waitMs: number | undefined;
   try {
     const row = await readRow(reads, customerId, creativeId);
     if (!row.parked) return { detail: detailOf(reads, row), mark: keptMark(row) };
   } catch (error) {
     if (!(error instanceof ReadModelBehindError)) throw error;
+    waitMs = SECOND_WAIT_MS;
   }
-  return { detail: await foldDetail(reads, customerId, creativeId), mark: undefined };
+  return { detail: await foldDetail(reads, customerId, creativeId, waitMs), mark: undefined };
 };
 
 /** SQL of the values of a member, wherever the path finds it in the creative. */
 const valuesSql = (path: string): string => `select v #>> '{}' from c, jsonb_path_query(c.doc, '${path}') v`;
 
+/** SQL of whether one of the paths finds anything in the creative. */
+const refersSql = (...paths: readonly string[]): string =>
+  `(select ${paths.map((path) => `jsonb_path_exists(c.doc, '${path}')`).join(' or ')} from c)`;
+
+/**
+ * The read models that a detail shows something of. One that it shows nothing of is not waited for: whether it refers to
+ * anything there is said by the creative's row, which is waited for.
+ */
+const readModelsOf = ({ assets }: DetailReads): readonly [string, ...ShownReadModel[]] => [
+  '$2',
+  `'campaigns'`,
+  { name: `'${assets.readModel}'`, when: refersSql('$.slots[*].assetId', '$.carouselCards[*].assetId') },
+  { name: `'${SELLERS}'`, when: refersSql('$.reviews[*]') },
+];
+
 /** One statement, so that all parts are of one snapshot, with the mark of that snapshot. */
-const detailQuery = ({ assets }: DetailReads) => ({
+const detailQuery = (reads: DetailReads) => ({
   name: 'get-creative-detail',
   text: `with c as materialized (
            select body, body::jsonb as doc from creatives where customer_id = $1 and id = $3)
@@ -89,11 +118,11 @@ const detailQuery = ({ assets }: DetailReads) => ({
            (select coalesce('[' || string_agg(a.body, ',') || ']', '[]')
             from creative_campaigns l join campaigns a on a.customer_id = $1 and a.id = l.campaign_id
             where l.customer_id = $1 and l.creative_id = $3) as campaigns,
-           ${assets.sql('$1', `array(${valuesSql('$.slots[*].assetId')} union ${valuesSql('$.carouselCards[*].assetId')})`)}
+           ${reads.assets.sql('$1', `array(${valuesSql('$.slots[*].assetId')} union ${valuesSql('$.carouselCards[*].assetId')})`)}
              as assets,
            ${sellersSql(`s.seller_id = any(array(${valuesSql('$.reviews[*].sellerId')})::int[])`)} as sellers,
            exists (select from parked_streams p where p.projection = $2 and p.stream = $4) as parked
-         from ${freshnessWithInstallationSql('$1', ['$2', `'campaigns'`, `'${assets.readModel}'`, `'${SELLERS}'`])} f`,
+         from ${freshnessWithInstallationSql('$1', readModelsOf(reads))} f`,
 });
 
 const readRow = (reads: DetailReads, customerId: number, creativeId: string): Promise<Row> =>
@@ -122,13 +151,14 @@ const foldDetail = async (
   { assets, foldCreative, foldCampaign, foldSellers }: DetailReads,
   customerId: number,
   creativeId: string,
+  waitMs: number | undefined,
 ): Promise<CreativeDetail | undefined> => {
   const creative = await foldCreative(customerId, creativeId);
   if (creative === undefined) return undefined;
   const assetIds = assetIdsOf(creative);
   const [campaigns, used, sellers] = await Promise.all([
     Promise.all(creative.campaignIds.map((campaignId) => foldCampaign(customerId, campaignId))),
-    assetIds.length === 0 ? [] : assets.find(customerId, assetIds),
+    assetIds.length === 0 ? [] : assets.find(customerId, assetIds, waitMs),
     creative.reviews === undefined ? [] : foldSellers(),
   ]);
   const known = campaigns.filter((campaign) => campaign !== undefined);

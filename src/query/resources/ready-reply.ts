@@ -24,7 +24,8 @@ export const readyReply = (
 ): Promise<Reply | undefined> =>
   answers.answer(JSON.stringify([customerId, ...question]), mark, async () => {
     const { data, pagination, mark: madeAt } = await read();
-    if (data === undefined) return { mark: madeAt, value: undefined, bytes: 0 };
+    // Ids that nothing has are without number: they would take the memory from what is there.
+    if (data === undefined) return { mark: undefined, value: undefined, bytes: 0 };
     const dataJson = JSON.stringify(data);
     const value = { status: 200, dataJson, ...(pagination === undefined ? {} : { pagination }) };
     return { mark: madeAt, value, bytes: 2 * dataJson.length };

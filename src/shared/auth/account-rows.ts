@@ -23,7 +23,10 @@ export interface OpenedRow {
   readonly sellerId?: number | undefined;
 }
 
-/** From then on the account is live, unless it was disabled since. */
+/**
+ * From then on the account is live, unless it was disabled since. Whose account it is never changes: a row that says
+ * nothing of it was written by a program that did not know of sellers.
+ */
 export const writeOpened = async (client: Client, accounts: readonly OpenedRow[]): Promise<void> => {
   if (accounts.length === 0) return;
   await client.query({
@@ -32,7 +35,9 @@ export const writeOpened = async (client: Client, accounts: readonly OpenedRow[]
            select customer_id, name, seller_id, 0
            from unnest($1::bigint[], $2::text[], $3::int[]) as opened(customer_id, name, seller_id)
            order by customer_id
-           on conflict (customer_id) do update set access_revision = 0 where a.access_revision < 0`,
+           on conflict (customer_id) do update
+             set access_revision = greatest(a.access_revision, 0), seller_id = coalesce(a.seller_id, excluded.seller_id)
+             where a.access_revision < 0 or a.seller_id is null and excluded.seller_id is not null`,
     values: [
       accounts.map(({ customerId }) => customerId),
       accounts.map(({ name }) => name),
@@ -75,15 +80,16 @@ export interface UserRow {
   readonly role: string;
 }
 
+/** A role never changes: a row that says another was written by a program that did not know of sellers. */
 export const writeUsers = async (client: Client, users: readonly UserRow[]): Promise<void> => {
   if (users.length === 0) return;
   await client.query({
     name: 'users-added',
-    text: `insert into users (customer_id, user_id, name, role)
+    text: `insert into users as u (customer_id, user_id, name, role)
            select customer_id, user_id, name, role
            from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as added(customer_id, user_id, name, role)
            order by customer_id, user_id
-           on conflict do nothing`,
+           on conflict (customer_id, user_id) do update set role = excluded.role where u.role <> excluded.role`,
     values: [
       users.map(({ customerId }) => customerId),
       users.map(({ userId }) => userId),

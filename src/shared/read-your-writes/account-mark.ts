@@ -23,11 +23,21 @@ const installationWrittenSql = writtenSql('0');
 const epochsSql = `coalesce((select string_agg(' ' || name || '=' || epoch, '' order by name)
   from projection_checkpoints), '')`;
 
-const reachedSql = (projection: string): string =>
-  `coalesce((select position from projection_checkpoints where name = ${projection}), '-') collate "C"`;
+/** A read model that an answer is made of: SQL of its name, or of that and of whether the answer shows anything of it. */
+export type ShownReadModel = string | { readonly name: string; readonly when: string };
+
+/** Null, which `least` passes over, for a read model of which nothing is shown. */
+const reachedSql = (projection: ShownReadModel): string =>
+  typeof projection === 'string'
+    ? `coalesce((select position from projection_checkpoints where name = ${projection}), '-') collate "C"`
+    : `case when ${projection.when} then ${reachedSql(projection.name)} end`;
 
 /** @param written SQL of the positions that are all waited for */
-const freshnessOf = (customer: string, written: readonly string[], projections: readonly string[]): string =>
+const freshnessOf = (
+  customer: string,
+  written: readonly string[],
+  projections: readonly ShownReadModel[],
+): string =>
   `(select greatest(${written.join(', ')}) as written, least(${projections.map(reachedSql).join(', ')}) as reached,
       ${accountMarkSql(customer)} as mark)`;
 
@@ -45,9 +55,14 @@ export const freshnessSql = (customer: string, projection: string, kind: MarkKin
 export const freshnessOfBothSql = (customer: string, projection: string, other: string): string =>
   freshnessOf(customer, [writtenSql(customer)], [projection, other]);
 
-/** The same for an answer that also shows what belongs to the installation: all that it has written is waited for, too. */
-export const freshnessWithInstallationSql = (customer: string, projections: readonly string[]): string =>
-  freshnessOf(customer, [writtenSql(customer), installationWrittenSql], projections);
+/**
+ * The same for an answer that also shows what belongs to the installation: all that it has written is waited for, too.
+ * @param projections the first one decides of which of the others anything is shown: it always counts
+ */
+export const freshnessWithInstallationSql = (
+  customer: string,
+  projections: readonly [string, ...ShownReadModel[]],
+): string => freshnessOf(customer, [writtenSql(customer), installationWrittenSql], projections);
 
 /** The same for an answer that also holds conversion events' rows, of the read model `conversions`. */
 export const freshnessWithConversionsSql = (customer: string, projection: string): string =>

@@ -14,7 +14,7 @@ import {
 import { jobIdOf } from './offer-work.ts';
 import { giveUp, syndicate } from './syndicate.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
-import { DONE, type Rest, type Work } from './work-list.ts';
+import { DONE, RETRY_MS_MIN, type Rest, type Work } from './work-list.ts';
 
 export interface SyndicationJobsOptions extends SyndicateOptions {
   readonly queue: () => JobQueue | undefined;
@@ -33,8 +33,6 @@ const WorkData = z.object({
 /** Calls of the agent for one generation: what is transient for so long is final. */
 const ATTEMPTS_MAX = 6;
 const RETRY = { baseMs: 1_000, capMs: 60_000 };
-/** Longer than the queue takes to see that a job is over: added before that, it would silently not be. */
-const RETRY_MS_MIN = 250;
 const STORE_AWAY_MS = 5_000;
 const EARLIER_FIRST: Rest = { afterMs: 500, tried: false, keepsTurn: true };
 /** Generations that a call which is still under way can be of. */

@@ -93,6 +93,8 @@ export interface WorkListOptions {
 /** Turns of one account, in the whole installation. */
 const PER_ACCOUNT_MAX = 10;
 const AGAIN_SECONDS = 15;
+/** Longer than the queue takes to see that a job is over: added before that, it would silently not be. */
+export const RETRY_MS_MIN = 250;
 /** What is done is taken from the list by the read model, which may be a moment behind. */
 export const DONE: Rest = { afterMs: AGAIN_SECONDS * 1_000, tried: false };
 
@@ -305,7 +307,10 @@ const offer = (pool: Pool, countMax: number, perAccountMax: number): Promise<rea
     }));
   });
 
-/** A row that is locked is being done away with, or given to a newer generation: nothing is left to be said of it. */
+/**
+ * A row that is locked is being done away with, or given to a newer generation: nothing is left to be said of it. One that
+ * has changed while its job ran is due as soon as it may be.
+ */
 const restAll =
   (pool: Pool) =>
   async (over: readonly { readonly work: Work; readonly how: Rest }[]): Promise<readonly void[]> => {
@@ -313,7 +318,7 @@ const restAll =
       name: 'syndication-work-rest',
       text: `with over as (
                select w.customer_id, w.record_id, o.tried, o.keeps_turn,
-                 case when w.archived = o.archived and w.changes = o.changes then o.after_ms else 0 end as after_ms
+                 case when w.archived = o.archived and w.changes = o.changes then o.after_ms else $9 end as after_ms
                from unnest($1::bigint[], $2::uuid[], $3::int[], $4::boolean[], $5::int[], $6::boolean[],
                       $7::boolean[], $8::int[])
                  as o(customer_id, record_id, generation, archived, after_ms, tried, keeps_turn, changes)
@@ -332,6 +337,7 @@ const restAll =
         boolArray(over.map(({ how }) => how.tried)),
         boolArray(over.map(({ how }) => how.keepsTurn === true)),
         int4Array(over.map(({ work }) => work.changes)),
+        RETRY_MS_MIN,
       ],
     });
     return over.map(() => undefined);

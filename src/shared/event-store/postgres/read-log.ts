@@ -20,10 +20,11 @@ const STREAM_PAGE = 500;
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Streams whose first pages are read together at most, and what each of them may bring then: as much as one page alone.
- * The longer ones go on by themselves.
+ * Streams whose first pages are read together at most, and what each of them may bring then: its share of what one page
+ * alone may bring, plus one event, as that one. The longer ones go on by themselves. So of such a read no more is in
+ * memory than one page and that many events.
  */
-const TOGETHER_MAX = 64;
+const TOGETHER_MAX = 16;
 const TOGETHER_BYTES_MAX = PAGE_BYTES_MAX / TOGETHER_MAX;
 /** Round trips of such reads under way at once: one that is slow does not hold up the others. */
 const TOGETHER_IN_FLIGHT_MAX = 4;
@@ -68,49 +69,10 @@ const READ_STREAMS = `select s.*, w.page
   order by w.page, case when w.backward then -s.revision else s.revision end`;
 
 type Query = (name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
-type ReadStreamPage = (page: PageOfStream) => Promise<StreamPage>;
 
-const isLast = (rows: readonly Row[], { count }: PageOfStream, bytesMax: number): boolean =>
-  rows.length < count && Number(rows.at(-1)?.[8] ?? 0) < bytesMax;
-
-/** Reads of one page: of the first together with others, of those that follow alone. */
-const streamPages = (
-  query: Query,
-): { readonly readFirst: ReadStreamPage; readonly readAlone: ReadStreamPage } => {
-  const readAlone = async (page: PageOfStream): Promise<StreamPage> => {
-    const { stream, from, backward, count } = page;
-    const values = [stream, from, backward, count, PAGE_BYTES_MAX];
-    const rows = await query('read_stream', 'select * from read_stream($1, $2, $3, $4, $5)', values);
-    return { rows, isLast: isLast(rows, page, PAGE_BYTES_MAX) };
-  };
-
-  /** Every command begins with its stream: those that begin together are loaded by one statement. */
-  const readFirst = coalesce<PageOfStream, StreamPage>(
-    async (pages) => {
-      const [alone, ...others] = pages;
-      if (alone !== undefined && others.length === 0) return [await readAlone(alone)];
-      const rows = await query('read_streams', READ_STREAMS, [
-        textArray(pages.map(({ stream }) => stream)),
-        int8Array(pages.map(({ from }) => from)),
-        boolArray(pages.map(({ backward }) => backward)),
-        int4Array(pages.map(({ count }) => count)),
-        TOGETHER_BYTES_MAX,
-      ]);
-      const found = pages.map((): Row[] => []);
-      for (const row of rows) found[Number(row[9]) - 1]?.push(row);
-      return pages.map((page, n) => {
-        const own = found[n] ?? [];
-        return { rows: own, isLast: isLast(own, page, TOGETHER_BYTES_MAX) };
-      });
-    },
-    { batchMax: TOGETHER_MAX, inFlightMax: TOGETHER_IN_FLIGHT_MAX },
-  );
-  return { readFirst, readAlone };
-};
-
-/** Reads through `pool`; nothing here ever writes, so a failure is never an unknown outcome. */
-export const createLogReader = (pool: Pool): LogReader => {
-  const query: Query = async (name, text, values) => {
+const queryOf =
+  (pool: Pool): Query =>
+  async (name, text, values) => {
     try {
       const config: QueryArrayConfig = { name, text, values: [...values], rowMode: 'array', types: asText };
       return (await pool.query<Row>(config)).rows;
@@ -118,16 +80,11 @@ export const createLogReader = (pool: Pool): LogReader => {
       throw new EventStoreUnavailableError('the event log cannot be read', { cause });
     }
   };
-  const toIso = createIsoConverter();
 
-  const toEvent = (row: Row): RecordedEvent => eventOf(row, toIso);
-
-  const readPageOf = async (
-    made: (row: Row) => RecordedEvent,
-    after: number,
-    limit: number,
-    categories?: readonly string[],
-  ): Promise<LogPage> => {
+/** Pages of the log, as events that `made` makes of its rows. */
+const pageReader =
+  (query: Query, made: (row: Row) => RecordedEvent): LogReader['readPage'] =>
+  async (after, limit, categories) => {
     const values = [after, limit, PAGE_BYTES_MAX, categories ?? null];
     const rows = await query('read_log', 'select * from read_log($1, $2, $3, $4)', values);
     const [first, last] = [rows[0], rows.at(-1)];
@@ -140,13 +97,69 @@ export const createLogReader = (pool: Pool): LogReader => {
     };
   };
 
-  const { readFirst, readAlone } = streamPages(query);
+const isLast = (rows: readonly Row[], { count }: PageOfStream, bytesMax: number): boolean =>
+  rows.length < count && Number(rows.at(-1)?.[8] ?? 0) < bytesMax;
+
+const readAlone =
+  (query: Query) =>
+  async (page: PageOfStream): Promise<StreamPage> => {
+    const { stream, from, backward, count } = page;
+    const values = [stream, from, backward, count, PAGE_BYTES_MAX];
+    const rows = await query('read_stream', 'select * from read_stream($1, $2, $3, $4, $5)', values);
+    return { rows, isLast: isLast(rows, page, PAGE_BYTES_MAX) };
+  };
+
+const readPages =
+  (query: Query) =>
+  async (pages: readonly PageOfStream[]): Promise<readonly StreamPage[]> => {
+    const rows = await query('read_streams', READ_STREAMS, [
+      textArray(pages.map(({ stream }) => stream)),
+      int8Array(pages.map(({ from }) => from)),
+      boolArray(pages.map(({ backward }) => backward)),
+      int4Array(pages.map(({ count }) => count)),
+      TOGETHER_BYTES_MAX,
+    ]);
+    const found = pages.map((): Row[] => []);
+    for (const row of rows) found[Number(row[9]) - 1]?.push(row);
+    return pages.map((page, n) => {
+      const own = found[n] ?? [];
+      return { rows: own, isLast: isLast(own, page, TOGETHER_BYTES_MAX) };
+    });
+  };
+
+/**
+ * Every command begins with its stream: those that begin together are loaded by one statement. When that fails, each of
+ * them is loaded once more by itself: one that cannot be read, or takes too long, is nobody else's failure.
+ */
+const createReadFirst = (query: Query): ((page: PageOfStream) => Promise<StreamPage>) => {
+  const alone = readAlone(query);
+  const together = readPages(query);
+  const read = coalesce<PageOfStream, () => Promise<StreamPage>>(
+    async (pages) => {
+      const found = pages.length > 1 ? await together(pages).catch(() => undefined) : undefined;
+      return pages.map((page, n) => {
+        const own = found?.[n];
+        return own === undefined ? () => alone(page) : async () => own;
+      });
+    },
+    { batchMax: TOGETHER_MAX, inFlightMax: TOGETHER_IN_FLIGHT_MAX },
+  );
+  return async (page) => (await read(page))();
+};
+
+/** Reads through `pool`; nothing here ever writes, so a failure is never an unknown outcome. */
+export const createLogReader = (pool: Pool): LogReader => {
+  const query = queryOf(pool);
+  const toIso = createIsoConverter();
+  const toEvent = (row: Row): RecordedEvent => eventOf(row, toIso);
+  const readNext = readAlone(query);
+  const readFirst = createReadFirst(query);
 
   async function* readStream(stream: string, options: ReadStreamOptions = {}): AsyncGenerator<RecordedEvent> {
     const backward = options.direction === 'backward';
     let from = options.from ?? (backward ? Number.MAX_SAFE_INTEGER : 0);
     let left = options.limit ?? Infinity;
-    for (let read = readFirst; left > 0 && from >= 0; read = readAlone) {
+    for (let read = readFirst; left > 0 && from >= 0; read = readNext) {
       const page = await read({ stream, from, backward, count: Math.min(left, STREAM_PAGE) });
       for (const row of page.rows) yield toEvent(row);
       const last = page.rows.at(-1);
@@ -157,8 +170,8 @@ export const createLogReader = (pool: Pool): LogReader => {
   }
 
   return {
-    readPage: (...page) => readPageOf(toEvent, ...page),
-    readLazily: (...page) => readPageOf((row) => new LazyEvent(row, toIso), ...page),
+    readPage: pageReader(query, toEvent),
+    readLazily: pageReader(query, (row) => new LazyEvent(row, toIso)),
     readStream,
     head: async () => {
       const rows = await query('log_head', 'select coalesce(max(position), 0) from events', []);
