@@ -7,6 +7,12 @@ import { refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';
 import { upload } from '../support/uploads.ts';
+import { auditedKinds, subjectsOfRoutes } from '../../src/audited-kinds.ts';
+import { createUser } from '../../src/operator/accounts.ts';
+import type { AuditFilters } from '../../src/query/history/audit-entries.ts';
+import { auditSearch, SCANNED_MAX } from '../../src/query/history/audit-search.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { createTenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
 
 let service: RunningService;
 let account: TestAccount;
@@ -487,6 +493,141 @@ describe('the audit log', () => {
   it('conversions are one entry a call, called by their source, without what is in them', async () => {
     const { logs: found } = await logs('resourceTypes=CONVERSIONS');
     expect(found).toMatchObject([{ resourceId: 'web', action: 'ConversionsLogged', changes: [] }]);
+  });
+
+  it('a creative is found under each of its campaigns while it is there', async () => {
+    const other = (await own.api.post<{ id: string }>('/campaigns', { advertiserId, name: 'Autumn' })).body
+      .data.id;
+    const library = `/advertisers/${advertiserId}/creatives`;
+    const tag = { name: 'Tag', formatKind: 'display_tag', copy: { tag: '<b></b>' } };
+    const creative = (await own.api.post<{ id: string }>(`${library}/create`, tag)).body.data.id;
+    const assign = (to: string) =>
+      own.api.post(`${library}/${creative}/campaigns`, { campaignId: to }, { 'X-Request-Id': 'assign' });
+    expect((await assign(campaignId)).status).toBeLessThan(300);
+    expect((await assign(other)).status).toBeLessThan(300);
+    expect((await own.api.delete(`${library}/${creative}/campaigns/${other}`)).status).toBeLessThan(300);
+    await own.api.put(`/campaigns/${campaignId}/creatives/${creative}`, { name: 'Renamed' });
+    const under = (id: string) => actions(`campaignId=${id}&resourceTypes=CREATIVE&outcome=success`);
+    expect(await under(campaignId)).toEqual([
+      'CreativeUpdated',
+      'CreativeDetached',
+      'CreativeAttached',
+      'CreativeAttached',
+    ]);
+    expect(await under(other)).toEqual(['CreativeDetached', 'CreativeAttached']);
+    // A refusal is about the creative, and found by its campaign, too.
+    await own.api.put(`/campaigns/${campaignId}/creatives/${creative}`, { name: '' });
+    while ((await logs(`resourceId=${creative}&outcome=failed`)).total < 1) await pause(50);
+    expect((await logs(`campaignId=${campaignId}&resourceId=${creative}&outcome=failed`)).logs).toMatchObject(
+      [{ action: 'updateCampaignCreative', resourceType: 'CREATIVE', resourceId: creative }],
+    );
+  });
+
+  it('of a user says who it is', async () => {
+    const userId = await createUser(service.backbone, own.customerId, { name: 'Mo', role: 'member' });
+    expect((await logs('resourceTypes=USER')).logs).toMatchObject([
+      { action: 'UserAdded', resourceId: userId, resourceName: 'Mo', actorOrigin: 'OPERATOR' },
+    ]);
+    expect(await actions(`resourceId=${userId}`)).toEqual(['UserAdded']);
+  });
+
+  it('finds by indexes, in the order of the answer, whatever is asked for', async () => {
+    const requests = createTenantDatabase(service.backbone.requestPool);
+    const indexOf = async (filters: Partial<AuditFilters>): Promise<string> => {
+      const { text, values } = auditSearch(
+        own.customerId,
+        { from: '1970-01-01T00:00:00.000Z', before: 'infinity', ...filters },
+        { skip: 0, take: 50 },
+      );
+      const rows = await requests.query<{ 'QUERY PLAN': string }>(own.customerId, {
+        name: `explain-${randomId()}`,
+        text: `explain with ${text} select *, $2::text from page`,
+        values,
+      });
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan).not.toMatch(/Seq Scan|Bitmap/);
+      const ranges = plan.match(/Index Cond: .*ROW\(/g)?.length ?? 0;
+      const lookedUp = plan.match(/using audit_\w+ on \w+ i(?:_\d+)?\b/g)?.length ?? 0;
+      const whole = plan.match(/using audit_(entries|attempts)_pkey on \w+ i(?:_\d+)?\b/g)?.length ?? 0;
+      expect(ranges).toBe(lookedUp - whole);
+      // None of them is sorted before it is cut off.
+      expect(plan).not.toMatch(/Limit[^\n]*\n\s*->\s*(Incremental )?Sort[^\n]*\n[^\n]*\n\s*->\s*Index/);
+      return [...plan.matchAll(/using (audit_\w+) on \w+ i(?:_\d+)?\b/g)].map(([, index]) => index).join(' ');
+    };
+    const ofBoth = (what: string) => `audit_entries_by_${what} audit_attempts_by_${what}`;
+    expect(await indexOf({})).toBe('audit_entries_pkey audit_attempts_pkey');
+    expect(await indexOf({ actorOrigin: 'WORKER' })).toBe('audit_entries_pkey audit_attempts_pkey');
+    expect(await indexOf({ advertiserId: 1 })).toBe(ofBoth('advertiser'));
+    expect(await indexOf({ resourceTypes: ['TASK', 'ASSET'] })).toBe(ofBoth('resource_type'));
+    expect(await indexOf({ userId: '1-1' })).toBe(ofBoth('user'));
+    expect(await indexOf({ actions: ['TaskCreated'], actorOrigin: 'WORKER' })).toBe(
+      'audit_entries_by_type audit_attempts_by_operation',
+    );
+    expect(await indexOf({ campaign: { id: 'c', shown: 'c' }, resourceTypes: ['CREATIVE'] })).toBe(
+      'audit_campaigns_pkey audit_attempts_by_campaign',
+    );
+    expect(await indexOf({ resource: { streams: ['a', 'b'], parts: ['p'], shown: 'p' } })).toBe(
+      'audit_entries_by_stream audit_entries_by_part audit_attempts_by_resource',
+    );
+    expect(await indexOf({ outcome: 'denied' })).toBe('audit_attempts_by_outcome');
+  });
+
+  it('says how far it has looked', async () => {
+    const flooded = await service.openAccount('Flooded');
+    await service.pool.query(
+      `insert into audit_entries (customer_id, occurred_at, position, stream, revision, event_id, type,
+         resource_type, actor, request_id, correlation_id, causation_id)
+       select $1::bigint, '2001-01-01Z'::timestamptz + n * interval '1 second', n, 'task-' || $1::bigint, n, gen_random_uuid(),
+         'TaskCreated', 'TASK', 'operator', 'r', 'r', 'c' from generate_series(1, ${SCANNED_MAX + 1}) n`,
+      [flooded.customerId],
+    );
+    const ask = async (query: string) =>
+      (await flooded.api.get<AuditLogs & { searchedFrom?: string }>(`/audit-logs?take=1&${query}`)).body.data;
+    const found = await ask('resourceTypes=TASK&actorOrigin=WORKER');
+    expect(found).toEqual({ logs: [], total: 0, searchedFrom: '2001-01-01T00:00:02.000Z' });
+    const rest = await ask(`resourceTypes=TASK&actorOrigin=OPERATOR&endDate=${found.searchedFrom}`);
+    expect(rest).toMatchObject({ total: 2 });
+    expect(rest.searchedFrom).toBeUndefined();
+  });
+
+  it('knows what each write is about', async () => {
+    const subjectOf = subjectsOfRoutes(
+      auditedKinds({ baseUrl: () => '', progress: undefined, database: undefined } as never),
+    );
+    const document = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as {
+      readonly paths: Readonly<Record<string, object>>;
+    };
+    const writes = Object.entries(document.paths).filter(([, of]) =>
+      Object.keys(of).some((method) => ['post', 'put', 'patch', 'delete'].includes(method)),
+    );
+    const ofNone = writes.flatMap(([path]) => (subjectOf({ path }) === undefined ? [path] : []));
+    expect(ofNone.toSorted()).toEqual(
+      [
+        '/adcp-agents',
+        '/advertisers',
+        '/api-keys',
+        '/assets/uploads/{uploadId}',
+        '/campaigns',
+        '/creative-engines/{id}/connections',
+      ].map((path) => `/api/v2/buyer${path}`),
+    );
+    const of = (path: string) => subjectOf({ path: `/api/v2/buyer${path}` });
+    expect(of('/campaigns/{id}/creatives/{cid}')).toEqual({
+      resourceType: 'CREATIVE',
+      idParameter: 'cid',
+      campaignParameter: 'id',
+    });
+    expect(of('/advertisers/{advertiserId}/syndicate')).toEqual({
+      resourceType: 'ADVERTISER',
+      idParameter: 'advertiserId',
+      advertiserParameter: 'advertiserId',
+    });
+    expect(of('/campaigns/{id}/creative-sessions/{sid}/evaluate')).toEqual({
+      resourceType: 'CREATIVE_SESSION',
+      idParameter: 'sid',
+      campaignParameter: 'id',
+    });
+    expect(of('/campaigns/{id}/creatives/create')).toMatchObject({ resourceType: 'CAMPAIGN' });
   });
 
   it('is for admins', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { Registry } from 'prom-client';
 import {
   changesBetween,
   explainNext,
@@ -12,7 +13,15 @@ import { createMemoryEventStore } from '../../src/shared/event-store/memory-even
 import { createKeptFolds, type Until } from '../../src/query/history/kept-folds.ts';
 import { createStreamHistory } from '../../src/query/history/stream-history.ts';
 import { auditedKind } from '../../src/query/history/audited-kind.ts';
+import { createAttemptLog, type AttemptLogOptions } from '../../src/command/audit/attempt-log.ts';
+import type { AccountEvent } from '../../src/domain/accounts/account-events.ts';
+import { accountPast } from '../../src/domain/accounts/account-history.ts';
+import { campaignsAfter } from '../../src/domain/history/audited-event.ts';
+import { emptyMap, valueOf, withValue, type SharedMap } from '../../src/domain/history/shared-map.ts';
+import { ApiError } from '../../src/shared/http/errors.ts';
+import type { RefusedRequest } from '../../src/shared/http/route-handler.ts';
 import { randomId } from '../../src/shared/ids.ts';
+import { createLog } from '../../src/shared/log.ts';
 
 const json = fc.dictionary(
   fc.constantFrom('a', 'b', 'a/b', '~0', '', '__proto__x'),
@@ -164,5 +173,126 @@ describe('states of the past', () => {
       ['/notes', all.slice(0, 150), 149],
       ['/at', timeOf(149), 149],
     ]);
+  });
+});
+
+describe('what states of an account share', () => {
+  it('is a map: of each key the last value, and older maps stay as they are', () => {
+    const entry = fc.tuple(fc.oneof(fc.constantFrom('a', 'b', ''), fc.string()), fc.nat());
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 60 }), (entries) => {
+        let map: SharedMap<number> = emptyMap;
+        const wanted = new Map<string, number>();
+        for (const [key, value] of entries) {
+          const before = map;
+          map = withValue(map, key, value);
+          expect(valueOf(before, key)).toBe(wanted.get(key));
+          wanted.set(key, value);
+        }
+        for (const [key, value] of wanted) expect(valueOf(map, key)).toBe(value);
+        expect(valueOf(map, 'never')).toBeUndefined();
+      }),
+    );
+  });
+
+  it('one more key of thousands leaves all others where they are', () => {
+    const issued = (keyId: string): AccountEvent => ({
+      type: 'ApiKeyIssued',
+      data: { keyId, name: 'Key', maskedKey: 'bx_***', userId: '7-1', scopes: [] },
+      occurredAt: '2026-01-01T00:00:00.000Z',
+    });
+    const opened = { type: 'AccountOpened', data: { customerId: 7, name: 'Seven' } } as const;
+    let past = accountPast.evolve(accountPast.initialState, { ...opened, occurredAt: '' });
+    for (let n = 0; n < 4_000; n += 1) past = accountPast.evolve(past, issued(`key${n}`));
+    const next = accountPast.evolve(past, issued('another'));
+    const rows = next.keys.filter((row, n) => row !== past.keys[n]);
+    expect(rows).toHaveLength(1);
+    const buckets = rows[0]?.filter((one) => !past.keys.some((row) => row.includes(one))) ?? [];
+    expect(buckets).toHaveLength(1);
+    expect(buckets[0]?.length).toBeLessThan(40);
+    expect(next.account).toMatchObject({ keys: {} });
+    const revoked = accountPast.evolve(next, {
+      type: 'ApiKeyRevoked',
+      data: { keyId: 'key9' },
+      occurredAt: 'then',
+    });
+    expect(valueOf(revoked.keys, 'key9')).toMatchObject({ userId: '7-1', revokedAt: 'then' });
+    expect(valueOf(next.keys, 'key9')).not.toHaveProperty('revokedAt');
+  });
+});
+
+it('an entry is found by every campaign that its thing is in, and by the one that it leaves', () => {
+  const attached = campaignsAfter(['a'], { campaignIds: ['b'], leaves: undefined });
+  expect(attached).toEqual({ campaignIds: ['a', 'b'], foundBy: ['a', 'b'] });
+  const detached = campaignsAfter(['a', 'b'], { campaignIds: [], leaves: 'a' });
+  expect(detached).toEqual({ campaignIds: ['b'], foundBy: ['b', 'a'] });
+});
+
+describe('refused requests', () => {
+  const refused = (actor: string, code: 'FORBIDDEN' | 'VALIDATION_ERROR'): RefusedRequest => ({
+    route: { method: 'put', path: '/things/{id}', operationId: 'updateThing' } as RefusedRequest['route'],
+    principal: { customerId: 7, actor, scopes: [] },
+    params: {},
+    requestId: 'r',
+    refusal: new ApiError({ code, message: 'No.' }),
+  });
+  /** A database of which each statement does what is said next. */
+  const openLog = () => {
+    const statements: { readonly ids: string; readonly answer: (error?: unknown) => void }[] = [];
+    const query = ({ values }: { readonly values: readonly Buffer[] }) =>
+      new Promise<void>((resolve, reject) => {
+        const answer = (error?: unknown): void => (error === undefined ? resolve() : reject(error));
+        statements.push({ ids: String(values[2]?.toString('hex')), answer });
+      });
+    const registry = new Registry();
+    const log = createAttemptLog({
+      pool: { query } as unknown as AttemptLogOptions['pool'],
+      clock: { now: () => 0 },
+      log: createLog('silent'),
+      registry,
+      subjectOf: () => undefined,
+    });
+    const dropped = async (): Promise<number> =>
+      (await registry.getSingleMetric('audit_attempts_dropped_total')?.get())?.values[0]?.value ?? 0;
+    return { log, statements, dropped };
+  };
+
+  it('are written by one statement at a time, and wait for another one that does not fail', async () => {
+    const { log, statements, dropped } = openLog();
+    log.refused(refused('api-key:a', 'FORBIDDEN'));
+    const first = log.flush();
+    log.refused(refused('api-key:a', 'FORBIDDEN'));
+    const second = log.flush();
+    await Promise.resolve();
+    expect(statements).toHaveLength(1);
+    statements[0]?.answer(new Error('away'));
+    await expect(first).rejects.toThrow('away');
+    while (statements.length < 2) await Promise.resolve();
+    // What waited, and what came meanwhile; the former as the same rows.
+    expect(statements[1]?.ids.length).toBeGreaterThan(statements[0]?.ids.length ?? 0);
+    expect(statements[1]?.ids).toContain(statements[0]?.ids.slice(-32));
+    statements[1]?.answer();
+    await second;
+    await log.flush();
+    expect(statements).toHaveLength(2);
+    expect(await dropped()).toBe(0);
+    log.refused(refused('api-key:a', 'FORBIDDEN'));
+    const last = log.flush();
+    statements[2]?.answer(Object.assign(new Error('no such text'), { code: '22021' }));
+    await last;
+    expect(await dropped()).toBe(1);
+  });
+
+  it('of which there are too many do not hide those of others, and none that were denied', async () => {
+    const { log, dropped } = openLog();
+    for (let n = 0; n < 70; n += 1) log.refused(refused('api-key:a', 'VALIDATION_ERROR'));
+    expect(await dropped()).toBe(10);
+    for (let n = 0; n < 60; n += 1) log.refused(refused('api-key:a', 'FORBIDDEN'));
+    for (let n = 0; n < 60; n += 1) log.refused(refused('api-key:b', 'VALIDATION_ERROR'));
+    expect(await dropped()).toBe(10);
+    for (let n = 0; n < 2_000; n += 1) log.refused(refused(`api-key:${n}`, 'VALIDATION_ERROR'));
+    const before = await dropped();
+    log.refused(refused('api-key:c', 'FORBIDDEN'));
+    expect([before > 1_000, (await dropped()) - before]).toEqual([true, 0]);
   });
 });

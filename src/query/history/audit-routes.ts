@@ -101,8 +101,8 @@ export const auditLogRoute = (reads: AuditReads): Route =>
       const { customerId } = request.principal;
       const { skip, take } = pageOf(asked);
       const filters = filtersOf(reads, customerId, asked);
-      const listed = await listAuditRows(reads, customerId, filters, { skip, take }).catch(behind);
-      const { rows, total, searchedFrom } = listed;
+      const found = await listAuditRows(reads, customerId, filters, { skip, take }).catch(behind);
+      const { rows, total, searchedFrom } = found;
       const logs = await entriesOf(reads, customerId, rows);
       const pagination = { skip, take, total, hasMore: skip + logs.length < total };
       const data = { logs, total, ...(searchedFrom === undefined ? {} : { searchedFrom }) };

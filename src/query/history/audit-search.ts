@@ -171,7 +171,7 @@ const armOf = (
     select '${column} ' || one.value as arm, ${most} as most, found.occurred_at, found.tie
     from unnest(${ofValues(values)}) as one(value), lateral (
       select i.occurred_at, i.${tie} as tie from ${table} i
-      where i.customer_id = $1 and (i.${column}, i.occurred_at) >= (one.value, $3::timestamptz)
+      where i.customer_id = $1 and i.${column} is not null and (i.${column}, i.occurred_at) >= (one.value, $3::timestamptz)
         and (i.${column}, i.occurred_at) < (one.value, $4::timestamptz)
       order by i.${column} desc, i.occurred_at desc, i.${tie} desc
       limit ${most}) found`;
