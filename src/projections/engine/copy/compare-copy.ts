@@ -67,8 +67,7 @@ export const compareCopy = async (copy: HeldCopy, shownMax: number): Promise<Rea
        set enable_bitmapscan = on; set work_mem = '64MB'`,
     );
     const position = await meetLive(copy, async (at) => {
-      await reader.query('begin isolation level repeatable read read only');
-      await reader.query('select 1');
+      await reader.query('begin isolation level repeatable read read only; select 1');
       return at;
     });
     const tables: TableComparison[] = [];

@@ -25,7 +25,7 @@ class StaleCopyError extends Error {
 }
 
 /** The live read model waits for so long at most, one batch aside, while the copy takes its last steps. */
-const FENCE_MS_MAX = 1_000;
+const FENCE_MS_MAX = 500;
 /** As long as it is waited for, in turn: a retry of a long parked stream has it. */
 const FENCE_WAIT_MS_MAX = 60_000;
 
