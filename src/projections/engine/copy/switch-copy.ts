@@ -26,8 +26,9 @@ const TRIES = 40;
 const PAUSE_MS = 500;
 
 /**
- * Puts the copy in the place of the live read model, in one transaction with the checkpoint, and leaves an empty schema: whoever reads sees the one
- * or the other, whole. Statements that other processes have prepared find the new tables when they are next run: the
+ * Puts the copy in the place of the live read model, in one transaction with the checkpoint: whoever reads sees the one
+ * or the other, whole. Of the copy it leaves a schema without the tables that were exchanged, which is to be dropped.
+ * Statements that other processes have prepared find the new tables when they are next run: the
  * exchange of a table makes Postgres plan them anew.
  *
  * The checkpoint stays where it is, because both stand there; its epoch is raised, so that the live runner begins anew
