@@ -9,8 +9,7 @@ import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';
 import { upload } from '../support/uploads.ts';
 import { auditedKinds, subjectsOfRoutes } from '../../src/audited-kinds.ts';
 import { createUser } from '../../src/operator/accounts.ts';
-import type { AuditFilters } from '../../src/query/history/audit-entries.ts';
-import { auditSearch, SCANNED_MAX } from '../../src/query/history/audit-search.ts';
+import { auditSearch, SCANNED_MAX, type AuditFilters } from '../../src/query/history/audit-search.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import { createTenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
 

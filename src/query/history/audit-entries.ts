@@ -1,4 +1,4 @@
-import type { AuditedResource, AuditOutcome, ActorOrigin } from '../../domain/history/audit-log-resource.ts';
+import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
 import { isoTimestampSql } from '../../shared/postgres/iso-timestamp-sql.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
@@ -8,7 +8,7 @@ import {
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import { auditSearch } from './audit-search.ts';
+import { auditSearch, type AuditFilters } from './audit-search.ts';
 
 /** An event, as the audit log finds it. */
 export interface EventRow {
@@ -49,25 +49,6 @@ export interface AttemptRow {
 }
 
 export type AuditRow = EventRow | AttemptRow;
-
-export interface AuditFilters {
-  /** ISO 8601; from the first, before the second. */
-  readonly from: string;
-  readonly before: string;
-  readonly advertiserId?: number | undefined;
-  /** UUID, and as it is shown. */
-  readonly campaign?: { readonly id: string; readonly shown: string } | undefined;
-  readonly resourceTypes?: readonly AuditedResource[] | undefined;
-  /** Where events of the thing are, if that follows from its id; and its id as requests have it. */
-  readonly resource?:
-    | { readonly streams: readonly string[]; readonly parts: readonly string[]; readonly shown: string }
-    | undefined;
-  readonly actions?: readonly string[] | undefined;
-  readonly actorOrigin?: ActorOrigin | undefined;
-  /** Whose key it was. */
-  readonly userId?: string | undefined;
-  readonly outcome?: AuditOutcome | undefined;
-}
 
 const eventColumns = `'kind', 'event', 'id', e.event_id, 'at', ${isoTimestampSql('e.occurred_at')}, 'stream', e.stream,
   'revision', e.revision, 'type', e.type, 'resourceType', e.resource_type, 'part', e.part,

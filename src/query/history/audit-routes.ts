@@ -12,9 +12,9 @@ import { boundedText, instant, pageOf, pagingParameters, pathIntegerId } from '.
 import { behind } from '../resources/behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { changesOfRows } from './audit-changes.ts';
-import { listAuditRows, type AuditFilters, type AuditRow, type EventRow } from './audit-entries.ts';
+import { listAuditRows, type AuditRow, type EventRow } from './audit-entries.ts';
 import { entryOfAttempt, entryOfEvent, type Subject } from './audit-log-entry.ts';
-import { LISTED_MAX } from './audit-search.ts';
+import { LISTED_MAX, type AuditFilters } from './audit-search.ts';
 import type { AuditedKind } from './audited-kind.ts';
 import type { HistoryReads } from './find-history.ts';
 

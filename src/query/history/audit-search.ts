@@ -1,6 +1,24 @@
-import type { ActorOrigin, AuditOutcome } from '../../domain/history/audit-log-resource.ts';
+import type { ActorOrigin, AuditedResource, AuditOutcome } from '../../domain/history/audit-log-resource.ts';
 import { int4Array, textArray } from '../../shared/postgres/binary-array.ts';
-import type { AuditFilters } from './audit-entries.ts';
+
+export interface AuditFilters {
+  /** ISO 8601; from the first, before the second. */
+  readonly from: string;
+  readonly before: string;
+  readonly advertiserId?: number | undefined;
+  /** UUID, and as it is shown. */
+  readonly campaign?: { readonly id: string; readonly shown: string } | undefined;
+  readonly resourceTypes?: readonly AuditedResource[] | undefined;
+  /** Where events of the thing are, if that follows from its id; and its id as requests have it. */
+  readonly resource?:
+    | { readonly streams: readonly string[]; readonly parts: readonly string[]; readonly shown: string }
+    | undefined;
+  readonly actions?: readonly string[] | undefined;
+  readonly actorOrigin?: ActorOrigin | undefined;
+  /** Whose key it was. */
+  readonly userId?: string | undefined;
+  readonly outcome?: AuditOutcome | undefined;
+}
 
 /** As far back as a list of entries goes: of more, the newest. What is older is found by naming its time. */
 export const LISTED_MAX = 10_000;
