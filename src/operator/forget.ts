@@ -235,6 +235,8 @@ const lockRows = async (client: PoolClient): Promise<Position> => {
     'update projection_checkpoints set epoch = epoch + 1 where name = $1 returning position',
     [audiencesProjection.name],
   );
+  // A copy that is made beside them may have read who is gone now: it is not put in place, and begun anew.
+  await client.query('delete from read_model_copies where name = $1', [audiencesProjection.name]);
   return rows[0]?.position ?? START;
 };
 

@@ -162,10 +162,14 @@ it('leaves nothing of a person, and everything of everybody else', async () => {
   const before = await readableLog();
   for (const trace of traces) expect(before).toContain(trace);
 
+  await service.pool.query(`insert into read_model_copies (name, made_with) values ('audiences', 'a program')`);
+
   const done = await forget([alice.hashedEmail.toUpperCase()]);
   expect(done).toMatchObject({ scope: 'subjects', places: 7, members: 3, inClear: 0 });
 
   expect(await tablesWith(traces)).toEqual([]);
+  // A copy that was begun before is not put in place.
+  expect((await service.pool.query('select from read_model_copies')).rowCount).toBe(0);
   const after = await readableLog();
   for (const trace of traces) expect(after).not.toContain(trace);
   for (const other of [bob.hashedEmail, carol.hashedPhone, 'order-bob']) expect(after).toContain(other);
