@@ -162,7 +162,9 @@ it('leaves nothing of a person, and everything of everybody else', async () => {
   const before = await readableLog();
   for (const trace of traces) expect(before).toContain(trace);
 
-  await service.pool.query(`insert into read_model_copies (name, made_with) values ('audiences', 'a program')`);
+  await service.pool.query(
+    `insert into read_model_copies (name, made_with) values ('audiences', 'a program')`,
+  );
 
   const done = await forget([alice.hashedEmail.toUpperCase()]);
   expect(done).toMatchObject({ scope: 'subjects', places: 7, members: 3, inClear: 0 });
