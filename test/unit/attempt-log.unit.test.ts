@@ -74,7 +74,7 @@ it('keeps what was refused to somebody, in one statement; not reads that found n
   expect(statements.map(({ rows }) => rows)).toEqual([kept.length]);
 });
 
-it('keeps 60 of an account in a minute, and counts what it drops', async () => {
+it('keeps 60 of a credential in a minute, and counts what it drops', async () => {
   const { log, statements, dropped, at } = setting();
   for (let n = 0; n < 65; n += 1) log.refused(refusedBy());
   log.refused(refusedBy({ principal: { ...somebody, customerId: 8 } }));

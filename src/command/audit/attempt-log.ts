@@ -122,7 +122,7 @@ const createBudgets = (clock: Clock): ((request: RefusedRequest, outcome: Attemp
   return ({ principal: { actor, customerId } }, outcome) => {
     const now = Math.floor(clock.now() / MINUTE_MS);
     if (minute !== now) [minute, counts] = [now, new Map()];
-    if (count(`${outcome} ${actor}`) > PER_CREDENTIAL_MAX) return false;
+    if (count(`${outcome} ${customerId} ${actor}`) > PER_CREDENTIAL_MAX) return false;
     return count(`${outcome} of ${customerId}`) <= PER_ACCOUNT_MAX;
   };
 };
