@@ -31,7 +31,8 @@ import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { createRandom } from './kit/random.ts';
 
 const EVENTS = amount(2_500, 20_000);
-const MANY = amount(0, 1_000_000);
+const MANY = amount(20_000, 1_000_000);
+const CHANGED = Math.floor(0.765432 * MANY);
 const SEED = Number(process.env['FAULT_SEED'] ?? 1);
 
 const seed = (): string => randomBytes(32).toString('base64url');
@@ -468,34 +469,30 @@ it('two processes that seal regularly make one chain; another store begins anoth
   expect((await verify({ log: other })).broken?.problem).toContain('chain 1, which chain 2 goes on from');
 });
 
-(MANY === 0 ? it.skip : it)(
-  'of a million events, one byte',
-  async () => {
-    await restore();
-    await statement(
-      `insert into events select $1 + n, 'many-' || n, 0, gen_random_uuid(), k.type, k.data, k.metadata, k.recorded_at
+it('of very many events, one byte', async () => {
+  await restore();
+  await statement(
+    `insert into events select $1 + n, 'many-' || n, 0, gen_random_uuid(), k.type, k.data, k.metadata, k.recorded_at
      from generate_series(1, $2) n join kept k on k.position = 1 + n % $1`,
-      [events, MANY],
-    );
-    const timed = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
-      const beganMs = performance.now();
-      const result = await work();
-      console.log(`${what}: ${Math.round((MANY * 1_000) / (performance.now() - beganMs))} events/s`);
-      return result;
-    };
-    await timed('sealed', () => seal());
-    expect((await timed('verified', () => verify())).broken).toBeUndefined();
-    await timed('read as objects', async () => {
-      for (let after = START; ;) {
-        const last = (await store.readAll({ after, limit: 5_000 })).at(-1);
-        if (last === undefined) return;
-        after = last.position;
-      }
-    });
-    await statement(
-      `update events set data = overlay(data placing '9' from 6 for 1) where position = 765432`,
-    );
-    expect((await broken())[0]).toBe(765_432);
-  },
-  3_600_000,
-);
+    [events, MANY],
+  );
+  const timed = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    const beganMs = performance.now();
+    const result = await work();
+    console.log(`${what}: ${Math.round((MANY * 1_000) / (performance.now() - beganMs))} events/s`);
+    return result;
+  };
+  await timed('sealed', () => seal());
+  expect((await timed('verified', () => verify())).broken).toBeUndefined();
+  await timed('read as objects', async () => {
+    for (let after = START; ;) {
+      const last = (await store.readAll({ after, limit: 5_000 })).at(-1);
+      if (last === undefined) return;
+      after = last.position;
+    }
+  });
+  await statement(
+    `update events set data = overlay(data placing '9' from 6 for 1) where position = ${CHANGED}`,
+  );
+  expect((await broken())[0]).toBe(CHANGED);
+}, 3_600_000);
