@@ -56,8 +56,11 @@ const RELEASE_CRASH_PROBABILITY = 0.3;
 const HURT_EVERY_MS = 350;
 const LOOK_EVERY_MS = 200;
 
-/** Those of uploads are `uploads.fault`'s: bytes that stream cannot be sent again by a buyer as they are here. */
-const failpointNames = allFailpoints.filter((name) => !name.startsWith('upload-'));
+/**
+ * Those of uploads are `uploads.fault`'s: bytes that stream cannot be sent again by a buyer as they are here. Those of
+ * copies are passed by an operator's command (`online-rebuild.fault`).
+ */
+const failpointNames = allFailpoints.filter((name) => !/^(upload|copy)-/.test(name));
 
 /**
  * Mixed commands on several processes that crash at their failpoints, on stores that fail, over connections that
