@@ -85,6 +85,8 @@ export const compareCopy = async (copy: HeldCopy, shownMax: number): Promise<Rea
       tables,
     };
   } catch (error) {
+    // The cancelled statement may hear of it before the one who cancelled it hears that it was.
+    await stop();
     if (!isInTheWay) throw error;
     throw new ComparisonGivenUpError(
       `somebody waits to change the tables of ${name} (a migration, say): run it again when that is done`,
