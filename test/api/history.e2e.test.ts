@@ -670,7 +670,8 @@ describe('what a request has led to', () => {
       events: [{ action: 'CreativeSubmitted', resourceType: 'CREATIVE' }],
     });
     expect((await api().get('/requests/never')).status).toBe(404);
-  });
+    // A worker's attempt that a busy machine ended is made again after a while.
+  }, 120_000);
 
   it('that was refused: nothing, and why', async () => {
     const requestId = { 'X-Request-Id': 'a-refused-one' };
