@@ -1,34 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createLedgers } from '../../src/command/conversions/ledgers.ts';
 import { purgeableConversions } from '../../src/command/conversions/purge-conversions.ts';
 import { createSegments } from '../../src/command/conversions/segment-rows.ts';
 import { conversionStream } from '../../src/domain/conversions/conversion-events.ts';
-import { migrations } from '../../src/migrations/index.ts';
 import { conversionsProjection } from '../../src/projections/conversions.ts';
 import type { RecordedEvent } from '../../src/shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { migrate } from '../../src/shared/postgres/migrate.ts';
-import { createPool, inTransaction } from '../../src/shared/postgres/pool.ts';
+import { inTransaction } from '../../src/shared/postgres/pool.ts';
 import { createSourceLedger } from '../../src/command/conversions/source-ledger.ts';
 import { createWaitingBytes } from '../../src/command/conversions/waiting-bytes.ts';
 import { callOf, CUSTOMER, item, items, openSource } from '../support/conversion-calls.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { useReadModelDatabase } from '../support/read-model-database.ts';
 
 /** The read models of conversion events, and the segments as the ledger reads them. */
 
-let database: TestDatabase;
-let pool: ReturnType<typeof createPool>;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  await migrate(database.url, migrations);
-  pool = createPool({ connectionString: database.url, applicationName: 'test', max: 3 }, createLog('silent'));
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+const readModels = useReadModelDatabase();
 
 const agoMs = 3_600_000;
 const nowMs = Date.now();
@@ -38,7 +26,7 @@ const here = (id: string, members: object = {}) => item(id, { eventTime: at, ...
 const openLedger = (sourceId = randomId(), store = createMemoryEventStore()) => {
   const ledger = createSourceLedger({
     store,
-    segments: createSegments(pool),
+    segments: createSegments(readModels.pool),
     now: () => nowMs,
     waitingBytes: createWaitingBytes(),
     customerId: CUSTOMER,
@@ -55,10 +43,14 @@ const openLedger = (sourceId = randomId(), store = createMemoryEventStore()) => 
 };
 
 const apply = (events: readonly RecordedEvent[]): Promise<void> =>
-  inTransaction(pool, (client) => conversionsProjection.apply(client, events));
+  inTransaction(readModels.pool, (client) => conversionsProjection.apply(client, events));
 
 const rowsOf = async (table: string, sourceId: string, columns: string): Promise<unknown[]> =>
-  (await pool.query(`select ${columns} from ${table} where source_id = $1 order by 1, 2`, [sourceId])).rows;
+  (
+    await readModels.pool.query(`select ${columns} from ${table} where source_id = $1 order by 1, 2`, [
+      sourceId,
+    ])
+  ).rows;
 
 describe('the projection', () => {
   it('counts by hour, type and currency; values of few decimals exactly', async () => {
@@ -165,9 +157,10 @@ describe('a ledger that begins anew', () => {
     await apply(events.slice(0, 15));
     await apply(events.slice(15, 16));
     await apply(events.slice(16, 38));
-    await pool.query('delete from conversion_segments where source_id = $1 and last_revision = 15', [
-      sourceId,
-    ]);
+    await readModels.pool.query(
+      'delete from conversion_segments where source_id = $1 and last_revision = 15',
+      [sourceId],
+    );
     const again = openLedger(sourceId, store);
     const all = Array.from({ length: 40 }, (_, n) =>
       Array.from({ length: 50 }, (__, k) => here(`${n}-${k}`)),
@@ -184,7 +177,7 @@ describe('a ledger that begins anew', () => {
     await log(here('c'));
     await apply(await eventsIn());
     for (const lost of ['', 'delete from conversion_commands', 'delete from conversion_segments']) {
-      if (lost !== '') await pool.query(`${lost} where source_id = $1`, [sourceId]);
+      if (lost !== '') await readModels.pool.query(`${lost} where source_id = $1`, [sourceId]);
       expect(await openLedger(sourceId, store).ledger.submit(call)).toEqual(first);
     }
   });
@@ -201,14 +194,15 @@ it('rows go when their time is over', async () => {
       ),
     );
   const purge = async () => {
-    for (const rows of Object.values(purgeableConversions(pool))) await rows.purge(1_000);
+    for (const rows of Object.values(purgeableConversions(readModels.pool))) await rows.purge(1_000);
   };
   await purge();
   expect(await left()).toEqual([1, 1, 1]);
   const age = (table: string, column: string, days: number) =>
-    pool.query(`update ${table} set ${column} = now() - interval '${days} days' where source_id = $1`, [
-      sourceId,
-    ]);
+    readModels.pool.query(
+      `update ${table} set ${column} = now() - interval '${days} days' where source_id = $1`,
+      [sourceId],
+    );
   await age('conversion_commands', 'recorded_at', 5);
   await purge();
   expect(await left()).toEqual([1, 0, 1]);
@@ -222,7 +216,7 @@ it('ledgers beyond the memory go, the one used last stays, and nothing is forgot
   const store = createMemoryEventStore();
   const ledgers = createLedgers({
     store,
-    segments: createSegments(pool),
+    segments: createSegments(readModels.pool),
     now: () => nowMs,
     bytesMax: 6_000,
     log: createLog('silent'),

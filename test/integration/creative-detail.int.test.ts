@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { runOnCampaign, loadCampaign } from '../../src/command/campaigns/run-on-campaign.ts';
 import {
@@ -19,7 +19,6 @@ import { creativeDetail, type UsedAsset } from '../../src/domain/creatives/creat
 import { assetIdsOf, shownCreativeId, type Creative } from '../../src/domain/creatives/creative-resource.ts';
 import { builtInSellers } from '../../src/domain/sellers/seller-resource.ts';
 import { creativeStream } from '../../src/domain/creatives/creative.ts';
-import { migrations } from '../../src/migrations/index.ts';
 import { campaignsProjection } from '../../src/projections/campaigns.ts';
 import { byStream } from '../../src/projections/engine/fold-streams.ts';
 import { creativeSubmissionsProjection } from '../../src/projections/creative-submissions.ts';
@@ -39,38 +38,20 @@ import {
   type RecordedEvent,
 } from '../../src/shared/event-store/event-store.ts';
 import { ApiError } from '../../src/shared/http/errors.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { migrate } from '../../src/shared/postgres/migrate.ts';
-import { createPool, inTransaction } from '../../src/shared/postgres/pool.ts';
-import type { TenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
+import { inTransaction } from '../../src/shared/postgres/pool.ts';
 import { createProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
 import { ADVERTISER, CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { createFailingAppends } from '../support/failing-appends.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { useReadModelDatabase } from '../support/read-model-database.ts';
 
 /**
  * The detail of a creative, and the lists, made of several streams: whatever order their events arrive in, across the
  * streams, in batches of any size, some of them twice.
  */
 
-let database: TestDatabase;
-let pool: ReturnType<typeof createPool>;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  await migrate(database.url, migrations);
-  pool = createPool({ connectionString: database.url, applicationName: 'test', max: 3 }, createLog('silent'));
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-const tenant: TenantDatabase = {
-  query: async (_customerId, { name, text, values }) =>
-    (await pool.query({ name, text, values: [...values] })).rows,
-  queryEach: async () => [],
-};
+const readModels = useReadModelDatabase();
+const { tenant } = readModels;
 
 const assetOf = (n: number): UsedAsset => ({
   id: `ast_${String(n).padStart(32, '0')}`,
@@ -139,7 +120,7 @@ const stepsBegun = fc.oneof(
 
 const forgetAll = async (): Promise<void> => {
   const tables = projections.flatMap((projection) => projection.tables);
-  await pool.query(`truncate ${tables.join(', ')}, projection_checkpoints`);
+  await readModels.pool.query(`truncate ${tables.join(', ')}, projection_checkpoints`);
 };
 
 const carryOut = async (
@@ -241,7 +222,7 @@ const applyInBatches = async (events: readonly RecordedEvent[], choices: Iterato
     const batch = events.slice(Math.max(0, from - (size % 3)), from + size);
     for (const projection of projections) {
       const own = batch.filter(({ stream }) => projection.categories.includes(categoryOf(stream)));
-      if (own.length > 0) await inTransaction(pool, (client) => projection.apply(client, own));
+      if (own.length > 0) await inTransaction(readModels.pool, (client) => projection.apply(client, own));
     }
     from += size;
   }
@@ -325,7 +306,7 @@ describe('details and lists', () => {
         expected(live.filter(({ campaignIds }) => campaignIds.includes(campaignId))),
       );
     }
-    await pool.query(
+    await readModels.pool.query(
       `insert into advertisers values ($1, $2, 0, 'ACTIVE', false, 'Acme', now(), '{}') on conflict do nothing`,
       [CUSTOMER, ADVERTISER],
     );
@@ -343,7 +324,7 @@ describe('details and lists', () => {
 
   const submissionsIn = async (): Promise<readonly string[]> =>
     (
-      await pool.query<{ text: string }>(
+      await readModels.pool.query<{ text: string }>(
         `select seller_id || ' ' || creative_id || ' ' || customer_id as text from creative_submissions`,
       )
     ).rows
@@ -371,7 +352,7 @@ describe('details and lists', () => {
     const withAsset = await create([{ slotId: 'main', kind: 'asset', assetId: assetOf(1).id }]);
     for (const at of [0, 1]) await follow(log, at, 10_000);
     // Only the creatives and campaigns are there; nobody runs the others.
-    await pool.query(
+    await readModels.pool.query(
       `insert into account_positions (customer_id, position)
        select $1, position from projection_checkpoints where name = 'creatives'`,
       [CUSTOMER],
@@ -391,7 +372,7 @@ describe('details and lists', () => {
     const behind = await getDetail({ ...folding, assets: { ...folding.assets, find } }, CUSTOMER, withAsset);
     expect([behind.detail?.assets.length, behind.mark]).toEqual([1, undefined]);
     expect(waits).toEqual([300]);
-    await pool.query('delete from account_positions');
+    await readModels.pool.query('delete from account_positions');
   });
 
   it('of what was submitted a seller knows all, also what an older program has followed', async () => {
@@ -456,7 +437,7 @@ describe('details and lists', () => {
 /** Each read model at a pace of its own, in the order of the log, as the engine does it. */
 const follow = async (log: CampaignLog, at: number, countMax: number): Promise<number> => {
   const projection = projections[at % projections.length] ?? campaignsProjection;
-  const { rows } = await pool.query<{ position: Position }>(
+  const { rows } = await readModels.pool.query<{ position: Position }>(
     'select position from projection_checkpoints where name = $1',
     [projection.name],
   );
@@ -464,7 +445,7 @@ const follow = async (log: CampaignLog, at: number, countMax: number): Promise<n
   const last = events.at(-1);
   if (last === undefined) return 0;
   const own = events.filter(({ stream }) => projection.categories.includes(categoryOf(stream)));
-  await inTransaction(pool, async (client) => {
+  await inTransaction(readModels.pool, async (client) => {
     if (own.length > 0) await projection.apply(client, own);
     await client.query(
       `insert into projection_checkpoints (name, position) values ($1, $2)
@@ -502,7 +483,7 @@ describe('creatives of launched campaigns', () => {
     ),
     { minLength: 6, maxLength: 16 },
   );
-  const allDue = () => pool.query('update submission_work set due_at = now()');
+  const allDue = () => readModels.pool.query('update submission_work set due_at = now()');
   const { signal } = new AbortController();
 
   interface Fate {
@@ -512,7 +493,7 @@ describe('creatives of launched campaigns', () => {
     readonly isForgotten?: boolean;
   }
   const work = (log: CampaignLog, { failAt = Infinity, how = 'before', isForgotten }: Fate = {}) => {
-    const list = createSubmissionList(pool);
+    const list = createSubmissionList(readModels.pool);
     const failing = createFailingAppends();
     failing.failFrom(failAt, how);
     const done = isForgotten === true ? async () => undefined : list.done;
@@ -527,7 +508,7 @@ describe('creatives of launched campaigns', () => {
       moved += await work(log);
       isOver = moved === 0;
     }
-    expect((await pool.query('select * from submission_work')).rows).toEqual([]);
+    expect((await readModels.pool.query('select * from submission_work')).rows).toEqual([]);
   };
 
   it('are found although the launch is seen before what is in the campaign', async () => {

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { loadSession, runOnSession } from '../../src/command/creative-sessions/run-on-session.ts';
 import type { CreativeSession } from '../../src/domain/creative-sessions/creative-session-resource.ts';
 import { shownSessionId } from '../../src/domain/creative-sessions/creative-session-resource.ts';
-import { migrations } from '../../src/migrations/index.ts';
 import { campaignsProjection } from '../../src/projections/campaigns.ts';
 import { creativeSessionsProjection } from '../../src/projections/creative-sessions.ts';
 import {
@@ -15,35 +14,17 @@ import { createSessionCursors } from '../../src/query/creative-sessions/session-
 import { isoTimestamp } from '../../src/shared/clock.ts';
 import { categoryOf, START, type Position } from '../../src/shared/event-store/event-store.ts';
 import { derivedId, randomId } from '../../src/shared/ids.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { migrate } from '../../src/shared/postgres/migrate.ts';
-import { createPool, inTransaction } from '../../src/shared/postgres/pool.ts';
-import type { TenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
+import { inTransaction } from '../../src/shared/postgres/pool.ts';
 import { createProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
 import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
 import { CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { useReadModelDatabase } from '../support/read-model-database.ts';
 
 /** Walks through the list of a campaign's sessions, page by page, while they change (docs/creative-sessions.md). */
 
-let database: TestDatabase;
-let pool: ReturnType<typeof createPool>;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  await migrate(database.url, migrations);
-  pool = createPool({ connectionString: database.url, applicationName: 'test', max: 3 }, createLog('silent'));
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-const tenant: TenantDatabase = {
-  query: async (_customerId, { name, text, values }) =>
-    (await pool.query({ name, text, values: [...values] })).rows,
-  queryEach: async () => [],
-};
+const readModels = useReadModelDatabase();
+const { tenant } = readModels;
 const reads = { database: tenant, progress: createProjectionProgress() };
 const cursors = createSessionCursors(async () => parseKeyRing(`test:${'A'.repeat(43)}`));
 
@@ -100,7 +81,7 @@ const follow = async (log: CampaignLog, from: Position): Promise<Position> => {
   const events = await log.store.readAll({ after: from, limit: 1_000 });
   for (const projection of [campaignsProjection, creativeSessionsProjection]) {
     const own = events.filter(({ stream }) => projection.categories.includes(categoryOf(stream)));
-    if (own.length > 0) await inTransaction(pool, (client) => projection.apply(client, own));
+    if (own.length > 0) await inTransaction(readModels.pool, (client) => projection.apply(client, own));
   }
   return events.at(-1)?.position ?? from;
 };
@@ -119,7 +100,7 @@ it('a walk shows what does not change exactly once, what changes at most once, a
   const seen = { unchanged: 0, changed: 0, ties: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat({ max: 12 }), { maxLength: 9 }), steps, async (first, asked) => {
-      await pool.query('truncate campaigns, campaign_counts, creative_sessions');
+      await readModels.pool.query('truncate campaigns, campaign_counts, creative_sessions');
       const log = await openCampaignLog();
       const { campaignId } = await log.newCampaign('One');
       const other = (await log.newCampaign('Two')).campaignId;
@@ -200,24 +181,25 @@ it('cursors are good for the list that they were given out for only', async () =
 });
 
 it('a page is found in the index, wherever it begins', async () => {
-  await pool.query('truncate creative_sessions');
-  await pool.query(
+  await readModels.pool.query('truncate creative_sessions');
+  await readModels.pool.query(
     `insert into creative_sessions
      select 1 + n % 2, gen_random_uuid(), 0, case when n % 4 < 2 then $1::uuid else gen_random_uuid() end,
        timestamptz '2026-01-01' + (n / 8) * interval '1 ms', '{}', '{}'
      from generate_series(1, 20000) n`,
     [randomId()],
   );
-  await pool.query('analyze creative_sessions');
-  const { rows } = await pool.query<{ campaign_id: string }>(
+  await readModels.pool.query('analyze creative_sessions');
+  const { rows } = await readModels.pool.query<{ campaign_id: string }>(
     'select campaign_id from creative_sessions where customer_id = 1 group by 1 order by count(*) desc limit 1',
   );
   const campaignId = rows[0]?.campaign_id ?? '';
   for (const after of [undefined, { updatedAt: '2026-01-01T00:00:01.000Z', id: randomId() }]) {
     const { text, values } = listSessionsQuery(1, campaignId, after, 50);
-    const plan = await pool.query<{ 'QUERY PLAN': string }>(`explain (analyze, timing off) ${text}`, [
-      ...values,
-    ]);
+    const plan = await readModels.pool.query<{ 'QUERY PLAN': string }>(
+      `explain (analyze, timing off) ${text}`,
+      [...values],
+    );
     const lines = plan.rows.map((row) => row['QUERY PLAN']);
     const at = lines.findIndex((line) => line.includes('creative_sessions_by_change'));
     expect([at >= 0, lines[at]]).toEqual([true, expect.stringMatching(/rows=51(\.00)? loops=1/)]);

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import type { Pool } from 'pg';
+import { migrations } from '../../src/migrations/index.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { migrate } from '../../src/shared/postgres/migrate.ts';
+import { createPool } from '../../src/shared/postgres/pool.ts';
+import type { TenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
+import { createTestDatabase, type TestDatabase } from './test-database.ts';
+
+export interface ReadModelDatabase {
+  /** From the first test on. */
+  readonly pool: Pool;
+  /** Reads of it, without the policies that keep accounts apart. */
+  readonly tenant: TenantDatabase;
+}
+
+/** A migrated database for the tests of a file: read models without a service. */
+export const useReadModelDatabase = (): ReadModelDatabase => {
+  let database: TestDatabase;
+  let pool: Pool;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await migrate(database.url, migrations);
+    pool = createPool(
+      { connectionString: database.url, applicationName: 'test', max: 3 },
+      createLog('silent'),
+    );
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  return {
+    get pool() {
+      return pool;
+    },
+    tenant: {
+      query: async (_customerId, { name, text, values }) =>
+        (await pool.query({ name, text, values: [...values] })).rows,
+      queryEach: async () => [],
+    },
+  };
+};
