@@ -253,7 +253,8 @@ const sealLogOf = (
   signal: AbortSignal,
 ): void => {
   if (!config.ROLES.includes('projector') || config.LOG_SEAL_SECONDS === 0) return;
-  const chain = { pool: backbone.pool, log: backbone.logBytes, keys: logKeysOf(config), signal };
+  const keys = logKeysOf(config);
+  const chain = { pool: backbone.pool, log: backbone.logBytes, keys, clock: systemClock, signal };
   sealRegularly(chain, config.LOG_SEAL_SECONDS * 1_000, log, registerSealMetrics(metrics));
 };
 

@@ -1,4 +1,5 @@
 import type { Backbone } from '../composition.ts';
+import { systemClock } from '../shared/clock.ts';
 import type { Config } from '../shared/config.ts';
 import { comparePositions, START, type Position } from '../shared/event-store/event-store.ts';
 import type { Asked, ExpectedHash } from '../shared/log-chain/asked-range.ts';
@@ -50,7 +51,7 @@ export interface LogWanted {
 
 /** @returns whether all is well @throws VerifyFailedError */
 export const logCommand = async (backbone: Backbone, config: Config, wanted: LogWanted): Promise<boolean> => {
-  const chain = { pool: backbone.pool, log: backbone.logBytes, keys: logKeysOf(config) };
+  const chain = { pool: backbone.pool, log: backbone.logBytes, keys: logKeysOf(config), clock: systemClock };
   switch (wanted.command) {
     case 'log keys':
       for (const key of await listPublicKeys(backbone.pool, chain.keys)) wanted.print(key);

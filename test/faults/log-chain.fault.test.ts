@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Client } from 'pg';
 import { Registry } from 'prom-client';
+import { systemClock } from '../../src/shared/clock.ts';
 import {
   EventStoreUnavailableError,
   START,
@@ -80,7 +81,7 @@ const count = async (): Promise<number> =>
 /** @returns the last checkpoint */
 const seal = async (keys: LogKeys = oneKey, of: LogBytes = log, how: SealHow = {}) => {
   let last;
-  for await (const checkpoint of sealLog({ pool, log: of, keys }, how)) last = checkpoint;
+  for await (const checkpoint of sealLog({ pool, log: of, keys, clock: systemClock }, how)) last = checkpoint;
   return last;
 };
 
@@ -331,7 +332,7 @@ describe('nothing is sealed behind what is not trusted', () => {
     const lines: string[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
     const ending = new AbortController();
-    const options = { pool, log, keys: oneKey, signal: ending.signal };
+    const options = { pool, log, keys: oneKey, clock: systemClock, signal: ending.signal };
     sealRegularly(options, 5, logger, registerSealMetrics(registry));
     const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
       while (!(await isSo())) await sleep(10);
@@ -437,7 +438,7 @@ it('exchange log: sealed and verified beside the service, broken is 1, nothing t
 it('two processes that seal regularly make one chain; another store begins another one', async () => {
   await restore();
   const ending = new AbortController();
-  const options = { pool, log, keys: oneKey, signal: ending.signal };
+  const options = { pool, log, keys: oneKey, clock: systemClock, signal: ending.signal };
   for (const every of [5, 7]) sealRegularly(options, every, createLog('silent'));
   while ((await verify().catch(() => undefined))?.events !== events) await sleep(20);
   ending.abort();

@@ -9,6 +9,7 @@ import {
   type ChainEnd,
   type Checkpoint,
 } from './checkpoints.ts';
+import type { Clock } from '../clock.ts';
 import type { LogBytes } from './log-bytes.ts';
 import { isAnyKeyKept, isNameTaken, type LogKeys } from './log-keys.ts';
 
@@ -16,6 +17,8 @@ export interface SealOptions {
   readonly pool: Pool;
   readonly log: LogBytes;
   readonly keys: LogKeys;
+  /** Tells when a checkpoint is sealed. */
+  readonly clock: Clock;
   readonly signal?: AbortSignal;
 }
 

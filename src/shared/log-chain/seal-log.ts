@@ -71,7 +71,7 @@ const assertDense = (log: LogBytes, after: Position, page: readonly EventBytes[]
 
 /** @returns undefined when another process has gone on from there */
 const seal = async (
-  { pool, keys }: SealOptions,
+  { pool, keys, clock }: SealOptions,
   { chain, format, number, last, hash: before }: ChainEnd,
   events: readonly EventBytes[],
 ): Promise<Checkpoint | undefined> => {
@@ -91,7 +91,7 @@ const seal = async (
     events: events.length,
     hash,
     leaves,
-    sealedAtMicros: String(Date.now() * 1_000),
+    sealedAtMicros: String(clock.now() * 1_000),
   };
   const checkpoint = { ...unsigned, signature: keys.sign(signedText(unsigned)) };
   return (await insertCheckpoint(pool, checkpoint)) ? checkpoint : undefined;

@@ -38,7 +38,7 @@ export interface Broken {
   readonly problem: string;
 }
 
-export interface VerifyOptions extends Omit<SealOptions, 'signal'>, Asked {
+export interface VerifyOptions extends Omit<SealOptions, 'clock' | 'signal'>, Asked {
   readonly onProgress?: (verified: { readonly events: number; readonly position: Position }) => void;
 }
 

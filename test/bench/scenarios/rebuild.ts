@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { advertisersProjection } from '../../../src/projections/advertisers.ts';
 import { migrations } from '../../../src/migrations/index.ts';
 import { rebuildOnline, verifyOnline } from '../../../src/projections/engine/copy/online-rebuild.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
 import { START } from '../../../src/shared/event-store/event-store.ts';
 import { createPostgresEventStore } from '../../../src/shared/event-store/postgres/postgres-event-store.ts';
 import { postgresLogBytes } from '../../../src/shared/log-chain/log-bytes.ts';
@@ -84,7 +85,7 @@ export const rebuild: Scenario = async (bench) => {
       read,
     );
     if (differences !== 0) throw new Error(`${differences} rows differ`);
-    const chain = { pool, log: postgresLogBytes(pool), keys: logKeysOf({}) };
+    const chain = { pool, log: postgresLogBytes(pool), keys: logKeysOf({}), clock: systemClock };
     for await (const _ of sealLog(chain));
     const hashed = await alternate(rounds, () => rate(() => verifyLog(chain)), read);
     return [
