@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { Pool } from 'pg';
 import type { NewEvent } from '../../src/shared/event-store/event-store.ts';
 import { createPostgresEventStore } from '../../src/shared/event-store/postgres/postgres-event-store.ts';
+import { packageDirectory } from '../../src/shared/package-directory.ts';
 import { createPool } from '../../src/shared/postgres/pool.ts';
 
 /** Appends one event to a stream that does not exist yet. */
@@ -105,15 +109,20 @@ interface EmmettModule {
   };
 }
 
+const EMMETT = '@event-driven-io/emmett-postgresql';
+
 /**
  * The peer that the goals name. It states no licence, so it is no dependency of this package: measured only
- * where somebody has installed it.
+ * where somebody has installed it, in this project or in the folder of `--peers`.
  * @returns undefined when it is not there
  */
-export const emmettAppender = async (url: string): Promise<Appender | undefined> => {
-  const name = '@event-driven-io/emmett-postgresql';
-  const found = (await import(name).catch(() => undefined)) as EmmettModule | undefined;
-  if (found === undefined) return undefined;
+export const emmettAppender = async (
+  url: string,
+  peersDirectory: string = packageDirectory,
+): Promise<Appender | undefined> => {
+  const file = join(peersDirectory, 'node_modules', EMMETT, 'dist', 'index.js');
+  if (!existsSync(file)) return undefined;
+  const found = (await import(pathToFileURL(file).href)) as EmmettModule;
   const store = found.getPostgreSQLEventStore(url);
   return {
     append: () => {

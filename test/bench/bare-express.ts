@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import express from 'express';
 import knex from 'knex';
 import { Pool } from 'pg';
+import * as bareAdvertisers from './advertiser-table.ts';
 
 /**
  * What a buyer's engineer would write in an afternoon: Express 5 and one prepared statement a request, no
@@ -9,21 +10,12 @@ import { Pool } from 'pg';
  */
 
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });
-await pool.query(`
-  create table if not exists bare_advertisers (
-    id bigint generated always as identity primary key, customer_id int not null, name text not null,
-    status text not null, sandbox boolean not null, primary_currency text not null, description text,
-    brand_countries text[] not null, channels text[] not null, apply_mode text not null,
-    autonomy json not null, controls json not null, labels json not null, created_at timestamptz not null default now(),
-    updated_at timestamptz not null default now());
-  create index if not exists bare_by_age on bare_advertisers (customer_id, status, created_at, id)`);
+await pool.query(bareAdvertisers.tables);
 
 const insert = `insert into bare_advertisers (customer_id, name, status, sandbox, primary_currency, description,
   brand_countries, channels, apply_mode, autonomy, controls, labels)
   values (1, $1, 'ACTIVE', false, $2, $3, $4, $5, 'MANUAL', $6, $7, $8) returning *`;
-const list = `select * from bare_advertisers where customer_id = 1 and status = 'ACTIVE'
-  order by created_at desc, id desc limit 50`;
-const detail = 'select * from bare_advertisers where customer_id = 1 and id = $1';
+const { list, detail } = bareAdvertisers;
 
 const builder = knex({
   client: 'pg',

@@ -46,12 +46,14 @@ export const runSql = async (url: string, ...statements: readonly string[]): Pro
   }
 };
 
-/** An empty database beside the given one. */
+/** A database beside the given one: empty, or a copy of the one of that address, to which nobody may be connected. */
 export const createBenchDatabase = async (
   serverUrl: string,
+  templateUrl?: string,
 ): Promise<{ url: string; drop(): Promise<void> }> => {
   const name = `bench_${randomBytes(6).toString('hex')}`;
-  await runSql(serverUrl, `create database ${name}`);
+  const template = templateUrl === undefined ? '' : ` template ${new URL(templateUrl).pathname.slice(1)}`;
+  await runSql(serverUrl, `create database ${name}${template}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return {

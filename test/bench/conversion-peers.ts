@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import knex from 'knex';
 import { Pool } from 'pg';
 import { byteaArray, int8Array, textArray } from '../../src/shared/postgres/binary-array.ts';
+import { copyIn } from '../../src/shared/postgres/copy-in.ts';
 
 /** Ways to log each conversion event once that somebody else would take. Rates in events a second. */
 export interface ConversionPeer {
@@ -31,6 +32,34 @@ export const bareInsert = async (url: string, connections: number): Promise<Conv
                from unnest($1::bytea[], $2::text[], $3::bigint[]) as n(key, id, time) on conflict do nothing`,
         values: [byteaArray(ids.map(key)), textArray(ids), int8Array(ids.map(() => 1_772_362_800_000))],
       });
+    },
+    close: () => pool.end(),
+  };
+};
+
+/**
+ * The floor for rows: `copy` into a table without a key, so that nothing is found out about duplicates. One connection for
+ * each call in flight.
+ */
+export const copyFloor = async (url: string, connections: number): Promise<ConversionPeer> => {
+  const pool = new Pool({ connectionString: url, max: connections });
+  await pool.query(`
+    create table if not exists copied_conversions (
+      key bytea not null, event_id text not null, event_time bigint not null, event_type text not null,
+      value float8 not null, currency text not null)`);
+  return {
+    log: async (from, count) => {
+      const rows: string[] = [];
+      for (let n = from; n < from + count; n += 1) {
+        const id = `order-${n}`;
+        rows.push(`\\\\x${key(id).toString('hex')}\t${id}\t1772362800000\tpurchase\t12.5\tEUR\n`);
+      }
+      const client = await pool.connect();
+      try {
+        await copyIn(client, 'copy copied_conversions from stdin', [Buffer.from(rows.join(''))]);
+      } finally {
+        client.release();
+      }
     },
     close: () => pool.end(),
   };

@@ -1,9 +1,11 @@
 import { connect, type Socket } from 'node:net';
 
 export interface LoadOptions {
-  readonly port: number;
+  /** Of the server; of several, connections are spread over them in turn. */
+  readonly port: number | readonly number[];
   /** Connections kept alive, one request in flight on each. */
   readonly connections: number;
+  /** 0: one request on each connection. */
   readonly seconds: number;
   /** The raw request; called for each one, so that bodies can differ. */
   readonly request: () => string;
@@ -14,7 +16,7 @@ export interface LoadResult {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers that were not 2xx: a benchmark with any is void. */
+  /** Answers that were neither 2xx nor 304: a benchmark with any is void. */
   readonly failed: number;
 }
 
@@ -41,15 +43,16 @@ export const httpLoad = async ({ port, connections, seconds, request }: LoadOpti
   let failed = 0;
   const end = performance.now() + seconds * 1000;
   const started = performance.now();
+  const ports = typeof port === 'number' ? [port] : port;
   await Promise.all(
-    Array.from({ length: connections }, async () => {
-      const socket = await open(port);
-      while (performance.now() < end) {
+    Array.from({ length: connections }, async (_, n) => {
+      const socket = await open(ports[n % ports.length] ?? 0);
+      do {
         const sent = performance.now();
         const status = await exchange(socket, request());
         latencies.push(performance.now() - sent);
-        if (status < 200 || status > 299) failed++;
-      }
+        if ((status < 200 || status > 299) && status !== 304) failed++;
+      } while (performance.now() < end);
       socket.destroy();
     }),
   );
@@ -60,18 +63,41 @@ export const httpLoad = async ({ port, connections, seconds, request }: LoadOpti
   return { requests, perSecond: requests / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99), failed };
 };
 
+/** One connection that is kept alive, for requests one after the other whose answers are looked at. */
+export interface Connection {
+  send(request: string): Promise<{ readonly status: number; readonly body: string }>;
+  close(): void;
+}
+
+export const openConnection = async (port: number): Promise<Connection> => {
+  const socket = await open(port);
+  return {
+    send: async (request) => {
+      const chunks: Buffer[] = [];
+      const status = await exchange(socket, request, chunks);
+      const answer = Buffer.concat(chunks);
+      return { status, body: answer.toString('utf8', answer.indexOf('\r\n\r\n') + 4) };
+    },
+    close: () => socket.destroy(),
+  };
+};
+
 const open = (port: number): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(socket));
     socket.once('error', reject);
   });
 
-/** Sends one request and waits for its whole answer. Understands just what the servers here send. */
-const exchange = (socket: Socket, request: string): Promise<number> =>
+/**
+ * Sends one request and waits for its whole answer. Understands just what the servers here send.
+ * @param chunks are given the answer's bytes, head and all
+ */
+const exchange = (socket: Socket, request: string, chunks?: Buffer[]): Promise<number> =>
   new Promise((resolve, reject) => {
     let head = '';
     let missing = -1;
     const onData = (chunk: Buffer): void => {
+      chunks?.push(chunk);
       if (missing < 0) {
         head += chunk.toString('latin1');
         const end = head.indexOf('\r\n\r\n');

@@ -1,4 +1,7 @@
 import { cpus, release, totalmem, type } from 'node:os';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packageDirectory } from '../../src/shared/package-directory.ts';
 import { runSql } from './bench-database.ts';
 
 export interface Machine {
@@ -8,9 +11,18 @@ export interface Machine {
   readonly memoryGib: number;
   readonly node: string;
   readonly postgres: string;
+  /** Of the packages that ours or the peers are made of, by name. */
+  readonly packages: Readonly<Record<string, string>>;
   /** Settings without which a figure of a write says nothing. */
   readonly durability: string;
 }
+
+const PACKAGES = ['express', 'pg', 'knex', 'bullmq'];
+
+const versionOf = async (name: string): Promise<string> => {
+  const file = join(packageDirectory, 'node_modules', name, 'package.json');
+  return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
+};
 
 /** What the figures were taken on. */
 export const describeMachine = async (url: string): Promise<Machine> => {
@@ -26,10 +38,17 @@ export const describeMachine = async (url: string): Promise<Machine> => {
     memoryGib: Math.round(totalmem() / 2 ** 30),
     node: process.version,
     postgres: row.version,
+    packages: Object.fromEntries(
+      await Promise.all(PACKAGES.map(async (name) => [name, await versionOf(name)] as const)),
+    ),
     durability: `fsync ${row.fsync}, synchronous_commit ${row.commit}, shared_buffers ${row.buffers}`,
   };
 };
 
-export const machineText = (machine: Machine): string =>
+/** The machine and the versions on it, in a line. */
+export const machineText = ({ packages, ...machine }: Machine): string =>
   `${machine.cores} cores (${machine.processor}), ${machine.memoryGib} GiB, ${machine.system}, ` +
-  `Node ${machine.node}, Postgres ${machine.postgres} (${machine.durability})`;
+  `Node ${machine.node}, Postgres ${machine.postgres} (${machine.durability}), ` +
+  Object.entries(packages)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ');

@@ -10,12 +10,16 @@ export interface Comparison {
   readonly goal?: number;
   readonly atMost?: boolean;
   readonly note?: string;
+  /** The event loop's delay in our processes during each of our turns, p99, ms; only of a run with `--profile`. */
+  readonly loopDelaysMs?: readonly number[];
 }
 
 export interface Line extends Comparison {
   readonly oursMedian: number;
   readonly baselineMedian?: number;
   readonly ratio?: number;
+  /** What was reached as a share of the goal, so that 1 and more is met, also where the goal is a limit. */
+  readonly ofGoal?: number;
   readonly met?: boolean;
 }
 
@@ -26,21 +30,49 @@ const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 };
 
+/** The value below which that share of them is; 0 of none. */
+export const quantile = (values: readonly number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
+
+/** Looks at our processes during each of our turns. */
+export interface TurnObserver {
+  begin(): Promise<void>;
+  /** The event loop's delay since then, p99, ms; undefined where no process of ours runs. */
+  end(): Promise<number | undefined>;
+}
+
+let observer: TurnObserver | undefined;
+
+/** Has all turns of ours looked at that are still to come. */
+export const observeTurns = (by: TurnObserver): void => {
+  observer = by;
+};
+
+export interface Alternation<Measured> {
+  readonly ours: Measured[];
+  readonly baseline: Measured[];
+  readonly loopDelaysMs?: number[];
+}
+
 /** Runs both in turn, so that the machine's moods hit both alike; the first round warms up and is dropped. */
 export const alternate = async <Measured = number>(
   rounds: number,
   ours: () => Promise<Measured>,
   baseline: () => Promise<Measured>,
-): Promise<{ ours: Measured[]; baseline: Measured[] }> => {
+): Promise<Alternation<Measured>> => {
   const results = { ours: [] as Measured[], baseline: [] as Measured[] };
+  const loopDelaysMs: number[] = [];
   for (let round = 0; round <= rounds; round++) {
     const theirs = await baseline();
+    await observer?.begin();
     const own = await ours();
+    const delayMs = await observer?.end();
     if (round === 0) continue;
     results.ours.push(own);
     results.baseline.push(theirs);
+    if (delayMs !== undefined) loopDelaysMs.push(delayMs);
   }
-  return results;
+  return loopDelaysMs.length === 0 ? results : { ...results, loopDelaysMs };
 };
 
 /**
@@ -53,8 +85,9 @@ export const lineOf = (comparison: Comparison): Line => {
   const compared: Pick<Line, 'ratio' | 'baselineMedian'> =
     baseline === undefined ? {} : ratioOf(ours, baseline);
   const reached = compared.ratio ?? oursMedian;
-  const met = goal === undefined ? {} : { met: atMost === true ? reached <= goal : reached >= goal };
-  return { ...comparison, oursMedian, ...compared, ...met };
+  const ofGoal = goal === undefined ? undefined : atMost === true ? goal / reached : reached / goal;
+  const told = ofGoal === undefined ? {} : { ofGoal, met: ofGoal >= 1 };
+  return { ...comparison, oursMedian, ...compared, ...told };
 };
 
 const ratioOf = (
@@ -65,33 +98,62 @@ const ratioOf = (
   ratio: median(ours.map((one, at) => one / (baseline[at] ?? Number.NaN))),
 });
 
-const figure = (value: number): string =>
+/** Three digits, or whole ones of what is larger. */
+export const figureText = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
 
 const spread = (values: readonly number[]): string =>
-  values.length < 2 ? '' : ` (${figure(Math.min(...values))}..${figure(Math.max(...values))})`;
+  values.length < 2 ? '' : ` (${figureText(Math.min(...values))}..${figureText(Math.max(...values))})`;
 
-const cellsOf = (line: Line): string[] => {
-  const { ratio, goal, atMost, met, unit, baseline, baselineName = '', baselineMedian = 0 } = line;
-  const sign = atMost === true ? '<=' : '>=';
-  const goalUnit = ratio === undefined ? ` ${unit}` : 'x';
-  return [
-    line.name,
-    `${figure(line.oursMedian)} ${unit}${spread(line.ours)}`,
-    baseline === undefined ? '' : `${baselineName}: ${figure(baselineMedian)}${spread(baseline)}`,
-    ratio === undefined ? '' : `${ratio.toFixed(2)}x`,
-    goal === undefined ? '' : `${sign} ${goal}${goalUnit} ${met === true ? 'met' : 'MISSED'}`,
-    line.note ?? '',
-  ];
-};
+/** What is to be reached, e.g. `>= 1.5x` or `<= 200 MB`; empty without a goal. */
+export const goalText = ({ goal, atMost, ratio, unit }: Line): string =>
+  goal === undefined
+    ? ''
+    : `${atMost === true ? '<=' : '>='} ${Number(goal.toPrecision(3))}${ratio === undefined ? ` ${unit}` : 'x'}`;
 
-/** The lines as an aligned table, which is Markdown too. */
-export const tableOf = (lines: readonly Line[]): string => {
-  const head = ['what', 'ours: median (spread)', 'baseline', 'ratio', 'goal', 'note'];
-  const rows = [head, ...lines.map(cellsOf)];
-  const widths = head.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  const text = ([...row]: readonly string[]): string =>
+/** Whether the goal is reached; empty without one. */
+export const metText = ({ met }: Line): string => (met === undefined ? '' : met ? 'met' : 'MISSED');
+
+/** Our median with its spread. */
+export const oursText = ({ oursMedian, unit, ours }: Line): string =>
+  `${figureText(oursMedian)} ${unit}${spread(ours)}`;
+
+/** What ours is compared with, its median and spread; empty where ours stands alone. */
+export const baselineText = ({ baseline, baselineName = '', baselineMedian = 0 }: Line): string =>
+  baseline === undefined ? '' : `${baselineName}: ${figureText(baselineMedian)}${spread(baseline)}`;
+
+export const ratioText = ({ ratio }: Line): string => (ratio === undefined ? '' : `${ratio.toFixed(2)}x`);
+
+/** Columns of a line, as text. */
+export const columns = {
+  what: ({ name }: Line): string => name,
+  'ours: median (spread)': oursText,
+  baseline: baselineText,
+  ratio: ratioText,
+  goal: (line: Line): string => `${goalText(line)} ${metText(line)}`.trim(),
+  'of goal': ({ ofGoal }: Line): string => ofGoal?.toFixed(2) ?? '',
+  note: ({ note, loopDelaysMs }: Line): string =>
+    [
+      note,
+      loopDelaysMs === undefined ? undefined : `event-loop delay p99 ${figureText(median(loopDelaysMs))} ms`,
+    ]
+      .filter((part) => part !== undefined)
+      .join('; '),
+} as const;
+
+/** Rows as an aligned table, which is Markdown too; the first one is its head. */
+export const alignedTable = (rows: readonly (readonly string[])[]): string => {
+  const [head = [], ...body] = rows;
+  const widths = head.map((_, column) => Math.max(3, ...rows.map((row) => (row[column] ?? '').length)));
+  const text = (row: readonly string[]): string =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
   const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [text(head), rule, ...rows.slice(1).map(text)].join('\n');
+  return [text(head), rule, ...body.map(text)].join('\n');
 };
+
+/** The lines as a table with all columns. */
+export const tableOf = (lines: readonly Line[]): string =>
+  alignedTable([
+    Object.keys(columns),
+    ...lines.map((line) => Object.values(columns).map((column) => column(line))),
+  ]);

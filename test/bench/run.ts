@@ -1,17 +1,25 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { migrations } from '../../src/migrations/index.ts';
+import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
 import { migrate } from '../../src/shared/postgres/migrate.ts';
 import { createBenchDatabase, openPostgres } from './bench-database.ts';
+import { eventLoopDelays } from './event-loop-delay.ts';
+import { chartOf } from './figures/chart.ts';
+import type { Figures, RunFigures, ScenarioFigures } from './figures/figures.ts';
+import { captionOf } from './figures/sections.ts';
 import { describeMachine, machineText } from './machine.ts';
-import { tableOf, type Line } from './measure.ts';
-import { scenarios } from './scenarios/all-scenarios.ts';
-import type { Bench, Stage } from './scenarios/scenario.ts';
+import { observeTurns, tableOf } from './measure.ts';
+import { longOnly, scenarios } from './scenarios/all-scenarios.ts';
+import type { Bench, Scenario, Stage } from './scenarios/scenario.ts';
 import { openStage } from './stage.ts';
 
 /**
- * `npm run bench -- [--quick] [--only NAME]... [--json FILE]`: the service against its peers, both in
- * alternation in one run. Brings its own Postgres; with `DATABASE_URL` it makes databases there and drops them.
+ * `npm run bench -- [--quick] [--only NAME]... [--json FILE] [--svg FILE] [--profile DIR] [--peers DIR]`: the service
+ * against its peers, both in alternation in one run. Brings its own Postgres; with `DATABASE_URL` it makes databases
+ * there and drops them.
  */
 
 const { values } = parseArgs({
@@ -19,28 +27,34 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true },
     json: { type: 'string' },
+    svg: { type: 'string' },
+    profile: { type: 'string' },
+    peers: { type: 'string' },
   },
 });
 
-const chosen = (): readonly (readonly [string, (typeof scenarios)[string]])[] => {
-  const unknown = (values.only ?? []).filter((name) => scenarios[name] === undefined);
+type Named = readonly [name: string, scenario: Scenario];
+
+const chosen = (): readonly Named[] => {
+  const { only, quick } = values;
+  const unknown = (only ?? []).filter((name) => scenarios[name] === undefined);
   if (unknown.length > 0) {
     throw new Error(`no scenario ${unknown.join(', ')}; there are: ${Object.keys(scenarios).join(', ')}`);
   }
-  return Object.entries(scenarios).filter(([name]) => values.only?.includes(name) ?? true);
+  return Object.entries(scenarios).filter(([name]) => only?.includes(name) ?? !(quick && longOnly.has(name)));
 };
 
-const createBench = (serverUrl: string, closers: (() => Promise<void>)[]): Bench => {
+const createBench = (serverUrl: string, templateUrl: string, closers: (() => Promise<void>)[]): Bench => {
   let stage: Promise<Stage> | undefined;
   const bench: Bench = {
     quick: values.quick,
     rounds: values.quick ? 3 : 5,
-    seconds: values.quick ? 0.5 : 3,
-    growTo: values.quick ? 100_000 : 1_000_000,
+    seconds: values.quick ? 0.15 : 3,
+    growTo: values.quick ? 50_000 : 1_000_000,
+    ...(values.peers === undefined ? {} : { peersDirectory: resolve(values.peers) }),
     createDatabase: async () => {
-      const { url, drop } = await createBenchDatabase(serverUrl);
+      const { url, drop } = await createBenchDatabase(serverUrl, templateUrl);
       closers.push(drop);
-      await migrate(url, migrations);
       return { url };
     },
     stage: () => (stage ??= openStage(bench)),
@@ -56,41 +70,99 @@ const closeAll = async (closers: (() => Promise<void>)[]): Promise<void> => {
   }
 };
 
+const now = (): string => isoTimestamp(systemClock.now());
+const load = (): number => loadavg()[0] ?? 0;
+
+/** Has each process of the service write a profile to a folder of the scenario that starts it. */
+const profileInto = async (name: string): Promise<void> => {
+  if (values.profile === undefined) return;
+  const directory = join(resolve(values.profile), name);
+  await mkdir(directory, { recursive: true });
+  process.env['BENCH_PROFILE_DIR'] = directory;
+};
+
+/** @returns undefined when the scenario failed, which is printed */
+const take = async (
+  [name, scenario]: Named,
+  bench: Bench,
+  run: string,
+): Promise<ScenarioFigures | undefined> => {
+  const [startedAt, startedMs, loadBefore] = [now(), performance.now(), load()];
+  await profileInto(name);
+  try {
+    const lines = await scenario(bench);
+    const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
+    process.stderr.write(`${name}: ${seconds.toFixed(1)} s, load ${load().toFixed(1)}\n`);
+    return { scenario: name, run, startedAt, seconds, loadBefore, loadAfter: load(), lines };
+  } catch (error) {
+    process.stderr.write(`${name} failed: ${error instanceof Error ? error.stack : String(error)}\n`);
+    return undefined;
+  }
+};
+
+const commandLine = (): string =>
+  ['npm run bench --', ...process.argv.slice(2)]
+    .join(' ')
+    .replaceAll(/ --(json|svg|peers) \S+/g, '')
+    .replace(/ --$/, '');
+
+const report = async (figures: Figures): Promise<void> => {
+  process.stdout.write(`\n${tableOf(figures.scenarios.flatMap(({ lines }) => lines))}\n\n`);
+  process.stdout.write(
+    `${figures.scenarios.map(({ scenario, seconds }) => `${scenario} ${seconds.toFixed(1)} s`).join(', ')}\n`,
+  );
+  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(figures, null, 2)}\n`);
+  if (values.svg !== undefined) {
+    const lines = figures.scenarios.flatMap((taken) => taken.lines);
+    await writeFile(
+      values.svg,
+      chartOf('Buyer Exchange: what was reached of each goal', lines, captionOf(figures)),
+    );
+  }
+};
+
 const main = async (): Promise<void> => {
   const selected = chosen();
   const closers: (() => Promise<void>)[] = [];
   process.once('SIGINT', () => void closeAll(closers).finally(() => process.exit(130)));
-  const lines: Line[] = [];
-  const failed: string[] = [];
+  const [startedAt, startedMs, loadAtStart] = [now(), performance.now(), load()];
+  const taken: ScenarioFigures[] = [];
+  if (values.profile !== undefined) observeTurns(eventLoopDelays);
   try {
     const postgres = await openPostgres();
     closers.push(() => postgres.stop());
     const machine = await describeMachine(postgres.url);
-    process.stdout.write(`${machineText(machine)}\n\n`);
-    const bench = createBench(postgres.url, closers);
-    for (const [name, scenario] of selected) {
-      const startedAt = performance.now();
-      try {
-        lines.push(...(await scenario(bench)));
-      } catch (error) {
-        failed.push(name);
-        process.stderr.write(`${name} failed: ${error instanceof Error ? error.stack : String(error)}\n`);
-      }
-      process.stderr.write(`${name}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s\n`);
+    process.stdout.write(`${machineText(machine)}\nload ${loadAtStart.toFixed(1)} at the start\n`);
+    const leftOut = values.quick && values.only === undefined ? [...longOnly] : [];
+    if (leftOut.length > 0) process.stdout.write(`left to the long form, or --only: ${leftOut.join(', ')}\n`);
+    const template = await createBenchDatabase(postgres.url);
+    closers.push(template.drop);
+    await migrate(template.url, migrations);
+    const bench = createBench(postgres.url, template.url, closers);
+    for (const named of selected) {
+      const figures = await take(named, bench, startedAt);
+      if (figures !== undefined) taken.push(figures);
     }
-    process.stdout.write(`\n${tableOf(lines)}\n`);
-    if (values.json !== undefined) {
-      await writeFile(values.json, `${JSON.stringify({ machine, quick: values.quick, lines }, null, 2)}\n`);
-    }
+    const run: RunFigures = {
+      machine,
+      command: commandLine(),
+      startedAt,
+      loadAtStart,
+      loadAtEnd: load(),
+    };
+    await report({ runs: { [startedAt]: run }, scenarios: taken });
   } finally {
     await closeAll(closers);
   }
+  const lines = taken.flatMap((figures) => figures.lines);
   const missed = lines.filter(({ met }) => met === false).length;
+  const failed = selected.length - taken.length;
+  const seconds = Math.round((performance.now() - startedMs) / 1_000);
   process.stdout.write(
-    `\n${lines.length} lines, ${missed} goals missed, ${failed.length} scenarios failed\n`,
+    `${lines.length} lines, ${missed} goals missed, ${failed} scenarios failed, ${seconds} s in all\n`,
   );
   // A missed goal is a figure to look at, not an error: the machine may be busy with something else.
-  process.exitCode = failed.length > 0 ? 1 : 0;
+  process.exitCode = failed > 0 ? 1 : 0;
 };
 
 await main();

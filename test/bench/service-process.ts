@@ -30,9 +30,20 @@ export const freePort = async (): Promise<number> => {
   return port;
 };
 
+/** Where each process of the service writes a profile of its processor time when it ends; none when unset. */
+const profileDirectory = (): string | undefined => process.env['BENCH_PROFILE_DIR'];
+
 /** Starts the real service as a process of its own and waits until it is ready. */
-export const startService: Start = (environment) =>
-  startProcess(process.execPath, [shippedProgram('main.js')], environment);
+export const startService: Start = (environment) => {
+  const directory = profileDirectory();
+  const profiling = directory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`];
+  return startProcess(process.execPath, [...profiling, shippedProgram('main.js')], environment);
+};
+
+const running = new Map<ChildProcess, number>();
+
+/** TCP ports of the service's processes that this one has started and that run. */
+export const runningPorts = (): readonly number[] => [...running.values()];
 
 /** The same by `npm start`, as a person does; a process group of its own, since npm starts others. */
 export const npmStart: Start = (environment) => startProcess('npm', ['start', '--silent'], environment);
@@ -51,12 +62,16 @@ const startProcess = async (
     detached: true,
   });
   await untilReady(port, child);
+  const readyMs = performance.now() - started;
+  running.set(child, port);
+  child.once('exit', () => running.delete(child));
   return {
     port,
     pid: child.pid ?? 0,
-    readyMs: performance.now() - started,
+    readyMs,
     stop: () => end(child, 'SIGTERM'),
-    kill: () => end(child, 'SIGKILL'),
+    // One that is killed writes no profile.
+    kill: () => end(child, profileDirectory() === undefined ? 'SIGKILL' : 'SIGTERM'),
   };
 };
 

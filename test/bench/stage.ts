@@ -28,5 +28,5 @@ export const openStage = async (bench: Pick<Bench, 'createDatabase' | 'atEnd'>):
   const bareDatabase = await bench.createDatabase();
   const bare = await startChildServer('bare-express.js', { DATABASE_URL: bareDatabase.url });
   bench.atEnd(() => bare.stop());
-  return { ...own, bare };
+  return { ...own, bare: { port: bare.port, databaseUrl: bareDatabase.url } };
 };

@@ -33,7 +33,7 @@ export const loadWell = async (options: LoadOptions): Promise<LoadResult> => {
 
 /** Requests per second. @throws when any answer is not 2xx */
 export const rate = async (
-  port: number,
+  port: number | readonly number[],
   connections: number,
   seconds: number,
   request: () => string,

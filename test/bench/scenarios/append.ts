@@ -22,7 +22,7 @@ export const appends: Scenario = async (bench) => {
   const { url } = await bench.createDatabase();
   const ours = ourAppender(url);
   const bare = await bareAppender(url, 1);
-  const emmett = await emmettAppender(url);
+  const emmett = await emmettAppender(url, bench.peersDirectory);
   const peer = emmett ?? (await transactionAppender(url, WRITERS));
   try {
     const peers = { appender: peer, isEmmett: emmett !== undefined };

@@ -37,7 +37,8 @@ export const createAdvertisers: Scenario = async (bench) => {
   ];
 };
 
-const fillBoth = async (stage: Stage, count: number): Promise<void> => {
+/** As many rows as the bare server is told, and as many advertisers as a page of 50 needs. */
+export const fillBoth = async (stage: Stage, count: number): Promise<void> => {
   await fetch(`http://127.0.0.1:${stage.bare.port}/fill`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },

@@ -5,6 +5,13 @@ import { startOwnService } from '../stage.ts';
 import type { Scenario } from './scenario.ts';
 
 const run = promisify(execFile);
+
+/** Resident memory of a process, MB. */
+export const residentMb = async (pid: number): Promise<number> => {
+  const { stdout } = await run('ps', ['-o', 'rss=', '-p', String(pid)]);
+  return (Number(stdout) * 1024) / 1e6;
+};
+
 const QUIET_MS = 2_000;
 
 /** Resident memory of the service's process some seconds after its start, without its Postgres. */
@@ -13,13 +20,13 @@ export const idleMemory: Scenario = async (bench) => {
   await new Promise((resolve) => {
     setTimeout(resolve, QUIET_MS);
   });
-  const { stdout } = await run('ps', ['-o', 'rss=', '-p', String(service.pid)]);
+  const idleMb = await residentMb(service.pid);
   await service.kill();
   return [
     lineOf({
       name: 'idle resident memory, without Postgres',
       unit: 'MB',
-      ours: [(Number(stdout) * 1024) / 1e6],
+      ours: [idleMb],
       goal: 200,
       atMost: true,
     }),

@@ -23,7 +23,7 @@ const PAGE = 5_000;
  */
 export const rebuild: Scenario = async (bench) => {
   const { url } = await bench.createDatabase();
-  const count = bench.quick ? 100_000 : 1_000_000;
+  const count = bench.quick ? 50_000 : 1_000_000;
   await fillLogMixed(url, 1, count);
   await runSql(url, 'vacuum analyze events');
   const log = pino({ level: 'silent' });

@@ -8,7 +8,7 @@ export interface Database {
 export interface Stage {
   readonly databaseUrl: string;
   readonly service: { readonly port: number; readonly pid: number };
-  readonly bare: { readonly port: number };
+  readonly bare: { readonly port: number; readonly databaseUrl: string };
   readonly customerId: number;
   readonly apiKey: string;
 }
@@ -21,6 +21,8 @@ export interface Bench {
   readonly seconds: number;
   /** Advertisers in the large account of the growth scenario. */
   readonly growTo: number;
+  /** Where peers are installed that this project does not depend on. */
+  readonly peersDirectory?: string;
   /** A migrated database, dropped at the end. */
   createDatabase(): Promise<Database>;
   /** The same for all scenarios; made when the first one asks. */

@@ -38,7 +38,7 @@ export const uploads: Scenario = async (bench) => {
   const api = apiOf(`http://127.0.0.1:${service.port}`, { Authorization: `Bearer ${apiKey}` });
   const { id } = (await api.post<{ id: number }>('/advertisers', { name: 'Bench' })).body.data;
   const bytes = png(1, 1, BYTES - 33);
-  const count = bench.quick ? 12 : 24;
+  const count = bench.quick ? 6 : 24;
 
   const rate = async (urls: readonly string[]): Promise<number> => {
     const waiting = [...urls];

@@ -1,0 +1,53 @@
+import type { Line } from '../measure.ts';
+import type { Figures } from './figures.ts';
+
+/**
+ * The lines that the README shows, in this order: each goal of the project once, by what its name begins with. The quick
+ * and the long form of a scenario name other sizes.
+ */
+export const mainLines: readonly (readonly [scenario: string, name: string, baselineName?: string])[] = [
+  ['start', 'npm start'],
+  ['memory', 'idle resident memory'],
+  ['memory-flat', 'resident memory'],
+  ['create', 'POST /advertisers'],
+  ['key', 'POST with an idempotency key, 32'],
+  ['read', 'GET list of 50', 'Express 5 + prepared'],
+  ['read', 'GET list of 50', 'Express 5 + knex'],
+  ['read', 'GET detail'],
+  ['unchanged', 'GET list of 50'],
+  ['unchanged', 'GET detail'],
+  ['changing', 'GET list of 50'],
+  ['append', 'append, 1 caller'],
+  ['append', 'append, 32'],
+  ['append', 'append, 256'],
+  ['projection', 'live projection'],
+  ['rebuild', 'rebuild of advertisers'],
+  ['rebuild-upsert', 'rebuild of advertisers'],
+  ['conversions', 'conversions, 10000 a call, all new', 'bare dedup insert, 16-byte key, full row, 1 '],
+  ['conversions', 'conversions, 10000 a call, all new', 'bare dedup insert, 16-byte key, full row, 4 '],
+  ['conversions', 'conversions, 10000 a call, all new', 'knex'],
+  ['conversions-known', 'conversions, 10000 a call'],
+  ['conversions-medium', 'conversions, 1000 a call, all new'],
+  ['conversions-small', 'conversions, 100 a call'],
+  ['conversions-small', 'conversions, 1 a call'],
+  ['syndication', 'syndications, 6 accounts, jobs in Postgres'],
+  ['detail', 'GET creative detail, 3 assets'],
+  ['upload', 'uploads of', 'bare Node stream'],
+  ['status', 'GET syndication-status, among the first pages'],
+  ['status', 'GET syndication-status, in the middle'],
+  ['history', 'GET detail asOf a random revision'],
+  ['growth', 'GET detail, random'],
+  ['growth', 'GET list, among the first pages'],
+  ['growth', 'GET list, in the middle'],
+  ['growth', 'POST'],
+];
+
+/** Those of them that the figures have; a quick run leaves some scenarios out. */
+export const mainLinesOf = ({ scenarios }: Figures): readonly Line[] =>
+  mainLines.flatMap(([scenario, name, baselineName = '']) => {
+    const lines = scenarios.find((taken) => taken.scenario === scenario)?.lines ?? [];
+    const line = lines.find(
+      (one) => one.name.startsWith(name) && (one.baselineName ?? '').startsWith(baselineName),
+    );
+    return line === undefined ? [] : [line];
+  });

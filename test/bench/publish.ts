@@ -1,0 +1,24 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packageDirectory } from '../../src/shared/package-directory.ts';
+import { mergeFigures, type Figures } from './figures/figures.ts';
+import { publicationOf } from './figures/publication.ts';
+
+/**
+ * `npm run bench:publish -- FILE...`: writes figures of one or several runs (`npm run bench -- --json FILE`) to
+ * `docs/performance.json` and everything that is made of it. A scenario's lines are those of the last file that has it;
+ * name `docs/performance.json` first to keep what is there.
+ */
+
+const files = process.argv.slice(2);
+if (files.length === 0) throw new Error('npm run bench:publish -- FILE...: no file was named');
+const read = (path: string): Promise<string> => readFile(join(packageDirectory, path), 'utf8');
+const figures = mergeFigures(
+  await Promise.all(files.map(async (file) => JSON.parse(await readFile(file, 'utf8')) as Figures)),
+);
+const publication = publicationOf(figures, {
+  'README.md': await read('README.md'),
+  'docs/performance.md': await read('docs/performance.md'),
+});
+for (const [path, text] of Object.entries(publication)) await writeFile(join(packageDirectory, path), text);
+process.stdout.write(`written: ${Object.keys(publication).join(', ')}\n`);
