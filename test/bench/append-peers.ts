@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
@@ -119,12 +120,15 @@ const EMMETT = '@event-driven-io/emmett-postgresql';
 export const emmettAppender = async (
   url: string,
   peersDirectory: string = packageDirectory,
-): Promise<Appender | undefined> => {
-  const file = join(peersDirectory, 'node_modules', EMMETT, 'dist', 'index.js');
+): Promise<(Appender & { readonly version: string }) | undefined> => {
+  const folder = join(peersDirectory, 'node_modules', EMMETT);
+  const file = join(folder, 'dist', 'index.js');
   if (!existsSync(file)) return undefined;
+  const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
   const found = (await import(pathToFileURL(file).href)) as EmmettModule;
   const store = found.getPostgreSQLEventStore(url);
   return {
+    version,
     append: () => {
       const { type, data, metadata } = sampleEvent();
       return store.appendToStream(`bench-${randomUUID()}`, [{ type, data, metadata }], {

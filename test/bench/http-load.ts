@@ -18,6 +18,8 @@ export interface LoadResult {
   readonly p99Ms: number;
   /** Answers that were neither 2xx nor 304: a benchmark with any is void. */
   readonly failed: number;
+  /** Their statuses, each once. */
+  readonly failedWith: readonly number[];
 }
 
 /** A raw HTTP/1.1 request with a JSON body or none. */
@@ -41,6 +43,7 @@ export const rawRequest = (
 export const httpLoad = async ({ port, connections, seconds, request }: LoadOptions): Promise<LoadResult> => {
   const latencies: number[] = [];
   let failed = 0;
+  const failedWith = new Set<number>();
   const end = performance.now() + seconds * 1000;
   const started = performance.now();
   const ports = typeof port === 'number' ? [port] : port;
@@ -51,7 +54,10 @@ export const httpLoad = async ({ port, connections, seconds, request }: LoadOpti
         const sent = performance.now();
         const status = await exchange(socket, request());
         latencies.push(performance.now() - sent);
-        if ((status < 200 || status > 299) && status !== 304) failed++;
+        if ((status < 200 || status > 299) && status !== 304) {
+          failed++;
+          failedWith.add(status);
+        }
       } while (performance.now() < end);
       socket.destroy();
     }),
@@ -60,7 +66,15 @@ export const httpLoad = async ({ port, connections, seconds, request }: LoadOpti
   latencies.sort((a, b) => a - b);
   const at = (quantile: number): number => latencies[Math.floor(latencies.length * quantile)] ?? 0;
   const requests = latencies.length;
-  return { requests, perSecond: requests / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99), failed };
+  const [p50Ms, p99Ms] = [at(0.5), at(0.99)];
+  return {
+    requests,
+    perSecond: requests / elapsedSeconds,
+    p50Ms,
+    p99Ms,
+    failed,
+    failedWith: [...failedWith],
+  };
 };
 
 /** One connection that is kept alive, for requests one after the other whose answers are looked at. */

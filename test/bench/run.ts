@@ -49,7 +49,7 @@ const createBench = (serverUrl: string, templateUrl: string, closers: (() => Pro
   const bench: Bench = {
     quick: values.quick,
     rounds: values.quick ? 3 : 5,
-    seconds: values.quick ? 0.15 : 3,
+    seconds: values.quick ? 0.1 : 3,
     growTo: values.quick ? 50_000 : 1_000_000,
     ...(values.peers === undefined ? {} : { peersDirectory: resolve(values.peers) }),
     createDatabase: async () => {
@@ -106,19 +106,22 @@ const commandLine = (): string =>
     .replaceAll(/ --(json|svg|peers) \S+/g, '')
     .replace(/ --$/, '');
 
-const report = async (figures: Figures): Promise<void> => {
-  process.stdout.write(`\n${tableOf(figures.scenarios.flatMap(({ lines }) => lines))}\n\n`);
-  process.stdout.write(
-    `${figures.scenarios.map(({ scenario, seconds }) => `${scenario} ${seconds.toFixed(1)} s`).join(', ')}\n`,
-  );
+const figuresOf = (run: RunFigures, scenarios: readonly ScenarioFigures[]): Figures => ({
+  runs: { [run.startedAt]: run },
+  scenarios,
+});
+
+const writeJson = async (figures: Figures): Promise<void> => {
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(figures, null, 2)}\n`);
-  if (values.svg !== undefined) {
-    const lines = figures.scenarios.flatMap((taken) => taken.lines);
-    await writeFile(
-      values.svg,
-      chartOf('Buyer Exchange: what was reached of each goal', lines, captionOf(figures)),
-    );
-  }
+};
+
+const report = async (figures: Figures): Promise<void> => {
+  const lines = figures.scenarios.flatMap((taken) => taken.lines);
+  const times = figures.scenarios.map(({ scenario, seconds }) => `${scenario} ${seconds.toFixed(1)} s`);
+  process.stdout.write(`\n${tableOf(lines)}\n\n${times.join(', ')}\n`);
+  if (values.svg === undefined) return;
+  const title = 'Buyer Exchange: what was reached of each goal';
+  await writeFile(values.svg, chartOf(title, lines, captionOf(figures)));
 };
 
 const main = async (): Promise<void> => {
@@ -139,18 +142,17 @@ const main = async (): Promise<void> => {
     closers.push(template.drop);
     await migrate(template.url, migrations);
     const bench = createBench(postgres.url, template.url, closers);
+    const command = commandLine();
+    const figures = (): Figures =>
+      figuresOf({ machine, command, startedAt, loadAtStart, loadAtEnd: load() }, taken);
     for (const named of selected) {
-      const figures = await take(named, bench, startedAt);
-      if (figures !== undefined) taken.push(figures);
+      const ofScenario = await take(named, bench, startedAt);
+      if (ofScenario === undefined) continue;
+      taken.push(ofScenario);
+      // After each one: a long run that is stopped has not been for nothing.
+      await writeJson(figures());
     }
-    const run: RunFigures = {
-      machine,
-      command: commandLine(),
-      startedAt,
-      loadAtStart,
-      loadAtEnd: load(),
-    };
-    await report({ runs: { [startedAt]: run }, scenarios: taken });
+    await report(figures());
   } finally {
     await closeAll(closers);
   }

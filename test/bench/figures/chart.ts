@@ -1,8 +1,8 @@
 import { baselineText, figureText, goalText, ratioText, type Line } from '../measure.ts';
 
-const NAME_WIDTH = 430;
+const NAME_WIDTH = 470;
 const BAR_WIDTH = 460;
-const TOLD_WIDTH = 170;
+const TOLD_WIDTH = 190;
 const MARGIN = 16;
 const ROW = 22;
 const TOP = 74;
@@ -61,7 +61,7 @@ export const chartOf = (title: string, lines: readonly Line[], caption: readonly
   const left = MARGIN + NAME_WIDTH;
   const x = (power: number): number => Number((left + ((power - low) / (high - low)) * BAR_WIDTH).toFixed(1));
   const bottom = TOP + shown.length * ROW;
-  const captionLines = caption.flatMap((text) => wrapped(text, 165));
+  const captionLines = caption.flatMap((text) => wrapped(text, 172));
   const height = bottom + 20 + captionLines.length * CAPTION_LINE + MARGIN;
   const ticks = Array.from({ length: high - low + 1 }, (_, n) => low + n).map(
     (power) =>
@@ -88,7 +88,7 @@ export const chartOf = (title: string, lines: readonly Line[], caption: readonly
   ].join('\n');
 };
 
-const NAME_LENGTH_MAX = 74;
+const NAME_LENGTH_MAX = 80;
 const shortened = (text: string): string =>
   text.length > NAME_LENGTH_MAX ? `${text.slice(0, NAME_LENGTH_MAX - 1)}…` : text;
 
@@ -103,7 +103,7 @@ const barOf = (line: Line, ofGoal: number, y: number, x: (power: number) => numb
   return [
     `<g><title>${escaped(`${line.name}: ${told}. ${baselineText(line)}`)}</title>`,
     `<text x="${MARGIN + NAME_WIDTH - 8}" y="${middle}" text-anchor="end" font-size="11">${escaped(shortened(`${line.name}${baseline}`))}</text>`,
-    `<rect class="${kind}" x="${from}" y="${y + 4}" width="${Math.max(1, to - from).toFixed(1)}" height="${ROW - 8}"/>`,
+    `<rect class="${kind}" x="${from}" y="${y + 4}" width="${Math.max(3, to - from).toFixed(1)}" height="${ROW - 8}"/>`,
     `<text x="${MARGIN + NAME_WIDTH + BAR_WIDTH + 8}" y="${middle}">${escaped(told)}</text></g>`,
   ].join('');
 };

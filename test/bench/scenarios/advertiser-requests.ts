@@ -27,7 +27,8 @@ export const createRequests = (
 /** @throws when any answer is not 2xx: the figures would mean nothing */
 export const loadWell = async (options: LoadOptions): Promise<LoadResult> => {
   const result = await httpLoad(options);
-  if (result.failed > 0) throw new Error(`${result.failed} answers were not 2xx`);
+  if (result.failed > 0)
+    throw new Error(`${result.failed} answers were not 2xx: ${result.failedWith.join(', ')}`);
   return result;
 };
 

@@ -54,8 +54,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
 };
 
 /**
- * Left out of the quick form unless they are named: those that no goal is about, and those that take as long as several of
- * the others.
+ * Left out of the quick form unless they are named: those that no goal is about, those that take as long as several of the
+ * others, and what cannot be seen in seconds.
  */
 export const longOnly: ReadonlySet<string> = new Set([
   'bare-node',
@@ -66,5 +66,7 @@ export const longOnly: ReadonlySet<string> = new Set([
   'conversions-duplicates',
   'toggle',
   'status',
+  'history',
   'two-processes',
+  'memory-flat',
 ]);

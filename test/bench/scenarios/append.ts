@@ -25,7 +25,7 @@ export const appends: Scenario = async (bench) => {
   const emmett = await emmettAppender(url, bench.peersDirectory);
   const peer = emmett ?? (await transactionAppender(url, WRITERS));
   try {
-    const peers = { appender: peer, isEmmett: emmett !== undefined };
+    const peers = { appender: peer, emmettVersion: emmett?.version };
     return [
       await aloneLine(bench, ours, bare),
       await crowdLine(bench, ours, peers, WRITERS, 7),
@@ -54,7 +54,7 @@ const aloneLine = async (bench: Bench, ours: Appender, bare: Appender): Promise<
 const crowdLine = async (
   bench: Bench,
   ours: Appender,
-  { appender, isEmmett }: { readonly appender: Appender; readonly isEmmett: boolean },
+  { appender, emmettVersion }: { readonly appender: Appender; readonly emmettVersion: string | undefined },
   callers: number,
   goalOfEmmett: number,
 ): Promise<Line> => {
@@ -63,7 +63,8 @@ const crowdLine = async (
     () => appendRate(ours, callers, bench.seconds),
     () => appendRate(appender, WRITERS, bench.seconds),
   );
-  const name = isEmmett ? 'emmett-postgresql' : 'transaction per append';
+  const isEmmett = emmettVersion !== undefined;
+  const name = isEmmett ? `emmett-postgresql ${emmettVersion}` : 'transaction per append';
   return lineOf({
     name: `append, ${callers} callers`,
     unit: '/s',

@@ -15,40 +15,55 @@ const MEDIUM = 1_000;
 const IN_FLIGHT = 4;
 const IN_FLIGHT_MEDIUM = 16;
 
-/** Calls of 1,000 against Express with one prepared statement, and with duplicates against none. */
+/** Calls of 1,000 against Express with one prepared statement, and calls with duplicates against calls with none. */
 export const mediumConversions: Scenario = async (bench) => {
   const source = await openSource(await startOwnService(bench), 'medium');
   const { url } = await bench.createDatabase();
   const bare = await startChildServer('bare-conversions.js', { DATABASE_URL: url });
   bench.atEnd(() => bare.stop());
-  const [ids, half] = [newIds(), halfNewIds(1_000_000_000)];
   const bareRequests = conversionRequests('/event-sources/a/events', {}, MEDIUM, newIds());
-  const ours = (next: NextIds) => () => ourRate(source, next, MEDIUM, IN_FLIGHT_MEDIUM, bench.seconds);
-  const bareRate = async (): Promise<number> =>
-    (await rate(bare.port, IN_FLIGHT_MEDIUM, bench.seconds, bareRequests)) * MEDIUM;
-  const name = `conversions, ${MEDIUM} a call`;
-  const unit = 'events/s';
-  return [
+  const ids = newIds();
+  const result = await alternate(
+    bench.rounds,
+    () => ourRate(source, ids, MEDIUM, IN_FLIGHT_MEDIUM, bench.seconds),
+    async () => (await rate(bare.port, IN_FLIGHT_MEDIUM, bench.seconds, bareRequests)) * MEDIUM,
+  );
+  const allNew = lineOf({
+    name: `conversions, ${MEDIUM} a call, all new, ${IN_FLIGHT_MEDIUM} connections`,
+    unit: 'events/s',
+    ...result,
+    baselineName: 'Express 5 + prepared insert with a unique key',
+    goal: 0.6,
+  });
+  const lines = [allNew];
+  for (const count of bench.quick ? [MEDIUM] : [1, 100, MEDIUM]) {
+    lines.push(...(await duplicatesLines(bench, source, ids, count)));
+  }
+  return lines;
+};
+
+const duplicatesLines = async (
+  bench: Bench,
+  source: Source,
+  ids: NextIds,
+  count: number,
+): Promise<readonly Line[]> => {
+  const against = async (name: string, next: NextIds): Promise<Line> =>
     lineOf({
-      name: `${name}, all new, ${IN_FLIGHT_MEDIUM} connections`,
-      unit,
-      ...(await alternate(bench.rounds, ours(ids), bareRate)),
-      baselineName: 'Express 5 + prepared insert with a unique key',
-      goal: 0.6,
-    }),
-    lineOf({
-      name: `${name}, half duplicates`,
-      unit,
-      ...(await alternate(bench.rounds, ours(half), ours(ids))),
+      name: `conversions, ${count} a call, ${name}`,
+      unit: 'events/s',
+      ...(await alternate(
+        bench.rounds,
+        () => ourRate(source, next, count, IN_FLIGHT_MEDIUM, bench.seconds),
+        () => ourRate(source, ids, count, IN_FLIGHT_MEDIUM, bench.seconds),
+      )),
       baselineName: 'all new',
-    }),
-    lineOf({
-      name: `${name}, all duplicates`,
-      unit,
-      ...(await alternate(bench.rounds, ours(sameIds()), ours(ids))),
-      baselineName: 'all new',
-    }),
-  ];
+    });
+  const all = await against('all duplicates', sameIds());
+  // There is no half of one.
+  return count === 1
+    ? [all]
+    : [await against('half duplicates', halfNewIds(2_000_000_000 + count * 1_000_000)), all];
 };
 
 /** Whole calls against the least that writing as many rows costs: no HTTP, no checks, no key. */

@@ -42,13 +42,13 @@ export const ourRate = async (
   port: number | readonly number[] = own.service.port,
 ): Promise<number> => {
   const request = conversionRequests(path, headers, count, next, keyed);
-  const { perSecond, failed } = await httpLoad({
+  const { perSecond, failed, failedWith } = await httpLoad({
     port,
     connections: inFlight,
     seconds,
     request,
   });
-  if (failed > 0) throw new Error(`${failed} calls failed`);
+  if (failed > 0) throw new Error(`${failed} calls failed: ${failedWith.join(', ')}`);
   return perSecond * count;
 };
 

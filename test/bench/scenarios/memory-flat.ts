@@ -29,7 +29,7 @@ export const flatMemory: Scenario = async (bench) => {
     nextEvent = (nextEvent + count) % EVENT_IDS;
     return nextEvent;
   });
-  const [rounds, seconds] = bench.quick ? [6, 0.5] : [40, 3];
+  const [rounds, seconds] = bench.quick ? [10, 1] : [40, 3];
   const each = rounds / 2;
   const afterMb: number[] = [];
   // The first round warms up and is not counted.

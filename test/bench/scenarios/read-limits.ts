@@ -63,15 +63,14 @@ const CHANGE_EVERY_MS = 50;
 /** Works while `change` goes on, one after the other. */
 const whileChanging = async <T>(change: () => Promise<unknown>, work: () => Promise<T>): Promise<T> => {
   let isOver = false;
-  const changes = (async () => {
+  const changing = async (): Promise<void> => {
     for (; !isOver; await sleep(CHANGE_EVERY_MS)) await change();
-  })();
-  try {
-    return await work();
-  } finally {
+  };
+  const working = work().finally(() => {
     isOver = true;
-    await changes;
-  }
+  });
+  const [result] = await Promise.all([working, changing()]);
+  return result;
 };
 
 /** The list while it changes some 20 times a second, so that an answer is seldom to be had from memory. */

@@ -64,7 +64,7 @@ export const readYourWrites: Scenario = async (bench) => {
   ];
   const lines: Line[] = [];
   for (const pair of pairs) {
-    const seconds = Math.max(bench.seconds, 0.3);
+    const seconds = Math.max(bench.seconds, 0.2);
     const { ours, baseline, ...observed } = await alternate(
       bench.rounds,
       () => timesOf(stage, pair, true, seconds),
