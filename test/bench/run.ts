@@ -44,9 +44,15 @@ const chosen = (): readonly Named[] => {
   return Object.entries(scenarios).filter(([name]) => only?.includes(name) ?? !(quick && longOnly.has(name)));
 };
 
-const createBench = (serverUrl: string, templateUrl: string, closers: (() => Promise<void>)[]): Bench => {
+type Closers = (() => Promise<void>)[];
+
+/** A scenario's bench, and what closes all that was opened by it. */
+type OpenBench = () => { readonly bench: Bench; close(): Promise<void> };
+
+/** Each scenario has a bench of its own; what several share is closed at the end of the run. */
+const benches = (serverUrl: string, templateUrl: string, ofRun: Closers): OpenBench => {
   let stage: Promise<Stage> | undefined;
-  const bench: Bench = {
+  const benchOf = (closers: Closers): Bench => ({
     quick: values.quick,
     rounds: values.quick ? 3 : 5,
     seconds: values.quick ? 0.1 : 3,
@@ -57,14 +63,20 @@ const createBench = (serverUrl: string, templateUrl: string, closers: (() => Pro
       closers.push(drop);
       return { url };
     },
-    stage: () => (stage ??= openStage(bench)),
+    stage: () => (stage ??= openStage(benchOf(ofRun))),
     atEnd: (close) => closers.push(close),
+  });
+  return () => {
+    const closers: Closers = [];
+    const close = (): Promise<void> => closeAll(closers);
+    // Of a run that is stopped in the middle of a scenario.
+    ofRun.push(close);
+    return { bench: benchOf(closers), close };
   };
-  return bench;
 };
 
 /** In reverse order, each once; a failure does not keep the others open. */
-const closeAll = async (closers: (() => Promise<void>)[]): Promise<void> => {
+const closeAll = async (closers: Closers): Promise<void> => {
   for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
     await close().catch((error: unknown) => process.stderr.write(`not closed: ${String(error)}\n`));
   }
@@ -84,11 +96,12 @@ const profileInto = async (name: string): Promise<void> => {
 /** @returns undefined when the scenario failed, which is printed */
 const take = async (
   [name, scenario]: Named,
-  bench: Bench,
+  openBench: OpenBench,
   run: string,
 ): Promise<ScenarioFigures | undefined> => {
   const [startedAt, startedMs, loadBefore] = [now(), performance.now(), load()];
   await profileInto(name);
+  const { bench, close } = openBench();
   try {
     const lines = await scenario(bench);
     const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
@@ -97,6 +110,8 @@ const take = async (
   } catch (error) {
     process.stderr.write(`${name} failed: ${error instanceof Error ? error.stack : String(error)}\n`);
     return undefined;
+  } finally {
+    await close();
   }
 };
 
@@ -106,9 +121,9 @@ const commandLine = (): string =>
     .replaceAll(/ --(json|svg|peers) \S+/g, '')
     .replace(/ --$/, '');
 
-const figuresOf = (run: RunFigures, scenarios: readonly ScenarioFigures[]): Figures => ({
+const figuresOf = (run: RunFigures, taken: readonly ScenarioFigures[]): Figures => ({
   runs: { [run.startedAt]: run },
-  scenarios,
+  scenarios: taken,
 });
 
 const writeJson = async (figures: Figures): Promise<void> => {
@@ -126,7 +141,7 @@ const report = async (figures: Figures): Promise<void> => {
 
 const main = async (): Promise<void> => {
   const selected = chosen();
-  const closers: (() => Promise<void>)[] = [];
+  const closers: Closers = [];
   process.once('SIGINT', () => void closeAll(closers).finally(() => process.exit(130)));
   const [startedAt, startedMs, loadAtStart] = [now(), performance.now(), load()];
   const taken: ScenarioFigures[] = [];
@@ -141,12 +156,12 @@ const main = async (): Promise<void> => {
     const template = await createBenchDatabase(postgres.url);
     closers.push(template.drop);
     await migrate(template.url, migrations);
-    const bench = createBench(postgres.url, template.url, closers);
+    const openBench = benches(postgres.url, template.url, closers);
     const command = commandLine();
     const figures = (): Figures =>
       figuresOf({ machine, command, startedAt, loadAtStart, loadAtEnd: load() }, taken);
     for (const named of selected) {
-      const ofScenario = await take(named, bench, startedAt);
+      const ofScenario = await take(named, openBench, startedAt);
       if (ofScenario === undefined) continue;
       taken.push(ofScenario);
       // After each one: a long run that is stopped has not been for nothing.

@@ -13,7 +13,7 @@ export interface Stage {
   readonly apiKey: string;
 }
 
-/** What every scenario gets. Whatever it opens is given to `atEnd`, which runs in reverse order. */
+/** What every scenario gets. Whatever it opens is given to `atEnd`, which runs after it in reverse order. */
 export interface Bench {
   readonly quick: boolean;
   readonly rounds: number;
@@ -23,9 +23,9 @@ export interface Bench {
   readonly growTo: number;
   /** Where peers are installed that this project does not depend on. */
   readonly peersDirectory?: string;
-  /** A migrated database, dropped at the end. */
+  /** A migrated database, dropped after the scenario. */
   createDatabase(): Promise<Database>;
-  /** The same for all scenarios; made when the first one asks. */
+  /** The same for all scenarios; made when the first one asks, closed at the end of the run. */
   stage(): Promise<Stage>;
   atEnd(close: () => Promise<void>): void;
 }
