@@ -88,13 +88,16 @@ export const chartOf = (title: string, lines: readonly Line[], caption: readonly
   ].join('\n');
 };
 
+/** Seen on both sides of the goal's line. */
+const BAR_WIDTH_MIN = 3;
 const NAME_LENGTH_MAX = 80;
 const shortened = (text: string): string =>
   text.length > NAME_LENGTH_MAX ? `${text.slice(0, NAME_LENGTH_MAX - 1)}…` : text;
 
 const barOf = (line: Line, ofGoal: number, y: number, x: (power: number) => number): string => {
   const [end, goal] = [x(Math.log2(ofGoal)), x(0)];
-  const [from, to] = [Math.min(end, goal), Math.max(end, goal)];
+  const width = Math.max(BAR_WIDTH_MIN, Math.abs(end - goal));
+  const from = (end < goal ? goal - width : goal).toFixed(1);
   const kind = ofGoal >= 1 ? 'met' : 'missed';
   const baseline = line.baselineName === undefined ? '' : ` / ${line.baselineName}`;
   const reached = line.ratio === undefined ? `${figureText(line.oursMedian)} ${line.unit}` : ratioText(line);
@@ -103,7 +106,7 @@ const barOf = (line: Line, ofGoal: number, y: number, x: (power: number) => numb
   return [
     `<g><title>${escaped(`${line.name}: ${told}. ${baselineText(line)}`)}</title>`,
     `<text x="${MARGIN + NAME_WIDTH - 8}" y="${middle}" text-anchor="end" font-size="11">${escaped(shortened(`${line.name}${baseline}`))}</text>`,
-    `<rect class="${kind}" x="${from}" y="${y + 4}" width="${Math.max(3, to - from).toFixed(1)}" height="${ROW - 8}"/>`,
+    `<rect class="${kind}" x="${from}" y="${y + 4}" width="${width.toFixed(1)}" height="${ROW - 8}"/>`,
     `<text x="${MARGIN + NAME_WIDTH + BAR_WIDTH + 8}" y="${middle}">${escaped(told)}</text></g>`,
   ].join('');
 };
