@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import { createAssetParts, type AssetParts } from './asset-parts.ts';
-import { auditedKinds, subjectsOfRoutes } from './audited-kinds.ts';
+import { auditedKinds } from './audited-kinds/all-kinds.ts';
+import { subjectsOfRoutes } from './audited-kinds/subjects-of-routes.ts';
 import { campaignRoutes } from './campaign-routes.ts';
 import { createKeyUse, maintainKeys } from './command/accounts/record-key-use.ts';
 import { createRetiredKeys } from './command/accounts/retire-keys.ts';
