@@ -415,14 +415,14 @@ const apiRoutes = ({
     kinds,
     database,
     progress,
-    onKeptFolds: (kept: KeptFolds) => forgetWith([pool, requestPool], () => kept.clear()),
+    onKeptFolds: (kept: KeptFolds) => onConnect([pool], () => kept.interrupt()),
   };
   return withHistory(history, routes);
 };
 
 /** A new connection may lead to another server, or one restored to an earlier time (`AnswerCache.clear`). */
-const forgetWith = (pools: readonly Pool[], forget: () => void): void => {
-  for (const pool of pools) pool.on('connect', forget);
+const onConnect = (pools: readonly Pool[], doubt: () => void): void => {
+  for (const pool of pools) pool.on('connect', doubt);
 };
 
 /** Before the database is prepared there is nothing to verify against: 503, not 500. */
@@ -469,7 +469,7 @@ const requestDurations = (registry: Registry): Histogram =>
 /** Of the pools through which marks are read. */
 const readyAnswers = (pools: readonly Pool[], registry: Registry): AnswerCache => {
   const answers = createAnswerCache(ANSWER_CACHE_BYTES_MAX);
-  forgetWith(pools, () => answers.clear());
+  onConnect(pools, () => answers.clear());
   const counter = new Counter({
     name: 'read_answers_total',
     help: 'Answers of reads, by whether they were ready in memory',

@@ -1,3 +1,6 @@
+import { submissionId } from '../command/workers/sellers/submission-list.ts';
+import { CAMPAIGN } from '../domain/campaigns/campaign.ts';
+import { categoryOf } from '../shared/event-store/event-store.ts';
 import { z } from 'zod';
 import { assetIdOf, assetResource, type Asset } from '../domain/assets/asset-resource.ts';
 import { assetStream } from '../domain/assets/asset.ts';
@@ -62,6 +65,15 @@ export const creativeKind = (assets: AuditedKind, baseUrl: () => string): Audite
       ),
     }),
     nameOf: ({ name }) => name,
+    causes: {
+      isCause: (cause, { stream, causationId }) => {
+        const mayBe = cause.stream === stream || categoryOf(cause.stream) === CAMPAIGN;
+        // Its name ends with the UUID of the creative.
+        return (
+          mayBe && submissionId({ creativeId: stream.slice(-36), position: cause.position }) === causationId
+        );
+      },
+    },
     place: {
       path: `${buyer}/creatives/{cid}`,
       params: z.object({ cid: pathTextId('creative') }),

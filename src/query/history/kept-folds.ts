@@ -1,5 +1,6 @@
-import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createTurns } from '../../shared/command/turns.ts';
+import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { UnheardError } from '../../shared/http/errors.ts';
 
 /** A stream folded up to one of its events. */
 export interface Folded<State> {
@@ -29,20 +30,46 @@ export type Until =
 /**
  * Folds streams up to any of their events. Events never change, so a state in the middle of a stream is right for ever:
  * some are kept in memory, and the next question about the stream begins at the nearest one.
+ *
+ * The log itself may be another one, though: restored to an earlier time, or copied. So what is kept of a stream is gone
+ * by only where the log still has, at its place, the event that was the last one of the kept state: same id, same
+ * position, same moment of recording. Ids alone would not do, since workers' commands make the same ones again.
  */
 export interface KeptFolds {
-  /** What the stream has come to; of a revision that it does not have, its last. */
-  fold<State>(fold: Fold<State>, stream: string, until: Until): Promise<Folded<State>>;
-  /** Forgets everything: the store behind it may be another one now. */
-  clear(): void;
+  /**
+   * What the stream has come to; of a revision that it does not have, its last.
+   * @param isUnheard asked between events; default: never
+   * @throws UnheardError when it says so; what was folded by then is kept
+   */
+  fold<State>(
+    fold: Fold<State>,
+    stream: string,
+    until: Until,
+    isUnheard?: () => boolean,
+  ): Promise<Folded<State>>;
+  /**
+   * Keeps nothing of what is being read now. To be called for every new connection to the log: what is read behind it may
+   * be another log than what was read before.
+   */
+  interrupt(): void;
+}
+
+/** A state, and which event it was made with last. */
+interface KeptFold extends Folded<unknown> {
+  readonly event: string;
 }
 
 interface Kept {
   /** Ascending by revision, and so by time. */
-  folds: Folded<unknown>[];
+  folds: KeptFold[];
   every: number;
   bytes: number;
 }
+
+/** Of one event in one log. */
+const identityOf = ({ id, position, recordedAt }: RecordedEvent): string => `${id} ${position} ${recordedAt}`;
+
+const never = (): boolean => false;
 
 /** What an entry takes besides its state. */
 const ENTRY_BYTES = 200;
@@ -57,14 +84,18 @@ export const createKeptFolds = (store: Pick<EventStore, 'readStream'>, bytesMax:
   const known = new Map<string, Kept>();
   const takeTurn = createTurns(FIRST_READ);
   let bytes = 0;
-  /** How often everything was forgotten: what was being read then is not kept. */
-  let generation = 0;
+  let interruptions = 0;
 
-  const keep = <State>(key: string, { every, bytesOf }: Fold<State>, folded: Folded<State>): void => {
+  const keep = <State>(
+    key: string,
+    { every, bytesOf }: Fold<State>,
+    folded: Folded<State>,
+    event: RecordedEvent,
+  ): void => {
     const kept = known.get(key) ?? { folds: [], every, bytes: 0 };
     const last = kept.folds.at(-1)?.revision ?? 0;
     if (folded.revision < last + kept.every) return;
-    kept.folds.push(folded);
+    kept.folds.push({ ...folded, event: identityOf(event) });
     const size = bytesOf(folded.state) + ENTRY_BYTES;
     known.set(key, kept);
     kept.bytes += size;
@@ -76,6 +107,10 @@ export const createKeptFolds = (store: Pick<EventStore, 'readStream'>, bytesMax:
       bytes -= freed;
     }
   };
+  const forget = (key: string): void => {
+    bytes -= known.get(key)?.bytes ?? 0;
+    known.delete(key);
+  };
   /** Sizes are taken for even: what is left is counted as half. */
   const thinOut = (kept: Kept): void => {
     kept.folds = kept.folds.filter((_, n) => n % 2 === 1);
@@ -84,44 +119,65 @@ export const createKeptFolds = (store: Pick<EventStore, 'readStream'>, bytesMax:
     kept.bytes /= 2;
   };
 
-  const read = async <State>(
+  /** Undefined when the log turned out not to be the one that states were kept of: those are forgotten. */
+  const tryRead = async <State>(
     fold: Fold<State>,
     key: string,
     stream: string,
     until: Until,
-  ): Promise<Folded<State>> => {
+    isUnheard: () => boolean,
+  ): Promise<Folded<State> | undefined> => {
     const folds = known.get(key)?.folds ?? [];
     const reached = folds.findLastIndex((one) => isWithin(until, one));
-    let folded = (folds[reached] ?? { state: fold.initialState, revision: 0, at: '' }) as Folded<State>;
-    const limit = limitOf(until, folded, folds[reached + 1]);
-    const begun = generation;
-    if (limit === 0) return folded;
+    const from = folds[reached];
+    const next = folds[reached + 1];
+    let folded = (from ?? { state: fold.initialState, revision: 0, at: '' }) as Folded<State>;
+    let isKnown = from === undefined;
+    const begun = interruptions;
+    const limit = limitOf(until, folded, next);
+    if (limit === 0 && isKnown) return folded;
+    // Together with the last event of what is kept.
     for await (const event of store.readStream(stream, {
-      from: folded.revision,
-      ...(limit === undefined ? {} : { limit }),
+      from: isKnown ? 0 : folded.revision - 1,
+      ...(limit === undefined ? {} : { limit: limit + (isKnown ? 0 : 1) }),
     })) {
+      if (isUnheard()) throw new UnheardError();
+      if (!isKnown) {
+        if (identityOf(event) !== from?.event) break;
+        isKnown = true;
+        continue;
+      }
       const { occurredAt } = event.metadata;
       const at = occurredAt > folded.at ? occurredAt : folded.at;
-      if (!isWithin(until, { revision: event.revision + 1, at })) break;
+      if (!isWithin(until, { revision: event.revision + 1, at })) return folded;
       folded = { state: fold.evolve(folded.state, event), revision: event.revision + 1, at };
-      if (begun === generation) keep(key, fold, folded);
+      if (begun === interruptions) keep(key, fold, folded, event);
     }
-    return folded;
+    // A moment that is behind the next kept state's events in this log, and was not in the one that it was made of.
+    const isContradicted = 'instant' in until && next !== undefined && folded.revision >= next.revision;
+    if (isKnown && !isContradicted) return folded;
+    forget(key);
+    return undefined;
+  };
+
+  const read = async <State>(...question: Parameters<typeof tryRead<State>>): Promise<Folded<State>> => {
+    for (;;) {
+      const folded = await tryRead(...question);
+      if (folded !== undefined) return folded;
+    }
   };
 
   return {
-    fold: (fold, stream, until) => {
+    fold: (fold, stream, until, isUnheard = never) => {
       const key = `${fold.name} ${stream}`;
       const kept = known.get(key);
-      if (kept === undefined) return takeTurn(key, () => read(fold, key, stream, until));
+      if (kept === undefined) return takeTurn(key, () => read(fold, key, stream, until, isUnheard));
       known.delete(key);
       known.set(key, kept);
-      return read(fold, key, stream, until);
+      return read(fold, key, stream, until, isUnheard);
     },
-    clear: () => {
-      generation += 1;
-      known.clear();
-      bytes = 0;
+    interrupt: () => {
+      interruptions += 1;
     },
   };
 };

@@ -132,6 +132,8 @@ export interface RequestContext {
   readonly hasRunBefore: () => Promise<boolean>;
   /** True once the request has been answered without waiting for its handler: nothing may be begun any more. */
   readonly isAbandoned: () => boolean;
+  /** True once nobody hears the answer: it was abandoned, or its client is gone. A read may stop (`UnheardError`). */
+  readonly isUnheard: () => boolean;
 }
 
 /** A handler's answer. The kernel adds the envelope and the headers that every answer has. */

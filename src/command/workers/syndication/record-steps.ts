@@ -57,7 +57,7 @@ const CATEGORIES: Readonly<Record<SyndicationRecord['resourceType'], string>> = 
 };
 
 /** The stream of what is syndicated. */
-const resourceStream = ({
+export const resourceStream = ({
   resourceType,
   customerId,
   advertiserId,
