@@ -9,7 +9,7 @@ import type { AuditedKind } from './query/history/audited-kind.ts';
 import { withListAsOf } from './query/history/list-as-of.ts';
 import { findKeyUsers } from './query/history/key-users.ts';
 import { requestRoute } from './query/history/request-route.ts';
-import { withAsOf } from './query/history/as-of.ts';
+import { refusingAsOf, withAsOf } from './query/history/as-of.ts';
 import type { HistoryReads } from './query/history/find-history.ts';
 import { historyRoutes } from './query/history/history-routes.ts';
 import { createKeptFolds, type KeptFolds } from './query/history/kept-folds.ts';
@@ -43,12 +43,12 @@ export const withHistory = (parts: HistoryParts, routes: readonly Route[]): read
     usersOf: (customerId, actors) => findKeyUsers(parts, customerId, actors),
   };
   const audit = { ...parts, ...reads, ...auditReads(kinds) };
-  return [
+  return refusingAsOf([
     ...withListAsOf({ ...parts, ...reads }, kinds, withAsOf(reads, kinds, routes)),
     ...historyRoutes(reads, kinds),
     auditLogRoute(audit),
     requestRoute(audit),
-  ];
+  ]);
 };
 
 /** How the audit log comes from its rows to what they are about. */

@@ -193,6 +193,24 @@ describe('a list as it was', () => {
   });
 });
 
+it('a read that cannot tell how it was refuses to be asked; of what else it does not know, it takes no notice', async () => {
+  const document = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as {
+    readonly paths: Readonly<Record<string, { get?: { parameters?: { name: string }[] } }>>;
+  };
+  const reads = Object.entries(document.paths).flatMap(([path, { get }]) =>
+    get === undefined || !path.startsWith('/api/v2/buyer/') ? [] : [{ path, names: get.parameters ?? [] }],
+  );
+  const without = reads.filter(({ names }) => !names.some(({ name }) => name === 'asOf'));
+  expect(without.length).toBeGreaterThan(20);
+  for (const { path } of without) {
+    // Ids that each of them takes.
+    const asked = path.slice('/api/v2/buyer'.length).replaceAll(/\{\w+\}/g, '1');
+    const answer = await api().get(`${asked}?asOf=2026-01-01T00:00:00Z`);
+    expect([path, ...refusalOf(answer)]).toEqual([path, ...invalid('asOf')]);
+    expect(refusalOf(await api().get(`${asked}?includeBrand=true`))).not.toEqual(invalid('includeBrand'));
+  }
+});
+
 /** One thing of each kind, by its path; each with at least two events where it can have them. */
 const everything = async (): Promise<Readonly<Record<string, string>>> => {
   const made = async (path: string, body: object) =>
@@ -575,15 +593,22 @@ describe('the audit log', () => {
 
   it('says how far it has looked', async () => {
     const flooded = await service.openAccount('Flooded');
-    await service.pool.query(
-      `insert into audit_entries (customer_id, occurred_at, position, stream, revision, event_id, type,
-         resource_type, actor, request_id, correlation_id, causation_id)
-       select $1::bigint, '2001-01-01Z'::timestamptz + n * interval '1 second', n, 'task-' || $1::bigint, n, gen_random_uuid(),
-         'TaskCreated', 'TASK', 'operator', 'r', 'r', 'c' from generate_series(1, ${SCANNED_MAX + 1}) n`,
-      [flooded.customerId],
-    );
+    for (let from = 1; from <= SCANNED_MAX + 1; from += 1_000) {
+      await service.pool.query(
+        `insert into audit_entries (customer_id, occurred_at, position, stream, revision, event_id, type,
+           resource_type, actor, request_id, correlation_id, causation_id)
+         select $1::bigint, '2001-01-01Z'::timestamptz + n * interval '1 second', n, 'task-' || $1::bigint, n,
+           gen_random_uuid(), 'TaskCreated', 'TASK', 'operator', 'r', 'r', 'c'
+         from generate_series($2::int, least($2 + 999, ${SCANNED_MAX + 1})) n`,
+        [flooded.customerId, from],
+      );
+    }
     const ask = async (query: string) =>
-      (await flooded.api.get<AuditLogs & { truncated: boolean; searchedFrom?: string }>(`/audit-logs?take=1&${query}`)).body.data;
+      (
+        await flooded.api.get<AuditLogs & { truncated: boolean; searchedFrom?: string }>(
+          `/audit-logs?take=1&${query}`,
+        )
+      ).body.data;
     const found = await ask('resourceTypes=TASK&actorOrigin=WORKER');
     expect(found).toEqual({
       logs: [],

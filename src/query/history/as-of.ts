@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { notFound } from '../../shared/http/errors.ts';
 import type { RequestContext, Route } from '../../shared/http/route.ts';
+import { parameterNames } from '../../shared/http/openapi.ts';
 import type { Asked, AuditedKind, Detail, Moment, Place } from './audited-kind.ts';
 import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
 import { pointInTime, type PointInTime } from './point-in-time.ts';
@@ -27,6 +28,17 @@ export const withAsOf = (
   if (details.size > 0) throw new Error(`there are no such reads: ${[...details.keys()].join()}`);
   return wrapped;
 };
+
+/**
+ * Reads that cannot answer how something was say so: passed over, as unknown parameters are, `asOf` would have them show
+ * what is for what was.
+ */
+export const refusingAsOf = (routes: readonly Route[]): readonly Route[] =>
+  routes.map((route) => {
+    const isRead = route.method === 'get' && route.path.startsWith('/api/');
+    if (!isRead || parameterNames(route.query).includes('asOf')) return route;
+    return { ...route, refusedQuery: { asOf: 'This read cannot answer how it was then.' } };
+  });
 
 interface DetailOfKind {
   readonly kind: AuditedKind;

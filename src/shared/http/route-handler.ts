@@ -175,14 +175,11 @@ const readInput = async (
     // No id has one in it, and a query with one in it fails.
     if (rawParams[name]?.includes('\0') === true) throw notFound('resource');
   }
-  const search = request.url.indexOf('?');
+  const mark = request.url.indexOf('?');
+  const search = mark < 0 ? '' : request.url.slice(mark + 1);
+  refuseParameters(route, search);
   const query =
-    route.query === undefined
-      ? undefined
-      : validate(
-          route.query,
-          parseQueryString(search < 0 ? '' : request.url.slice(search + 1), known.parameters),
-        );
+    route.query === undefined ? undefined : validate(route.query, parseQueryString(search, known.parameters));
   const headers =
     route.headers === undefined ? undefined : validate(route.headers, headersOf(request, known.headers));
   const withoutBody = { principal, idempotencyKey, rawParams, params, query, headers, received: undefined };
@@ -201,6 +198,17 @@ const readInput = async (
   const rawBody = bytes === undefined ? undefined : parseJsonBody(bytes, route.checksText !== true);
   const body = validate(route.body, rawBody === undefined ? {} : rawBody);
   return { ...withBytes, rawBody, body };
+};
+
+const refuseParameters = ({ refusedQuery }: Route, search: string): void => {
+  if (refusedQuery === undefined || search === '') return;
+  const [field] = Object.keys(parseQueryString(search, new Set(Object.keys(refusedQuery))));
+  if (field === undefined) return;
+  throw new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: `${field}: ${refusedQuery[field]} Leave it out.`,
+    field,
+  });
 };
 
 const headersOf = (request: Request, names: readonly string[]): Readonly<Record<string, string>> =>
