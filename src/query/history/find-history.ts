@@ -2,7 +2,7 @@ import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import type { Asked, AuditedKind, FoundStream, Place } from './audited-kind.ts';
 import type { KeyUsers } from './event-resource.ts';
-import type { Folded } from './kept-folds.ts';
+import type { Folded } from './fold.ts';
 import type { Lanes } from './lanes.ts';
 import type { PointInTime } from './point-in-time.ts';
 import type { StreamHistory } from './stream-history.ts';

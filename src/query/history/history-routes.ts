@@ -5,7 +5,7 @@ import { boundedText, queryOffset, takeParameter } from '../../shared/http/schem
 import type { Asked, AuditedKind, Place } from './audited-kind.ts';
 import { HistoryEvent, historyEvent, SetBy, setByResource } from './event-resource.ts';
 import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
-import type { Folded } from './kept-folds.ts';
+import type { Folded } from './fold.ts';
 import { pointInTime } from './point-in-time.ts';
 import type { EventFacts } from './stream-history.ts';
 

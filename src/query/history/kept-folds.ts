@@ -1,31 +1,8 @@
 import { createTurns } from '../../shared/command/turns.ts';
-import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { UnheardError } from '../../shared/http/errors.ts';
-
-/** A stream folded up to one of its events. */
-export interface Folded<State> {
-  readonly state: State;
-  /** How many events are in it; 0 before the first. */
-  readonly revision: number;
-  /** The latest time among them, by the clocks of those who decided them; empty before the first. */
-  readonly at: string;
-}
-
-/** How a stream becomes a state. */
-export interface Fold<State> {
-  /** Of this way of folding, unique: what is kept is found by it and the stream. */
-  readonly name: string;
-  readonly initialState: State;
-  readonly evolve: (state: State, event: RecordedEvent) => State;
-  /** Memory that a state takes, about. */
-  readonly bytesOf: (state: State) => number;
-  /** Events between two states that are kept: more of them is less to read later. */
-  readonly every: number;
-}
-
-/** Up to which event a stream is folded. */
-export type Until =
-  { readonly revision: number } | { readonly instant: string } | { readonly revision: 'last' };
+import type { Fold, Folded, Until } from './fold.ts';
+import { createKeptStates, identityOf } from './kept-states.ts';
 
 /**
  * Folds streams up to any of their events. Events never change, so a state in the middle of a stream is right for ever:
@@ -54,70 +31,16 @@ export interface KeptFolds {
   interrupt(): void;
 }
 
-/** A state, and which event it was made with last. */
-interface KeptFold extends Folded<unknown> {
-  readonly event: string;
-}
-
-interface Kept {
-  /** Ascending by revision, and so by time. */
-  folds: KeptFold[];
-  every: number;
-  bytes: number;
-}
-
-/** Of one event in one log. */
-const identityOf = ({ id, position, recordedAt }: RecordedEvent): string => `${id} ${position} ${recordedAt}`;
-
 const never = (): boolean => false;
 
-/** What an entry takes besides its state. */
-const ENTRY_BYTES = 200;
-/** Of all that may be kept, one stream's part at most: of a longer one every second state goes. */
-const SHARE = 8;
 /** The first of many questions about a long stream reads it; the others wait for what it keeps. */
 const FIRST_READ = { waitMsMax: 2_500, waitingMax: 1_000 };
 
-/** @param bytesMax of what is kept of all streams; the least recently asked for go first */
+/** @param bytesMax of what is kept of all streams */
 export const createKeptFolds = (store: Pick<EventStore, 'readStream'>, bytesMax: number): KeptFolds => {
-  /** In the order of their last use. */
-  const known = new Map<string, Kept>();
+  const known = createKeptStates(bytesMax);
   const takeTurn = createTurns(FIRST_READ);
-  let bytes = 0;
   let interruptions = 0;
-
-  const keep = <State>(
-    key: string,
-    { every, bytesOf }: Fold<State>,
-    folded: Folded<State>,
-    event: RecordedEvent,
-  ): void => {
-    const kept = known.get(key) ?? { folds: [], every, bytes: 0 };
-    const last = kept.folds.at(-1)?.revision ?? 0;
-    if (folded.revision < last + kept.every) return;
-    kept.folds.push({ ...folded, event: identityOf(event) });
-    const size = bytesOf(folded.state) + ENTRY_BYTES;
-    known.set(key, kept);
-    kept.bytes += size;
-    bytes += size;
-    if (kept.bytes > bytesMax / SHARE) thinOut(kept);
-    for (const [oldest, { bytes: freed }] of known) {
-      if (bytes <= bytesMax || oldest === key) break;
-      known.delete(oldest);
-      bytes -= freed;
-    }
-  };
-  const forget = (key: string): void => {
-    bytes -= known.get(key)?.bytes ?? 0;
-    known.delete(key);
-  };
-  /** Sizes are taken for even: what is left is counted as half. */
-  const thinOut = (kept: Kept): void => {
-    kept.folds = kept.folds.filter((_, n) => n % 2 === 1);
-    kept.every *= 2;
-    bytes -= kept.bytes / 2;
-    kept.bytes /= 2;
-  };
 
   /** Undefined when the log turned out not to be the one that states were kept of: those are forgotten. */
   const tryRead = async <State>(
@@ -127,7 +50,7 @@ export const createKeptFolds = (store: Pick<EventStore, 'readStream'>, bytesMax:
     until: Until,
     isUnheard: () => boolean,
   ): Promise<Folded<State> | undefined> => {
-    const folds = known.get(key)?.folds ?? [];
+    const folds = known.of(key);
     const reached = folds.findLastIndex((one) => isWithin(until, one));
     const from = folds[reached];
     const next = folds[reached + 1];
@@ -151,12 +74,12 @@ export const createKeptFolds = (store: Pick<EventStore, 'readStream'>, bytesMax:
       const at = occurredAt > folded.at ? occurredAt : folded.at;
       if (!isWithin(until, { revision: event.revision + 1, at })) return folded;
       folded = { state: fold.evolve(folded.state, event), revision: event.revision + 1, at };
-      if (begun === interruptions) keep(key, fold, folded, event);
+      if (begun === interruptions) known.keep(key, fold, folded, event);
     }
     // A moment that is behind the next kept state's events in this log, and was not in the one that it was made of.
     const isContradicted = 'instant' in until && next !== undefined && folded.revision >= next.revision;
     if (isKnown && !isContradicted) return folded;
-    forget(key);
+    known.forget(key);
     return undefined;
   };
 
@@ -170,11 +93,9 @@ export const createKeptFolds = (store: Pick<EventStore, 'readStream'>, bytesMax:
   return {
     fold: (fold, stream, until, isUnheard = never) => {
       const key = `${fold.name} ${stream}`;
-      const kept = known.get(key);
-      if (kept === undefined) return takeTurn(key, () => read(fold, key, stream, until, isUnheard));
-      known.delete(key);
-      known.set(key, kept);
-      return read(fold, key, stream, until, isUnheard);
+      const question = (): Promise<Folded<typeof fold.initialState>> =>
+        read(fold, key, stream, until, isUnheard);
+      return known.use(key) ? question() : takeTurn(key, question);
     },
     interrupt: () => {
       interruptions += 1;

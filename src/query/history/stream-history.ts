@@ -8,7 +8,8 @@ import { toDomainEvent } from '../../shared/command/recorded-domain-event.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { UnheardError } from '../../shared/http/errors.ts';
 import type { AuditedKind, FoundStream } from './audited-kind.ts';
-import type { Fold, Folded, KeptFolds, Until } from './kept-folds.ts';
+import type { KeptFolds } from './kept-folds.ts';
+import type { Fold, Folded, Until } from './fold.ts';
 import { jsonBytes, PAGE_BYTES_MAX } from './page-bytes.ts';
 
 /** An event without what it says: states say that. */
