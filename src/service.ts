@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import { createAssetParts, type AssetParts } from './asset-parts.ts';
-import { auditedKinds, subjectsOfRoutes } from './audited-kinds.ts';
+import { auditedKinds } from './audited-kinds/all-kinds.ts';
+import { subjectsOfRoutes } from './audited-kinds/subjects-of-routes.ts';
 import { campaignRoutes } from './campaign-routes.ts';
 import { createKeyUse, maintainKeys } from './command/accounts/record-key-use.ts';
 import { createRetiredKeys } from './command/accounts/retire-keys.ts';
@@ -414,14 +415,14 @@ const apiRoutes = ({
     kinds,
     database,
     progress,
-    onKeptFolds: (kept: KeptFolds) => forgetWith([pool, requestPool], () => kept.clear()),
+    onKeptFolds: (kept: KeptFolds) => onConnect([pool], () => kept.interrupt()),
   };
   return withHistory(history, routes);
 };
 
 /** A new connection may lead to another server, or one restored to an earlier time (`AnswerCache.clear`). */
-const forgetWith = (pools: readonly Pool[], forget: () => void): void => {
-  for (const pool of pools) pool.on('connect', forget);
+const onConnect = (pools: readonly Pool[], doubt: () => void): void => {
+  for (const pool of pools) pool.on('connect', doubt);
 };
 
 /** Before the database is prepared there is nothing to verify against: 503, not 500. */
@@ -468,7 +469,7 @@ const requestDurations = (registry: Registry): Histogram =>
 /** Of the pools through which marks are read. */
 const readyAnswers = (pools: readonly Pool[], registry: Registry): AnswerCache => {
   const answers = createAnswerCache(ANSWER_CACHE_BYTES_MAX);
-  forgetWith(pools, () => answers.clear());
+  onConnect(pools, () => answers.clear());
   const counter = new Counter({
     name: 'read_answers_total',
     help: 'Answers of reads, by whether they were ready in memory',

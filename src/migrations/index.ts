@@ -33,6 +33,7 @@ import { auditLog } from './0031-audit-log.ts';
 import { sellerAccounts } from './0032-seller-accounts.ts';
 import { readModelCopies } from './0033-read-model-copies.ts';
 import { logCheckpoints } from './0034-log-checkpoints.ts';
+import { causesInLogOrder } from './0041-causes-in-log-order.ts';
 import { personalData } from './0035-personal-data.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
@@ -78,4 +79,5 @@ export const migrations: readonly Migration[] = [
   readModelCopies,
   logCheckpoints,
   personalData,
+  causesInLogOrder,
 ];

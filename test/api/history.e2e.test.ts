@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
 import type { Change } from '../../src/domain/history/change-resource.ts';
 import type { HistoryEvent } from '../../src/query/history/event-resource.ts';
 import { invalid } from '../support/api-client.ts';
@@ -7,7 +8,8 @@ import { refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';
 import { upload } from '../support/uploads.ts';
-import { auditedKinds, subjectsOfRoutes } from '../../src/audited-kinds.ts';
+import { auditedKinds } from '../../src/audited-kinds/all-kinds.ts';
+import { subjectsOfRoutes } from '../../src/audited-kinds/subjects-of-routes.ts';
 import { createUser } from '../../src/operator/accounts.ts';
 import { auditSearch, SCANNED_MAX, type AuditFilters } from '../../src/query/history/audit-search.ts';
 import { randomId } from '../../src/shared/ids.ts';
@@ -189,6 +191,24 @@ describe('a list as it was', () => {
     const refused = await own.api.get(`/advertisers?asOf=${moments[1]}`);
     expect([refusalOf(refused), refused.body.error?.details]).toEqual([invalid('asOf'), { limit: 500 }]);
   });
+});
+
+it('a read that cannot tell how it was refuses to be asked; of what else it does not know, it takes no notice', async () => {
+  const document = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as {
+    readonly paths: Readonly<Record<string, { get?: { parameters?: { name: string }[] } }>>;
+  };
+  const reads = Object.entries(document.paths).flatMap(([path, { get }]) =>
+    get === undefined || !path.startsWith('/api/v2/buyer/') ? [] : [{ path, names: get.parameters ?? [] }],
+  );
+  const without = reads.filter(({ names }) => !names.some(({ name }) => name === 'asOf'));
+  expect(without.length).toBeGreaterThan(20);
+  for (const { path } of without) {
+    // Ids that each of them takes.
+    const asked = path.slice('/api/v2/buyer'.length).replaceAll(/\{\w+\}/g, '1');
+    const answer = await api().get(`${asked}?asOf=2026-01-01T00:00:00Z`);
+    expect([path, ...refusalOf(answer)]).toEqual([path, ...invalid('asOf')]);
+    expect(refusalOf(await api().get(`${asked}?includeBrand=true`))).not.toEqual(invalid('includeBrand'));
+  }
 });
 
 /** One thing of each kind, by its path; each with at least two events where it can have them. */
@@ -573,20 +593,37 @@ describe('the audit log', () => {
 
   it('says how far it has looked', async () => {
     const flooded = await service.openAccount('Flooded');
-    await service.pool.query(
-      `insert into audit_entries (customer_id, occurred_at, position, stream, revision, event_id, type,
-         resource_type, actor, request_id, correlation_id, causation_id)
-       select $1::bigint, '2001-01-01Z'::timestamptz + n * interval '1 second', n, 'task-' || $1::bigint, n, gen_random_uuid(),
-         'TaskCreated', 'TASK', 'operator', 'r', 'r', 'c' from generate_series(1, ${SCANNED_MAX + 1}) n`,
-      [flooded.customerId],
-    );
+    for (let from = 1; from <= SCANNED_MAX + 1; from += 1_000) {
+      await service.pool.query(
+        `insert into audit_entries (customer_id, occurred_at, position, stream, revision, event_id, type,
+           resource_type, actor, request_id, correlation_id, causation_id)
+         select $1::bigint, '2001-01-01Z'::timestamptz + n * interval '1 second', n, 'task-' || $1::bigint, n,
+           gen_random_uuid(), 'TaskCreated', 'TASK', 'operator', 'r', 'r', 'c'
+         from generate_series($2::int, least($2 + 999, ${SCANNED_MAX + 1})) n`,
+        [flooded.customerId, from],
+      );
+    }
     const ask = async (query: string) =>
-      (await flooded.api.get<AuditLogs & { searchedFrom?: string }>(`/audit-logs?take=1&${query}`)).body.data;
+      (
+        await flooded.api.get<AuditLogs & { truncated: boolean; searchedFrom?: string }>(
+          `/audit-logs?take=1&${query}`,
+        )
+      ).body.data;
     const found = await ask('resourceTypes=TASK&actorOrigin=WORKER');
-    expect(found).toEqual({ logs: [], total: 0, searchedFrom: '2001-01-01T00:00:02.000Z' });
+    expect(found).toEqual({
+      logs: [],
+      total: 0,
+      truncated: true,
+      searchedFrom: '2001-01-01T00:00:02.000Z',
+    });
     const rest = await ask(`resourceTypes=TASK&actorOrigin=OPERATOR&endDate=${found.searchedFrom}`);
     expect(rest).toMatchObject({ total: 2 });
-    expect(rest.searchedFrom).toBeUndefined();
+    expect([rest.searchedFrom, rest.truncated]).toEqual([undefined, false]);
+    // Two entries are of the account itself. A list of all of it goes back to the last entry that is listed.
+    const all = await ask('skip=9999');
+    expect(all).toMatchObject({ total: 10_000, truncated: true, searchedFrom: all.logs[0]?.timestamp });
+    expect(all.logs[0]?.parameters['revision']).toBe(SCANNED_MAX + 1 - 9_997 + 1);
+    expect((await ask('skip=10000')).logs).toEqual([]);
   });
 
   it('knows what each write is about', async () => {
@@ -637,13 +674,9 @@ describe('the audit log', () => {
 
 describe('what a request has led to', () => {
   interface Caused {
-    readonly commands: readonly {
-      readonly commandId: string;
-      readonly causedBy: string | null;
-      readonly actor: string;
-      readonly events: readonly AuditLog[];
-    }[];
+    readonly causes: readonly CauseNode[];
     readonly refused: readonly AuditLog[];
+    readonly nextAfter?: string;
   }
 
   it('what the service did because of it, and what led to what', async () => {
@@ -655,20 +688,35 @@ describe('what a request has led to', () => {
     const requestId = { 'X-Request-Id': 'the-launch' };
     expect((await api().post(`/campaigns/${campaign}/execute`, {}, requestId)).status).toBe(200);
     const caused = async () => (await api().get<Caused>('/requests/the-launch')).body.data;
-    while ((await caused()).commands.length < 2) await pause(50);
-    const { commands, refused } = await caused();
+    const submissionsOf = ([launch]: readonly CauseNode[]) =>
+      launch?.kind === 'command' ? launch.followedBy : [];
+    while (submissionsOf((await caused()).causes).length < 1) await pause(50);
+    const { causes, refused } = await caused();
     expect(refused).toEqual([]);
-    const [launch, submission] = commands;
-    expect(launch).toMatchObject({
-      causedBy: null,
-      actor: expect.stringMatching(/^api-key:/) as unknown,
-      events: [{ action: 'CampaignLaunched', resourceId: campaign }],
-    });
-    expect(submission).toMatchObject({
-      causedBy: launch?.commandId,
-      actor: 'worker:sellers',
-      events: [{ action: 'CreativeSubmitted', resourceType: 'CREATIVE' }],
-    });
+    expect(causes).toMatchObject([
+      {
+        kind: 'command',
+        causedBy: null,
+        actor: expect.stringMatching(/^api-key:/) as unknown,
+        events: [{ action: 'CampaignLaunched', resourceId: campaign }],
+        followedBy: [
+          {
+            kind: 'job',
+            causedBy: causes[0]?.id,
+            worker: 'sellers',
+            status: 'COMPLETED',
+            events: [{ action: 'CreativeSubmitted', resourceType: 'CREATIVE' }],
+          },
+        ],
+      },
+    ]);
+    // Page by page, what followed from something on an earlier page names that.
+    const first = (await api().get<Caused>('/requests/the-launch?take=1')).body.data;
+    expect(first.causes).toMatchObject([{ id: causes[0]?.id, followedBy: [] }]);
+    const second = (await api().get<Caused>(`/requests/the-launch?take=1&after=${first.nextAfter}`)).body
+      .data;
+    expect(second).toMatchObject({ causes: [{ kind: 'job', causedBy: causes[0]?.id }] });
+    expect(second.nextAfter).toBeUndefined();
     expect((await api().get('/requests/never')).status).toBe(404);
     // A worker's attempt that a busy machine ended is made again after a while.
   }, 120_000);
@@ -679,7 +727,7 @@ describe('what a request has led to', () => {
     const caused = () => api().get<Caused>('/requests/a-refused-one');
     while ((await caused()).status === 404) await pause(50);
     expect((await caused()).body.data).toMatchObject({
-      commands: [],
+      causes: [],
       refused: [{ action: 'createAdvertiser', parameters: { field: 'name' } }],
     });
   });

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import type { AgentResource } from '../../src/domain/agents/agent-resource.ts';
+import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
 import type { SyndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -313,18 +314,20 @@ describe('an audience', () => {
 });
 
 describe('a catalog', () => {
-  /** What a request has led to, each with what that followed from. */
-  const causedBy = async (requestId: string): Promise<readonly (readonly [string, string | null])[]> => {
-    interface Command {
-      readonly commandId: string;
-      readonly causedBy: string | null;
-      readonly events: readonly { readonly action: string }[];
-    }
-    const { commands } = (await account.api.get<{ commands: Command[] }>(`/requests/${requestId}`)).body.data;
-    const nameOf = (id: string | null): string | null =>
-      commands.find(({ commandId }) => commandId === id)?.events[0]?.action ?? null;
-    return commands.map((command) => [nameOf(command.commandId) ?? '', nameOf(command.causedBy)]);
-  };
+  /** What a request has led to: a node in words, and what followed from it. */
+  type Led = readonly [string, ...Led[]];
+  const inWords = (node: CauseNode): Led =>
+    node.kind === 'agentCall'
+      ? [`${node.task} ${node.status}`]
+      : [
+          [
+            ...(node.kind === 'job' ? [`${node.worker} ${node.work} ${node.status}:`] : []),
+            ...node.events.map(({ action }) => action),
+          ].join(' '),
+          ...node.followedBy.map(inWords),
+        ];
+  const causedBy = async (requestId: string): Promise<readonly Led[]> =>
+    (await account.api.get<{ causes: CauseNode[] }>(`/requests/${requestId}`)).body.data.causes.map(inWords);
 
   const publish = async (
     advertiser: string,
@@ -353,19 +356,14 @@ describe('a catalog', () => {
         'item_count'
       ];
     expect([await countAt('inline'), await countAt('feed')]).toEqual([3, 0]);
-    expect(await causedBy('switch-on')).toEqual([
-      ['SyndicationToggled', null],
-      ['SyndicationStarted', 'SyndicationToggled'],
-      ['SyndicationCompleted', 'SyndicationStarted'],
-    ]);
+    const taken: Led = [
+      'syndication TAKE COMPLETED: SyndicationStarted SyndicationCompleted',
+      ['sync_catalogs COMPLETED'],
+    ];
+    expect(await causedBy('switch-on')).toEqual([['SyndicationToggled', taken]]);
     await publish(setting.advertiser, [inline('inline', 4)], { 'X-Request-Id': 'publish-again' });
     await until(async () => (await countAt('inline')) === 4, 20_000);
-    expect(await causedBy('publish-again')).toEqual([
-      ['CatalogPublished', null],
-      ['SyndicationRefreshed', 'CatalogPublished'],
-      ['SyndicationStarted', 'SyndicationRefreshed'],
-      ['SyndicationCompleted', 'SyndicationStarted'],
-    ]);
+    expect(await causedBy('publish-again')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
     // It changes again while the agent takes it: brought again behind that call, well before its turn would be over.
     const before = (await agent.state()).calls.length;
     await agent.behave({ mode: 'slow', delayMs: 1_000 });
@@ -378,12 +376,15 @@ describe('a catalog', () => {
     await toggle(setting, 'inline', false);
     await until(async () => (await agent.catalogs(setting.accountId)).join() === 'feed', 20_000);
     await until(async () => (await status(setting, '?status=COMPLETED')).total === 1, 20_000);
-    await toggle(setting, 'feed', false);
+    await toggle(setting, 'feed', false, {}, { 'X-Request-Id': 'switch-off' });
     await until(
       async () =>
         (await status(setting, '?resourceId=feed')).items[0]?.responseData?.['withdrawal'] !== undefined,
       20_000,
     );
+    expect(await causedBy('switch-off')).toEqual([
+      ['SyndicationToggled', ['syndication DROP FAILED: SyndicationWithdrawn']],
+    ]);
     // AdCP cannot say that nothing stays.
     expect((await status(setting, '?resourceId=feed')).items[0]).toMatchObject({
       status: 'DISABLED',

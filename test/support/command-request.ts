@@ -14,5 +14,6 @@ export const commandRequest = (
   bodyBytes: 0,
   reserved: {},
   hasRunBefore: async () => hasRunBefore,
+  isUnheard: () => false,
   isAbandoned: () => false,
 });

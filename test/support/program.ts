@@ -37,8 +37,14 @@ export interface Program {
 }
 
 /** Starts the service as `npm start` does. */
-export const startProgram = (environment: Environment): Program => {
-  const child = start('main.js', [], environment);
+export const startProgram = (environment: Environment): Program =>
+  following(start('main.js', [], environment));
+
+/** Starts the operator's command, to be looked at, and interrupted, while it runs. */
+export const startExchange = (args: readonly string[], environment: Environment): Program =>
+  following(start('exchange.js', args, environment));
+
+const following = (child: ReturnType<typeof start>): Program => {
   let text = '';
   const listeners = new Set<() => void>();
   const collect = (chunk: Buffer): void => {

@@ -10,7 +10,8 @@ import {
 } from '../../src/domain/history/change-resource.ts';
 import { toNewEvents, type StorableEvent } from '../../src/shared/command/recorded-domain-event.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { createKeptFolds, type Until } from '../../src/query/history/kept-folds.ts';
+import { createKeptFolds } from '../../src/query/history/kept-folds.ts';
+import type { Until } from '../../src/query/history/fold.ts';
 import { createStreamHistory } from '../../src/query/history/stream-history.ts';
 import { auditedKind } from '../../src/query/history/audited-kind.ts';
 import { createAttemptLog, type AttemptLogOptions } from '../../src/command/audit/attempt-log.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { notFound } from '../../shared/http/errors.ts';
-import type { Route } from '../../shared/http/route.ts';
+import type { RequestContext, Route } from '../../shared/http/route.ts';
+import { parameterNames } from '../../shared/http/openapi.ts';
 import type { Asked, AuditedKind, Detail, Moment, Place } from './audited-kind.ts';
 import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
 import { pointInTime, type PointInTime } from './point-in-time.ts';
@@ -28,6 +29,17 @@ export const withAsOf = (
   return wrapped;
 };
 
+/**
+ * Reads that cannot answer how something was say so: passed over, as unknown parameters are, `asOf` would have them show
+ * what is for what was.
+ */
+export const refusingAsOf = (routes: readonly Route[]): readonly Route[] =>
+  routes.map((route) => {
+    const isRead = route.method === 'get' && route.path.startsWith('/api/');
+    if (!isRead || parameterNames(route.query).includes('asOf')) return route;
+    return { ...route, refusedQuery: { asOf: 'This read cannot answer how it was then.' } };
+  });
+
 interface DetailOfKind {
   readonly kind: AuditedKind;
   readonly place: Place;
@@ -47,7 +59,7 @@ const answeringAsOf = (reads: HistoryReads, route: Route, of: DetailOfKind): Rou
       const { asOf: point, ...others } = input.query as { readonly asOf?: PointInTime };
       if (point === undefined) return route.handle({ ...input, query: others });
       const asked = { ...(input.params as Asked), ...others };
-      const data = await readAsOf(reads, of, input.request.principal.customerId, asked, point);
+      const data = await readAsOf(reads, of, input.request, asked, point);
       return { status: 200, data };
     },
   };
@@ -56,23 +68,25 @@ const answeringAsOf = (reads: HistoryReads, route: Route, of: DetailOfKind): Rou
 const readAsOf = async (
   reads: HistoryReads,
   { kind, place, detail }: DetailOfKind,
-  customerId: number,
+  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
   asked: Asked,
   point: PointInTime,
 ): Promise<unknown> => {
+  const { customerId } = request.principal;
+  const history = reads.historyFor(request);
   const found = await place.find(customerId, asked);
   if (found === undefined) throw notFound(kind.noun);
-  const then = await reads.history.stateAt(kind, found.stream, point);
+  const then = await history.stateAt(kind, found.stream, point);
   const isReached = !('revision' in point) || then.revision === point.revision;
   const until = { instant: 'instant' in point ? point.instant : then.at };
   const moment: Moment = {
     customerId,
-    stateOf: async (other, stream) => (await reads.history.stateAt(other, stream, until)).state,
+    stateOf: async (other, stream) => (await history.stateAt(other, stream, until)).state,
   };
   const shown = isReached ? await detail.shown(then.state, asked, moment) : undefined;
   if (shown !== undefined) return shown;
   // Why not is only for whoever may see the thing as it is.
-  const { latest } = await findHistory(reads, kind, place, customerId, asked);
+  const { latest } = await findHistory(history, kind, place, customerId, asked);
   expectReached(kind, latest, point, 'asOf');
   throw notThere(kind, point, 'asOf');
 };

@@ -1,12 +1,11 @@
 import type { AuditedKind } from './audited-kind.ts';
 import type { EventRow } from './audit-entries.ts';
+import type { Subject } from './audit-log-entry.ts';
+import type { Lanes } from './lanes.ts';
 import type { RecordedChange, StreamHistory } from './stream-history.ts';
 
 /** What a row's event did, and to which thing; undefined for what is not folded. */
 export type ChangeOfRow = (row: EventRow) => RecordedChange | undefined;
-
-/** Streams that are read at once for a page. */
-const LANES = 16;
 
 /**
  * What the events of these rows did: each stream is folded once, whatever of it is asked for.
@@ -14,6 +13,7 @@ const LANES = 16;
  */
 export const changesOfRows = async (
   history: StreamHistory,
+  lanes: Lanes,
   rows: readonly EventRow[],
   kindOf: (row: EventRow) => AuditedKind | undefined,
 ): Promise<ChangeOfRow> => {
@@ -26,19 +26,36 @@ export const changesOfRows = async (
     streams.set(keyOf(kind, row), asked);
   }
   const found = new Map<string, ReadonlyMap<number, RecordedChange>>();
-  const waiting = streams.entries();
-  const work = async (): Promise<void> => {
-    for (const [key, { kind, revisions }] of waiting) {
-      const [, stream = '', part = ''] = key.split(' ');
-      const place = part === '' ? { stream } : { stream, part };
-      found.set(key, await history.changesAt(kind, place, [...revisions]));
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(LANES, streams.size) }, work));
+  await lanes(streams, async ([key, { kind, revisions }]) => {
+    const [, stream = '', part = ''] = key.split(' ');
+    const place = part === '' ? { stream } : { stream, part };
+    found.set(key, await history.changesAt(kind, place, [...revisions]));
+  });
   return (row) => {
     const kind = kindOf(row);
     return kind && found.get(keyOf(kind, row))?.get(row.revision + 1);
   };
+};
+
+/** A thing that rows of another stream are called by. */
+export interface Namesake {
+  readonly kind: AuditedKind;
+  readonly stream: string;
+}
+
+/** What these are called now; each stream is read once, however many rows are called by it. */
+export const subjectsOf = async (
+  history: StreamHistory,
+  lanes: Lanes,
+  namesakes: readonly Namesake[],
+): Promise<ReadonlyMap<string, Subject>> => {
+  const subjects = new Map<string, Subject>();
+  const byStream = new Map(namesakes.map((one) => [one.stream, one.kind]));
+  await lanes(byStream, async ([stream, kind]) => {
+    const { state } = await history.stateAt(kind, stream, { revision: 'last' });
+    subjects.set(stream, { id: kind.idOf(state, undefined), name: kind.nameOf(state, undefined) });
+  });
+  return subjects;
 };
 
 /** Neither has a space in it. */

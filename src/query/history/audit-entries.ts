@@ -8,13 +8,15 @@ import {
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import { auditSearch, type AuditFilters } from './audit-search.ts';
+import { auditSearch, LISTED_MAX, type AuditFilters } from './audit-search.ts';
 
 /** An event, as the audit log finds it. */
 export interface EventRow {
   readonly kind: 'event';
   readonly id: string;
   readonly at: string;
+  /** In the log. */
+  readonly position: string;
   readonly stream: string;
   /** From 0, as in the log. */
   readonly revision: number;
@@ -50,12 +52,13 @@ export interface AttemptRow {
 
 export type AuditRow = EventRow | AttemptRow;
 
-const eventColumns = `'kind', 'event', 'id', e.event_id, 'at', ${isoTimestampSql('e.occurred_at')}, 'stream', e.stream,
+export const eventColumns = `'kind', 'event', 'id', e.event_id, 'at', ${isoTimestampSql('e.occurred_at')}, 'position', e.position,
+  'stream', e.stream,
   'revision', e.revision, 'type', e.type, 'resourceType', e.resource_type, 'part', e.part,
   'advertiserId', e.advertiser_id, 'actor', e.actor, 'userId', e.user_id, 'requestId', e.request_id,
   'correlationId', e.correlation_id, 'causationId', e.causation_id`;
 
-const attemptColumns = `'kind', 'attempt', 'id', a.id, 'at', ${isoTimestampSql('a.occurred_at')},
+export const attemptColumns = `'kind', 'attempt', 'id', a.id, 'at', ${isoTimestampSql('a.occurred_at')},
   'operation', a.operation, 'resourceType', a.resource_type, 'resourceId', a.resource_id,
   'advertiserId', a.advertiser_id, 'actor', a.actor, 'userId', a.user_id, 'requestId', a.request_id,
   'status', a.status, 'outcome', a.outcome, 'code', a.code, 'field', a.field`;
@@ -70,7 +73,7 @@ export interface ListedRows {
   readonly rows: readonly AuditRow[];
   /** Up to `LISTED_MAX`. */
   readonly total: number;
-  /** Nothing older was looked at; undefined: everything was. */
+  /** Nothing older was looked at, or listed; undefined: everything was. */
   readonly searchedFrom: string | undefined;
 }
 
@@ -93,8 +96,10 @@ export const listAuditRows = async (
     query: {
       name: `list-audit-${name}`,
       text: `with ${text}
-             select ${freshnessColumns('f')}, (select count(*)::int from listed) as total,
-               (select ${isoTimestampSql('at')} from searched_from where at > $3::timestamptz) as searched_from,
+             select ${freshnessColumns('f')}, (select least(count(*), ${LISTED_MAX})::int from listed) as total,
+               (select ${isoTimestampSql('at')} from (
+                  select greatest(s.at, l.at) as at from searched_from s, listed_from l) ends
+                where at > $3::timestamptz) as searched_from,
                (select coalesce(json_agg(row order by occurred_at desc, is_event desc, tie desc), '[]')::text
                 from (
                   select p.*, json_build_object(${eventColumns}) as row
@@ -114,40 +119,4 @@ export const listAuditRows = async (
     total,
     searchedFrom: searched_from ?? undefined,
   };
-};
-
-/** Of what one request has led to, so many entries are shown. */
-export const CAUSED_MAX = 1_000;
-
-/**
- * What belongs to a request, oldest first: events, and what was refused of it. As if there were a range of them (see
- * `auditSearch`).
- * @throws ReadModelBehindError
- */
-export const findCaused = async (
-  { database, progress }: ResourceReads,
-  customerId: number,
-  requestId: string,
-): Promise<readonly AuditRow[]> => {
-  const { items } = await consistentRead<Freshness & { readonly items: string }>({
-    pool: boundTo(database, customerId),
-    projection: 'audit',
-    progress,
-    query: {
-      name: 'find-caused',
-      text: `select ${freshnessColumns('f')}, (
-               select coalesce(json_agg(row order by occurred_at, tie), '[]')::text from (
-                 (select e.occurred_at, e.position as tie, json_build_object(${eventColumns}) as row
-                  from audit_entries e where e.customer_id = $1 and e.correlation_id between $3 and $3
-                  order by e.correlation_id, e.occurred_at, e.position limit ${CAUSED_MAX + 1})
-                 union all
-                 (select a.occurred_at, a.id::text, json_build_object(${attemptColumns})
-                  from audit_attempts a where a.customer_id = $1 and a.request_id between $3 and $3
-                  order by a.request_id, a.occurred_at, a.id limit ${CAUSED_MAX})
-               ) caused) as items
-             from ${freshnessSql('$1', '$2')} f`,
-      values: [customerId, 'audit', requestId],
-    },
-  });
-  return JSON.parse(items) as readonly AuditRow[];
 };

@@ -11,19 +11,23 @@ import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, instant, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import { changesOfRows } from './audit-changes.ts';
+import { changesOfRows, subjectsOf, type Namesake } from './audit-changes.ts';
 import { listAuditRows, type AuditRow, type EventRow } from './audit-entries.ts';
-import { entryOfAttempt, entryOfEvent, type Subject } from './audit-log-entry.ts';
+import { entryOfAttempt, entryOfEvent } from './audit-log-entry.ts';
 import { LISTED_MAX, type AuditFilters } from './audit-search.ts';
 import type { AuditedKind } from './audited-kind.ts';
 import type { HistoryReads } from './find-history.ts';
+import { jsonBytes, PAGE_BYTES_MAX } from './page-bytes.ts';
+import type { StreamHistory } from './stream-history.ts';
 
 export interface AuditReads extends HistoryReads, ResourceReads {
   readonly kinds: readonly AuditedKind[];
   /** The kind whose fold says what an event did; undefined where none does. */
   readonly kindOf: (row: EventRow) => AuditedKind | undefined;
-  /** What an entry is about where no fold of its own stream says so. */
-  readonly subjectOf: (customerId: number, row: EventRow) => Promise<Subject>;
+  /** What an entry is called by where no fold of its own stream says so; undefined where nothing does. */
+  readonly namesakeOf: (row: EventRow) => Namesake | undefined;
+  /** Types of events that say that a job came to nothing. */
+  readonly failures: ReadonlySet<string>;
   /** UUID of a campaign's id as it is shown; undefined when it is none. */
   readonly campaignIdOf: (shown: string) => string | undefined;
   /** UUID of what shares a stream with others, by its id as it is shown. */
@@ -79,9 +83,16 @@ const AuditLogs = z
   .strictObject({
     logs: z.array(AuditLog),
     total: z.int().meta({ description: `At most ${LISTED_MAX}: the newest ones that fit.` }),
+    nextSkip: z.int().optional().meta({
+      description:
+        'To go on with as `skip`: a page of large entries ends before it has `take` of them. Absent on the last page.',
+    }),
+    truncated: z.boolean().meta({
+      description: 'What is older than `searchedFrom` is not counted and not listed: there were too many.',
+    }),
     searchedFrom: z.iso.datetime({ precision: 3 }).optional().meta({
       description:
-        'What is older was not looked at: to go on there, ask with this time as endDate. Absent: all of it was.',
+        'How far back the list goes: to go on there, ask with this time as endDate. Absent: to the beginning.',
     }),
   })
   .meta({ id: 'AuditLogs' });
@@ -103,10 +114,19 @@ export const auditLogRoute = (reads: AuditReads): Route =>
       const filters = filtersOf(reads, customerId, asked);
       const found = await listAuditRows(reads, customerId, filters, { skip, take }).catch(behind);
       const { rows, total, searchedFrom } = found;
-      const logs = await entriesOf(reads, customerId, rows);
-      const pagination = { skip, take, total, hasMore: skip + logs.length < total };
-      const data = { logs, total, ...(searchedFrom === undefined ? {} : { searchedFrom }) };
-      return { status: 200, data, pagination };
+      const logs = await entriesOf(reads, reads.historyFor(request), rows);
+      const next = skip + logs.length;
+      const hasMore = next < total;
+      const data = {
+        logs,
+        total,
+        ...(hasMore ? { nextSkip: next } : {}),
+        truncated: searchedFrom !== undefined,
+        ...(searchedFrom === undefined ? {} : { searchedFrom }),
+      };
+      // Of a page that ends early: what it has, so that whoever adds the two misses nothing.
+      const taken = logs.length < rows.length ? logs.length : take;
+      return { status: 200, data, pagination: { skip, take: taken, total, hasMore } };
     },
   });
 
@@ -148,20 +168,48 @@ const filtersOf = (
 const beforeOf = (endMs: number): string =>
   endMs > Date.parse('9999-12-31T23:59:59.999Z') ? NEVER : isoTimestamp(endMs);
 
-/** Entries with what each event changed. */
+/** Rows that are made entries together: of these all changes are in memory at once, whatever becomes of the page. */
+const ROWS_AT_ONCE = { first: 16, most: 128 };
+
+/**
+ * Entries with what each event changed: of all rows, or of as many of the first as `PAGE_BYTES_MAX` lets.
+ * @throws UnheardError
+ */
 export const entriesOf = async (
   reads: AuditReads,
-  customerId: number,
+  history: StreamHistory,
+  rows: readonly AuditRow[],
+): Promise<readonly AuditLog[]> => {
+  const entries: AuditLog[] = [];
+  let bytes = 0;
+  let count = ROWS_AT_ONCE.first;
+  while (entries.length < rows.length) {
+    const some = rows.slice(entries.length, entries.length + count);
+    for (const entry of await entriesOfSome(reads, history, some)) {
+      bytes += jsonBytes(entry);
+      if (bytes > PAGE_BYTES_MAX && entries.length > 0) return entries;
+      entries.push(entry);
+    }
+    const fitting = Math.ceil((PAGE_BYTES_MAX - bytes) / (bytes / entries.length));
+    count = Math.max(1, Math.min(ROWS_AT_ONCE.most, fitting));
+  }
+  return entries;
+};
+
+const entriesOfSome = async (
+  { lanes, kindOf, namesakeOf }: AuditReads,
+  history: StreamHistory,
   rows: readonly AuditRow[],
 ): Promise<readonly AuditLog[]> => {
   const events = rows.filter((row) => row.kind === 'event');
-  const changeOf = await changesOfRows(reads.history, events, reads.kindOf);
-  return Promise.all(
-    rows.map(async (row) => {
-      if (row.kind === 'attempt') return entryOfAttempt(row);
-      const change = changeOf(row);
-      const subject = change === undefined ? await reads.subjectOf(customerId, row) : change;
-      return entryOfEvent(row, change, subject);
-    }),
-  );
+  const changeOf = await changesOfRows(history, lanes, events, kindOf);
+  const called = events.flatMap((row) => (kindOf(row) === undefined ? (namesakeOf(row) ?? []) : []));
+  const subjects = await subjectsOf(history, lanes, called);
+  return rows.map((row) => {
+    if (row.kind === 'attempt') return entryOfAttempt(row);
+    const change = changeOf(row);
+    return entryOfEvent(row, change, change ?? subjects.get(namesakeOf(row)?.stream ?? '') ?? nobody);
+  });
 };
+
+const nobody = { id: undefined, name: undefined };

@@ -216,7 +216,7 @@ const searchOf = (table: Table, sides: readonly (Side | undefined)[], parameters
   }
   const driver = known.find(({ indexed }) => indexed.length > 0);
   const others = known.filter((side) => side !== driver);
-  const rowsMax = others.length === 0 ? LISTED_MAX : SCANNED_MAX;
+  const rowsMax = others.length === 0 ? LISTED_MAX + 1 : SCANNED_MAX;
   const arms = driver?.indexed.map((one) => armOf(one, tie, rowsMax, parameters));
   const conditions = others.map(({ condition }) => condition(parameters.ofValues));
   return `${prefix}s_found as materialized (
@@ -232,8 +232,9 @@ const searchOf = (table: Table, sides: readonly (Side | undefined)[], parameters
 };
 
 /**
- * The search for a page of entries, as common table expressions: `listed`, the newest that fit, of them `page`; and
- * `searched_from`, before which nothing was looked at. Every row that it looks at was found by an index, in the order of
+ * The search for a page of entries, as common table expressions: `listed`, the newest that fit and one more, of them
+ * `page`; `searched_from`, before which nothing was looked at; and `listed_from`, before which nothing is listed, where
+ * more would have fit. Every row that it looks at was found by an index, in the order of
  * the answer, and at most `SCANNED_MAX` of each table are.
  *
  * $1 is the account, $2 the read model, $3 and $4 the time. One name, one text.
@@ -252,7 +253,9 @@ export const auditSearch = (
       filters.map((filter) => filter[side]),
       parameters,
     );
-  const text = `${ofSide('events')}, ${ofSide('attempts')},
+  const found = `${ofSide('events')}, ${ofSide('attempts')}`;
+  const skipped = parameters.of(skip);
+  const text = `${found},
     searched_from as materialized (
       select max(oldest) as at from (
         select min(occurred_at) as oldest from (
@@ -264,9 +267,14 @@ export const auditSearch = (
         select occurred_at, tie, true as is_event from events
         union all select occurred_at, tie, false from attempts) fitting
       where occurred_at >= coalesce((select at from searched_from), '-infinity')
-      order by occurred_at desc, is_event desc, tie desc limit ${LISTED_MAX}),
+      order by occurred_at desc, is_event desc, tie desc limit ${LISTED_MAX + 1}),
+    listed_from as materialized (
+      select min(occurred_at) as at from (
+        select occurred_at from listed order by occurred_at desc, is_event desc, tie desc limit ${LISTED_MAX}) newest
+      where (select count(*) from listed) > ${LISTED_MAX}),
     page as materialized (
       select * from listed order by occurred_at desc, is_event desc, tie desc
-      limit ${parameters.of(take)}::bigint offset ${parameters.of(skip)}::bigint)`;
+      limit greatest(0, least(${parameters.of(take)}::bigint, ${LISTED_MAX} - ${skipped}::bigint))
+      offset ${skipped}::bigint)`;
   return { name: filters.map(({ name }) => name).join('-'), text, values };
 };

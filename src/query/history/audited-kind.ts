@@ -2,7 +2,9 @@ import type { z } from 'zod';
 import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
 import type { SchemaVersions } from '../../shared/command/event-versions.ts';
 import type { StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Scope } from '../../shared/http/principal.ts';
+import type { SeenJob } from './seen-job.ts';
 
 /** Where the events of one thing are. */
 export interface FoundStream {
@@ -68,6 +70,23 @@ export interface ListRead {
   readonly keeps: (shown: unknown, asked: Asked) => boolean;
 }
 
+/** Where in the log something is, and whose command it is. */
+export interface CauseInLog {
+  readonly stream: string;
+  readonly position: string;
+  readonly causationId: string;
+}
+
+/** How what the service did by itself with a kind of things follows from what happened before. */
+export interface Causes {
+  /** The jobs that a stream's events tell of. @param latest the state behind the last of them */
+  readonly jobsAmong?: (events: readonly RecordedEvent[], latest: unknown) => readonly SeenJob[];
+  /** Streams of other things whose changes had the service do something with this one. */
+  readonly followed?: (state: unknown) => readonly string[];
+  /** Whether the id of a command says that it follows from that very event. */
+  readonly isCause?: (cause: CauseInLog, effect: CauseInLog) => boolean;
+}
+
 /** A kind of things whose changes are in streams of their own: all that history and the audit log know of it. */
 export interface AuditedKind {
   /** Of the streams: their names begin with it. */
@@ -100,6 +119,7 @@ export interface AuditedKind {
   readonly place?: Place;
   readonly details: readonly Detail[];
   readonly lists: readonly ListRead[];
+  readonly causes: Causes;
 }
 
 interface Evolving<State, Event> {
@@ -133,6 +153,10 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
     readonly shown: (live: Live) => Listed;
     readonly keeps: (shown: Listed, asked: Asked) => boolean;
   };
+  readonly causes?: Omit<Causes, 'jobsAmong' | 'followed'> & {
+    readonly jobsAmong?: (events: readonly RecordedEvent[], latest: Live) => readonly SeenJob[];
+    readonly followed?: (live: Live) => readonly string[];
+  };
 }
 
 /** Forgets the types of a kind's states: whoever has it folds the streams of its category with it and no others. */
@@ -146,6 +170,7 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
   place,
   details = [],
   list,
+  causes: { jobsAmong, followed, ...causes } = {},
   bytesOf,
   ...names
 }: KindDefinition<State, Live, Event, Listed>): AuditedKind => {
@@ -161,6 +186,13 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
     audited: (state, part) => ofLive(state, (one) => audited(one, part)),
     idOf: (state, part) => ofLive(state, (one) => idOf(one, part)),
     streamsOf,
+    causes: {
+      ...causes,
+      ...(jobsAmong && {
+        jobsAmong: (events, latest) => ofLive(latest, (one) => jobsAmong(events, one)) ?? [],
+      }),
+      ...(followed && { followed: (state) => ofLive(state, followed) ?? [] }),
+    },
     nameOf: (state, part) => ofLive(state, (one) => nameOf(one, part)),
     details: details.map(({ operationId, shown }) => ({
       operationId,

@@ -1,12 +1,17 @@
 import { ApiError, notFound } from '../../shared/http/errors.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
 import type { Asked, AuditedKind, FoundStream, Place } from './audited-kind.ts';
 import type { KeyUsers } from './event-resource.ts';
-import type { Folded } from './kept-folds.ts';
+import type { Folded } from './fold.ts';
+import type { Lanes } from './lanes.ts';
 import type { PointInTime } from './point-in-time.ts';
 import type { StreamHistory } from './stream-history.ts';
 
 export interface HistoryReads {
-  readonly history: StreamHistory;
+  /** For one request: it ends when nobody waits for that any more. */
+  readonly historyFor: (request: Pick<RequestContext, 'isUnheard'>) => StreamHistory;
+  /** Shared by whatever reads many streams for one answer. */
+  readonly lanes: Lanes;
   /** Of the API keys among these actors: whose they are, revoked ones too. */
   readonly usersOf: (customerId: number, actors: readonly string[]) => Promise<KeyUsers>;
 }
@@ -21,7 +26,7 @@ export interface FoundHistory extends FoundStream {
  * @throws ApiError NOT_FOUND when the account has, and had, no such thing there
  */
 export const findHistory = async (
-  { history }: HistoryReads,
+  history: StreamHistory,
   kind: AuditedKind,
   place: Place,
   customerId: number,

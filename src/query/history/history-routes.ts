@@ -5,7 +5,7 @@ import { boundedText, queryOffset, takeParameter } from '../../shared/http/schem
 import type { Asked, AuditedKind, Place } from './audited-kind.ts';
 import { HistoryEvent, historyEvent, SetBy, setByResource } from './event-resource.ts';
 import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
-import type { Folded } from './kept-folds.ts';
+import type { Folded } from './fold.ts';
 import { pointInTime } from './point-in-time.ts';
 import type { EventFacts } from './stream-history.ts';
 
@@ -37,7 +37,8 @@ const HistoryPageResource = z
   .strictObject({
     events: z.array(HistoryEvent),
     nextAfterRevision: z.int().optional().meta({
-      description: 'To go on with as `afterRevision`. Absent when this is the end, for now.',
+      description:
+        'To go on with as `afterRevision`; a page of large events ends early. Absent when this is the end, for now.',
     }),
   })
   .meta({ id: 'History' });
@@ -56,10 +57,11 @@ const historyRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
     responses: { 200: { description: 'One page', data: HistoryPageResource } },
     handle: async ({ params, query, request }) => {
       const { customerId } = request.principal;
-      const found = await findHistory(reads, kind, place, customerId, askedOf(params, query));
+      const history = reads.historyFor(request);
+      const found = await findHistory(history, kind, place, customerId, askedOf(params, query));
       const { afterRevision = 0, take } = query;
       if (afterRevision >= found.latest.revision) return { status: 200, data: { events: [] } };
-      const { events, next } = await reads.history.page(kind, found, afterRevision, take);
+      const { events, next } = await history.page(kind, found, afterRevision, take);
       const users = await reads.usersOf(customerId, actorsOf(events.map(({ event }) => event)));
       const data = {
         events: events.map((change) => historyEvent(change, users)),
@@ -96,8 +98,9 @@ const diffRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Route 
     responses: { 200: { description: 'The members that changed', data: Difference } },
     handle: async ({ params, query, request }) => {
       const { customerId } = request.principal;
+      const history = reads.historyFor(request);
       const { stream, part, latest } = await findHistory(
-        reads,
+        history,
         kind,
         place,
         customerId,
@@ -105,8 +108,8 @@ const diffRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Route 
       );
       expectReached(kind, latest, query.from, 'from');
       if (query.to !== undefined) expectReached(kind, latest, query.to, 'to');
-      const from = await reads.history.stateAt(kind, stream, query.from);
-      const to = query.to === undefined ? latest : await reads.history.stateAt(kind, stream, query.to);
+      const from = await history.stateAt(kind, stream, query.from);
+      const to = query.to === undefined ? latest : await history.stateAt(kind, stream, query.to);
       const changes = changesBetween(kind.audited(from.state, part), kind.audited(to.state, part));
       return { status: 200, data: { from: pointResource(from), to: pointResource(to), changes } };
     },
@@ -143,10 +146,11 @@ const explainRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
     handle: async ({ params, query, request }) => {
       const { customerId } = request.principal;
       const { asOf, path } = query;
-      const found = await findHistory(reads, kind, place, customerId, askedOf(params, query));
+      const history = reads.historyFor(request);
+      const found = await findHistory(history, kind, place, customerId, askedOf(params, query));
       if (asOf !== undefined) expectReached(kind, found.latest, asOf, 'asOf');
       const until = asOf ?? ({ revision: 'last' } as const);
-      const { state, revision } = await reads.history.explain(kind, found, until);
+      const { state, revision } = await history.explain(kind, found, until);
       if (state.size === 0) throw notThere(kind, asOf ?? { revision }, 'asOf');
       const asked = [...state].filter(
         ([member]) => path === undefined || member === path || member.startsWith(`${path}/`),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoTimestamp } from '../../shared/clock.ts';
 import { ApiError } from '../../shared/http/errors.ts';
-import type { Reply, Route } from '../../shared/http/route.ts';
+import type { Reply, RequestContext, Route } from '../../shared/http/route.ts';
 import { instant, pageOf } from '../../shared/http/schemas.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
@@ -17,8 +17,6 @@ import type { HistoryReads } from './find-history.ts';
 
 /** Things that are folded for one answer: what they were then is in no row that could be asked. */
 const FOLDED_MAX = 500;
-/** Streams that are read at once. */
-const LANES = 16;
 /** More than any table has rows. */
 const COUNT_ALL = Number.MAX_SAFE_INTEGER;
 
@@ -52,7 +50,7 @@ const answeringAsOf = (
     handle: async (input) => {
       const { asOf: atMs, ...others } = input.query as Asked & { readonly asOf?: number };
       if (atMs === undefined) return route.handle({ ...input, query: others });
-      return listAsOf(reads, kind, list, input.request.principal.customerId, others, isoTimestamp(atMs));
+      return listAsOf(reads, kind, list, input.request, others, isoTimestamp(atMs));
     },
   };
 };
@@ -61,16 +59,17 @@ const listAsOf = async (
   reads: HistoryReads & ResourceReads,
   kind: AuditedKind,
   list: ListRead,
-  customerId: number,
+  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
   asked: Asked,
   at: string,
 ): Promise<Reply> => {
+  const { customerId } = request.principal;
   const { skip, take } = pageOf(asked);
   const isWhole = list.isEverything(asked);
   const bounds = isWhole ? { skip, take } : { skip: 0, take: FOLDED_MAX, countMax: FOLDED_MAX + 1 };
   const { ids, total: candidates } = await idsAt(reads, list, customerId, asked, at, bounds).catch(behind);
   if (!isWhole && candidates > FOLDED_MAX) throw tooMany(kind, list.narrower);
-  const states = await foldAll(reads, kind, list, customerId, ids, at);
+  const states = await foldAll(reads, kind, list, request, ids, at);
   const shown = states.flatMap((state) => {
     const one = list.shown(state);
     return one !== undefined && list.keeps(one, asked) ? [one] : [];
@@ -126,20 +125,18 @@ const idsAt = async (
 };
 
 const foldAll = async (
-  { history }: HistoryReads,
+  { historyFor, lanes }: HistoryReads,
   kind: AuditedKind,
   { streamOf }: ListRead,
-  customerId: number,
+  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
   ids: readonly string[],
   at: string,
 ): Promise<readonly unknown[]> => {
   const states: unknown[] = [];
-  const waiting = ids.entries();
-  const work = async (): Promise<void> => {
-    for (const [n, id] of waiting) {
-      states[n] = (await history.stateAt(kind, streamOf(customerId, id), { instant: at })).state;
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(LANES, ids.length) }, work));
+  const { customerId } = request.principal;
+  const history = historyFor(request);
+  await lanes(ids.entries(), async ([n, id]) => {
+    states[n] = (await history.stateAt(kind, streamOf(customerId, id), { instant: at })).state;
+  });
   return states;
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoTimestamp } from '../../shared/clock.ts';
 import { instant } from '../../shared/http/schemas.ts';
-import type { Until } from './kept-folds.ts';
+import type { Until } from './fold.ts';
 
 /** A revision, or an instant in ISO 8601, UTC, milliseconds. */
 export type PointInTime = Exclude<Until, { readonly revision: 'last' }>;

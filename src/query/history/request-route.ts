@@ -1,30 +1,39 @@
 import { z } from 'zod';
-import { AuditLog, who } from '../../domain/history/audit-log-resource.ts';
+import { AuditLog } from '../../domain/history/audit-log-resource.ts';
+import { CauseNode } from '../../domain/history/cause-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
-import { boundedText } from '../../shared/http/schemas.ts';
+import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
+import { boundedText, takeParameter } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
-import { CAUSED_MAX, findCaused, type AuditRow, type EventRow } from './audit-entries.ts';
+import type { EventRow } from './audit-entries.ts';
 import { entriesOf, type AuditReads } from './audit-routes.ts';
+import { causeTree } from './cause-tree.ts';
+import { causesOf, type Effect } from './causes-of.ts';
+import { findCaused, findEarlier, REFUSED_MAX, type EarlierEvent } from './find-caused.ts';
+import type { SeenJob } from './seen-job.ts';
+import type { StreamHistory } from './stream-history.ts';
 
-const Command = z
-  .strictObject({
-    commandId: z.string().meta({ description: 'What its events have in common as `causationId`.' }),
-    causedBy: z.string().nullable().meta({
-      description: '`commandId` of what it followed from; null: it is what was asked for.',
-    }),
-    ...who,
-    requestId: z.string(),
-    events: z.array(AuditLog),
-  })
-  .meta({ id: 'CausedCommand' });
+const TAKE_MAX = 500;
+/** Events of a record behind those of a page that are looked at for how its jobs ended. */
+const JOB_EVENTS_MAX = 200;
 
 const CausedByRequest = z
   .strictObject({
     requestId: z.string(),
-    commands: z.array(Command).meta({ description: 'In the order in which they happened.' }),
-    refused: z.array(AuditLog),
-    truncated: z.boolean().meta({ description: `There are more than ${CAUSED_MAX} events: the first ones.` }),
+    causes: z.array(CauseNode).readonly().meta({
+      description:
+        'What was asked for, each with all that followed from it. What followed from something on an earlier page stands here, too, and names that: nodes of one id are one.',
+    }),
+    refused: z
+      .array(AuditLog)
+      .readonly()
+      .meta({
+        description: `On the first page; at most ${REFUSED_MAX}, the first ones.`,
+      }),
+    refusedTruncated: z.boolean().meta({ description: `More than ${REFUSED_MAX} were refused.` }),
+    nextAfter: z.string().optional().meta({
+      description: 'To go on with as `after`: there are more events. Absent on the last page.',
+    }),
   })
   .meta({ id: 'CausedByRequest' });
 
@@ -34,64 +43,110 @@ export const requestRoute = (reads: AuditReads): Route =>
     method: 'get',
     path: '/api/v2/buyer/requests/{requestId}',
     operationId: 'getRequest',
-    summary: 'What a request has led to: its changes, and those that followed from them',
+    summary: 'What a request has led to: its changes, the jobs and calls of agents that followed from them',
     tag: 'Audit log',
     access: 'exchange:admin',
     params: z.object({
       requestId: boundedText(1, 128).meta({ description: '`X-Request-Id` of its answer.' }),
     }),
+    query: z.object({
+      after: boundedText(1, 100)
+        .optional()
+        .meta({ description: '`nextAfter` of the page before. Default: the first page.' }),
+      take: takeParameter(TAKE_MAX).meta({ description: 'Events on a page. Default 50.' }),
+    }),
     responses: { 200: { description: 'What followed from it', data: CausedByRequest } },
-    handle: async ({ params: { requestId }, request }) => {
+    handle: async ({ params: { requestId }, query: { after, take }, request }) => {
       const { customerId } = request.principal;
-      const found = await findCaused(reads, customerId, requestId).catch(behind);
-      if (found.length === 0) throw notFound('request that changed anything');
-      const events = found.filter((row) => row.kind === 'event');
-      const rows = [...events.slice(0, CAUSED_MAX), ...found.filter(({ kind }) => kind === 'attempt')];
-      const entries = await entriesOf(reads, customerId, rows);
-      const truncated = events.length > CAUSED_MAX;
-      return { status: 200, data: { requestId, ...causesOf(rows, entries), truncated } };
+      const found = await findCaused(reads, customerId, requestId, { after, take }).catch(behind);
+      const { events, refused } = found;
+      if (after === undefined && events.length + refused.length === 0) {
+        throw notFound('request that changed anything');
+      }
+      const history = reads.historyFor(request);
+      const rows = events.slice(0, take);
+      const entries = await entriesOf(reads, history, rows);
+      const shown = rows.slice(0, entries.length);
+      const jobs = await jobsOf(reads, history, shown);
+      const causes = causeTree({
+        rows: shown,
+        entries,
+        jobs,
+        causes: await causesOfPage(reads, history, request, requestId, shown, jobs),
+        isJob: (row) => isOfWorker(row) && reads.kindOf(row)?.causes.jobsAmong === undefined,
+        hasFailed: ({ type }) => reads.failures.has(type),
+      });
+      const data = {
+        requestId,
+        causes,
+        refused: await entriesOf(reads, history, refused.slice(0, REFUSED_MAX)),
+        refusedTruncated: refused.length > REFUSED_MAX,
+        ...(shown.length < events.length ? { nextAfter: shown.at(-1)?.position } : {}),
+      };
+      return { status: 200, data };
     },
   });
 
-type Causes = Pick<z.infer<typeof CausedByRequest>, 'commands' | 'refused'>;
+const isOfWorker = ({ actor, requestId, correlationId }: EventRow): boolean =>
+  actor.startsWith('worker:') && requestId !== correlationId;
 
-/** @param entries of the rows, in their order */
-const causesOf = (rows: readonly AuditRow[], entries: readonly AuditLog[]): Causes => {
-  const commands = new Map<string, Causes['commands'][number]>();
-  const refused: AuditLog[] = [];
-  /** The last command of each stream so far. */
-  const last = new Map<string, string>();
-  for (const [n, row] of rows.entries()) {
-    const entry = entries[n];
-    if (entry === undefined) continue;
-    if (row.kind === 'attempt') {
-      refused.push(entry);
-      continue;
-    }
-    const command = commands.get(row.causationId) ?? { ...commandOf(row, entry, last), events: [] };
-    commands.set(row.causationId, { ...command, events: [...command.events, entry] });
-    last.set(row.stream, row.causationId);
+/** What the streams of these rows tell of jobs, as of now. */
+const jobsOf = async (
+  { kindOf, lanes }: AuditReads,
+  history: StreamHistory,
+  rows: readonly EventRow[],
+): Promise<readonly SeenJob[]> => {
+  const streams = new Map<string, { readonly first: EventRow; readonly last: EventRow }>();
+  for (const row of rows) {
+    if (kindOf(row)?.causes.jobsAmong === undefined) continue;
+    streams.set(row.stream, { first: streams.get(row.stream)?.first ?? row, last: row });
   }
-  return { commands: [...commands.values()], refused };
+  const jobs: SeenJob[] = [];
+  await lanes(streams, async ([stream, { first, last }]) => {
+    const kind = kindOf(first);
+    if (kind?.causes.jobsAmong === undefined) return;
+    const limit = last.revision - first.revision + JOB_EVENTS_MAX;
+    const { events, state } = await history.eventsBehind(kind, stream, first.revision, limit);
+    jobs.push(...kind.causes.jobsAmong(events, state));
+  });
+  return jobs;
 };
 
-/**
- * What the service does by itself follows from what happened to the same thing before; where nothing of it did, from the
- * first that was asked for.
- */
-const commandOf = (
-  { stream, causationId, requestId, correlationId }: EventRow,
-  { actorOrigin, actor, userId }: AuditLog,
-  last: ReadonlyMap<string, string>,
-): Omit<Causes['commands'][number], 'events'> => {
-  const isAsked = requestId === correlationId;
-  const [first] = last.values();
-  return {
-    commandId: causationId,
-    causedBy: isAsked ? null : (last.get(stream) ?? first ?? null),
-    actorOrigin,
-    actor,
-    ...(userId === undefined ? {} : { userId }),
-    requestId,
-  };
+/** Commands by what they led to. */
+const causesOfPage = async (
+  reads: AuditReads,
+  history: StreamHistory,
+  { principal }: Pick<RequestContext, 'principal'>,
+  requestId: string,
+  rows: readonly EventRow[],
+  jobs: readonly SeenJob[],
+): Promise<ReadonlyMap<string, string>> => {
+  const [first] = rows;
+  const steps = new Set(jobs.flatMap((job) => job.steps));
+  const effects: Effect[] = [];
+  await reads.lanes(rows, async (row) => {
+    const kind = reads.kindOf(row);
+    if (kind === undefined || !isOfWorker(row) || steps.has(row.id)) return;
+    const followed = kind.causes.followed !== undefined;
+    const state = followed
+      ? (await history.stateAt(kind, row.stream, { revision: row.revision })).state
+      : undefined;
+    effects.push({ row, kind, state });
+  });
+  if (first === undefined || effects.length === 0) return new Map();
+  const before = await findEarlier(reads, principal.customerId, requestId, first.position);
+  return causesOf(effects, [...before, ...rows.map(earlierEvent)]);
 };
+
+const earlierEvent = ({
+  position,
+  stream,
+  causationId,
+  requestId,
+  correlationId,
+}: EventRow): EarlierEvent => ({
+  position,
+  stream,
+  causationId,
+  isAsked: requestId === correlationId,
+});

@@ -6,8 +6,11 @@ import {
 } from '../../domain/history/change-resource.ts';
 import { toDomainEvent } from '../../shared/command/recorded-domain-event.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { UnheardError } from '../../shared/http/errors.ts';
 import type { AuditedKind, FoundStream } from './audited-kind.ts';
-import type { Fold, Folded, KeptFolds, Until } from './kept-folds.ts';
+import type { KeptFolds } from './kept-folds.ts';
+import type { Fold, Folded, Until } from './fold.ts';
+import { jsonBytes, PAGE_BYTES_MAX } from './page-bytes.ts';
 
 /** An event without what it says: states say that. */
 export type EventFacts = Omit<RecordedEvent, 'data'>;
@@ -30,13 +33,20 @@ export interface HistoryPage {
 /** Which member was set by which event. */
 export type Explained = Explanation<EventFacts>;
 
-/** The past of things, made of their streams. */
+/** The past of things, made of their streams. All of it throws UnheardError where nobody waits for it any more. */
 export interface StreamHistory {
   stateAt(kind: AuditedKind, stream: string, until: Until): Promise<Folded<unknown>>;
   /** @param until of the explained state */
   explain(kind: AuditedKind, found: FoundStream, until: Until): Promise<Folded<Explained>>;
-  /** What happened behind a revision, oldest first. */
+  /** What happened behind a revision, oldest first: `take` events, or as many as `PAGE_BYTES_MAX` lets. */
   page(kind: AuditedKind, found: FoundStream, after: number, take: number): Promise<HistoryPage>;
+  /** At most so many events behind a revision, and what the stream has come to with the last of them. */
+  eventsBehind(
+    kind: AuditedKind,
+    stream: string,
+    after: number,
+    limit: number,
+  ): Promise<{ readonly events: readonly RecordedEvent[]; readonly state: unknown }>;
   /** What each of these revisions did; those that the stream does not have are left out. */
   changesAt(
     kind: AuditedKind,
@@ -55,17 +65,22 @@ const SCANNED_MAX = 2_000;
 /** Two revisions that are closer are reached by reading what lies between. */
 const NEAR = 2 * STATE_EVERY;
 
+const never = (): boolean => false;
+
+/** @param isUnheard whether anybody waits for the answer still; default: somebody does */
 export const createStreamHistory = (
   store: Pick<EventStore, 'readStream'>,
   kept: KeptFolds,
+  isUnheard: () => boolean = never,
 ): StreamHistory => {
   const stateAt: StreamHistory['stateAt'] = (kind, stream, until) =>
-    kept.fold(stateFold(kind), stream, until);
+    kept.fold(stateFold(kind), stream, until, isUnheard);
 
   /** The events from a revision on, each with the state that it came upon. */
   async function* follow(kind: AuditedKind, stream: string, after: number, limit: number) {
     let { state } = await stateAt(kind, stream, { revision: after });
     for await (const event of store.readStream(stream, { from: after, limit })) {
+      if (isUnheard()) throw new UnheardError();
       const before = state;
       state = kind.evolve(state, toDomainEvent(event, kind.events));
       yield { event, before, state };
@@ -75,20 +90,33 @@ export const createStreamHistory = (
   return {
     stateAt,
     explain: async (kind, { stream, part }, until) => {
-      const { state, ...place } = await kept.fold(explanationFold(kind, part), stream, until);
+      const { state, ...place } = await kept.fold(explanationFold(kind, part), stream, until, isUnheard);
       return { ...place, state: state.explanation };
     },
     page: async (kind, { stream, part }, after, take) => {
       const events: RecordedChange[] = [];
       let scanned = 0;
+      let bytes = 0;
       const limit = part === undefined ? take + 1 : SCANNED_MAX;
       for await (const { event, before, state } of follow(kind, stream, after, limit)) {
         if (events.length === take) return { events, next: event.revision };
         const change = recordedChange(kind, part, event, before, state);
         scanned += 1;
-        if (part === undefined || change.changes.length > 0) events.push(change);
+        if (part !== undefined && change.changes.length === 0) continue;
+        bytes += jsonBytes(change.changes);
+        if (bytes > PAGE_BYTES_MAX && events.length > 0) return { events, next: event.revision };
+        events.push(change);
       }
       return { events, next: scanned === limit ? after + scanned : undefined };
+    },
+    eventsBehind: async (kind, stream, after, limit) => {
+      const events: RecordedEvent[] = [];
+      let { state } = await stateAt(kind, stream, { revision: after });
+      for await (const { event, state: next } of follow(kind, stream, after, limit)) {
+        events.push(event);
+        state = next;
+      }
+      return { events, state };
     },
     changesAt: async (kind, { stream, part }, revisions) => {
       const found = new Map<number, RecordedChange>();

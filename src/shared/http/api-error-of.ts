@@ -3,7 +3,7 @@ import { CommandAbandonedError, TooManyConflictsError } from '../command/execute
 import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store/event-store.ts';
 import { isPostgresUnavailable } from '../postgres/unavailable.ts';
 import { ObjectStoreUnavailableError } from '../storage/object-store.ts';
-import { ApiError, unavailable } from './errors.ts';
+import { ApiError, unavailable, UnheardError } from './errors.ts';
 
 /** A store that could not be asked, or did not answer. */
 const isUnavailable = (error: unknown): boolean =>
@@ -37,6 +37,9 @@ export const apiErrorOf = (error: unknown): ApiError => {
       1,
       error,
     );
+  }
+  if (error instanceof UnheardError) {
+    return unavailable('The request was given up. Repeat it.', 1, error);
   }
   if (error instanceof UnknownEventVersionError) {
     return unavailable(

@@ -53,6 +53,15 @@ export class ApiError extends Error {
   }
 }
 
+/** Nobody hears the answer any more (`RequestContext.isUnheard`), and a read has stopped. No failure of anything. */
+export class UnheardError extends Error {
+  override readonly name = 'UnheardError';
+
+  constructor() {
+    super('nobody waits for the answer any more');
+  }
+}
+
 /**
  * The command was done by an earlier request, and this one may not have its answer. Unlike after any other
  * refusal, its idempotency key is not free.

@@ -10,7 +10,7 @@ import { apiErrorOf } from './api-error-of.ts';
 import { readJsonBytes } from './body.ts';
 import { createDeadline } from './deadline.ts';
 import { errorEnvelope, successEnvelope } from './envelope.ts';
-import { ApiError, notFound } from './errors.ts';
+import { ApiError, notFound, UnheardError } from './errors.ts';
 import { exchangeOf } from './exchange.ts';
 import type { KeyedDigest } from '../secrets/keyed-digest.ts';
 import type { Gate } from './gate.ts';
@@ -86,9 +86,12 @@ export const routeHandler = (route: Route, services: RouteServices) => {
     exchange.route = route.path;
     const { log } = services;
     const { requestId } = exchange;
-    const deadline = createDeadline((error) =>
-      log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503'),
-    );
+    const deadline = createDeadline((error) => {
+      if (isOfUnheard(error)) return;
+      log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503');
+    });
+    const isAbandoned = (): boolean => deadline.isOver;
+    const isUnheard = (): boolean => deadline.isOver || response.destroyed;
     let principal: Principal | undefined;
     try {
       const admitted = services.gate.admit(route, request, response);
@@ -103,9 +106,7 @@ export const routeHandler = (route: Route, services: RouteServices) => {
         contentType,
         bytes,
         headers: own,
-      } = await deadline.wait(
-        answer(route, input, { requestId, isAbandoned: () => deadline.isOver }, services),
-      );
+      } = await deadline.wait(answer(route, input, { requestId, isAbandoned, isUnheard }, services));
       if (isWrite) failpoint('before-reply');
       services.onAnswer?.(route, status, body, response.getHeaders());
       const headers = replayed ? { ...own, 'Idempotent-Replayed': 'true' } : own;
@@ -127,6 +128,9 @@ export const routeHandler = (route: Route, services: RouteServices) => {
   };
 };
 
+const isOfUnheard = (error: unknown): boolean =>
+  error instanceof ApiError && error.cause instanceof UnheardError;
+
 /** A store that is away is for operators to know of; what is not there yet is not; anything else is a bug. */
 const logFailure = (
   log: Logger,
@@ -135,6 +139,7 @@ const logFailure = (
   requestId: string,
   route: string,
 ): void => {
+  if (isOfUnheard(error)) return;
   if (status === 503) log.warn({ err: error, requestId, route }, 'not available');
   else if (status >= 500 && status !== 501) log.error({ err: error, requestId, route }, 'request failed');
 };
@@ -170,14 +175,11 @@ const readInput = async (
     // No id has one in it, and a query with one in it fails.
     if (rawParams[name]?.includes('\0') === true) throw notFound('resource');
   }
-  const search = request.url.indexOf('?');
+  const mark = request.url.indexOf('?');
+  const search = mark < 0 ? '' : request.url.slice(mark + 1);
+  refuseParameters(route, search);
   const query =
-    route.query === undefined
-      ? undefined
-      : validate(
-          route.query,
-          parseQueryString(search < 0 ? '' : request.url.slice(search + 1), known.parameters),
-        );
+    route.query === undefined ? undefined : validate(route.query, parseQueryString(search, known.parameters));
   const headers =
     route.headers === undefined ? undefined : validate(route.headers, headersOf(request, known.headers));
   const withoutBody = { principal, idempotencyKey, rawParams, params, query, headers, received: undefined };
@@ -198,6 +200,17 @@ const readInput = async (
   return { ...withBytes, rawBody, body };
 };
 
+const refuseParameters = ({ refusedQuery }: Route, search: string): void => {
+  if (refusedQuery === undefined || search === '') return;
+  const [field] = Object.keys(parseQueryString(search, new Set(Object.keys(refusedQuery))));
+  if (field === undefined) return;
+  throw new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: `${field}: ${refusedQuery[field]} Leave it out.`,
+    field,
+  });
+};
+
 const headersOf = (request: Request, names: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     names.flatMap((name) => {
@@ -209,7 +222,7 @@ const headersOf = (request: Request, names: readonly string[]): Readonly<Record<
 const answer = async (
   route: Route,
   input: Input,
-  exchange: Pick<RequestContext, 'requestId' | 'isAbandoned'>,
+  exchange: Pick<RequestContext, 'requestId' | 'isAbandoned' | 'isUnheard'>,
   { executeOnce, keyedDigest }: RouteServices,
 ): Promise<Answer & { readonly replayed: boolean }> => {
   const { principal, idempotencyKey, params, query, headers, body, bodyBytes, received } = input;

@@ -34,6 +34,11 @@ export interface Route<
   readonly limit?: RequestLimit | 'none';
   readonly params?: Params;
   readonly query?: Query;
+  /**
+   * Query parameters that other routes have and this one has not, where passing over one, as unknown ones are, would
+   * answer something else than was asked: each with why it is refused (400).
+   */
+  readonly refusedQuery?: Readonly<Record<string, string>>;
   /** Request headers that the handler reads, by their names in lower case; none of them is required. */
   readonly headers?: Headers;
   readonly body?: Body;
@@ -132,6 +137,8 @@ export interface RequestContext {
   readonly hasRunBefore: () => Promise<boolean>;
   /** True once the request has been answered without waiting for its handler: nothing may be begun any more. */
   readonly isAbandoned: () => boolean;
+  /** True once nobody hears the answer: it was abandoned, or its client is gone. A read may stop (`UnheardError`). */
+  readonly isUnheard: () => boolean;
 }
 
 /** A handler's answer. The kernel adds the envelope and the headers that every answer has. */

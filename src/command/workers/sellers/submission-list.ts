@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { derivedId } from '../../../shared/ids.ts';
 import { int8Array, textArray, uuidArray } from '../../../shared/postgres/binary-array.ts';
 
 /** A creative that may have to be submitted. */
@@ -9,6 +10,10 @@ export interface Submission {
   /** Of the event that put it on the list: names what is done about it, however often that is tried. */
   readonly position: string;
 }
+
+/** The command that submits a creative: the same for whoever takes it from the list, however often. */
+export const submissionId = ({ creativeId, position }: Omit<Submission, 'customerId'>): string =>
+  derivedId(creativeId, `submit:${position}`);
 
 /** What the read model `sellers` lists for workers. Many may take from it at once. */
 export interface SubmissionList {

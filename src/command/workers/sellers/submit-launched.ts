@@ -5,14 +5,13 @@ import { sellsIn, type SellerDirectory } from '../../../domain/sellers/seller-re
 import { sleep } from '../../../shared/backoff.ts';
 import { isoTimestamp } from '../../../shared/clock.ts';
 import { eachOf } from '../../../shared/each-of.ts';
-import { derivedId } from '../../../shared/ids.ts';
 import type { Logger } from '../../../shared/log.ts';
 import { loadAdvertiser } from '../../advertisers/routes.ts';
 import { loadCampaign, type CampaignStores } from '../../campaigns/run-on-campaign.ts';
 import { executeOnCreative, loadCreative } from '../../creatives/run-on-creative.ts';
 import { loadDirectory } from '../../sellers/directory.ts';
 import { correlationAt } from '../causes.ts';
-import type { Submission, SubmissionList } from './submission-list.ts';
+import { submissionId, type Submission, type SubmissionList } from './submission-list.ts';
 
 export interface SubmitLaunchedOptions {
   readonly stores: CampaignStores;
@@ -95,7 +94,7 @@ const submit = async (
   const advertiser = await loadAdvertiser(stores, customerId, creative.advertiserId);
   if (advertiser?.status !== 'ACTIVE') return;
   const sellers = directory.filter((seller) => sellsIn(seller, advertiser.channels));
-  const commandId = derivedId(creativeId, `submit:${position}`);
+  const commandId = submissionId({ creativeId, position });
   const streams = [
     ...creative.campaignIds.map((id) => campaignStream(customerId, id)),
     creativeStream(customerId, creativeId),

@@ -23,6 +23,8 @@ export interface Question {
   readonly kind: SyndicatedKind;
   readonly agent: Agent;
   readonly run: JobRun;
+  /** The request that the record's generation belongs to, as far as that is known. */
+  readonly correlationId?: string | undefined;
 }
 
 export type FinalAnswer = Exclude<AgentAnswer, { readonly outcome: 'submitted' }>;

@@ -13,5 +13,10 @@ export const askAndFollow = (
   asked: { readonly request: JsonMembers; readonly idempotencyKey: string },
 ): Promise<FinalAnswer> =>
   askAgent(options, question, asked, ({ taskId, taskOf }) =>
-    submitted(options, question.record, { idempotencyKey: asked.idempotencyKey, taskId, taskOf }),
+    submitted(
+      options,
+      question.record,
+      { idempotencyKey: asked.idempotencyKey, taskId, taskOf },
+      question.correlationId,
+    ),
   );

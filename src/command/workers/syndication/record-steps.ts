@@ -57,7 +57,7 @@ const CATEGORIES: Readonly<Record<SyndicationRecord['resourceType'], string>> = 
 };
 
 /** The stream of what is syndicated. */
-const resourceStream = ({
+export const resourceStream = ({
   resourceType,
   customerId,
   advertiserId,
@@ -159,20 +159,20 @@ export const refreshed = async (stores: StepStores, record: SyndicationRecord): 
   await execute(stores, unknown(record), 'refresh', command, correlationId);
 };
 
-/** The agent has taken a call in: whoever has the job next asks what became of it. */
+/**
+ * The agent has taken a call in: whoever has the job next asks what became of it.
+ * @param correlationId of the request that the call's generation belongs to: a later one may have begun meanwhile
+ */
 export const submitted = async (
   stores: StepStores,
   record: SyndicationRecord,
   call: Pick<SubmittedCall, 'idempotencyKey' | 'taskId' | 'taskOf'>,
+  correlationId?: string,
 ): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
   const { generation } = record;
-  await execute(stores, unknown(record), `submitted:${call.idempotencyKey}`, {
-    type: 'SubmitSyndication',
-    now,
-    generation,
-    ...call,
-  });
+  const command = { type: 'SubmitSyndication', now, generation, ...call } as const;
+  await execute(stores, unknown(record), `submitted:${call.idempotencyKey}`, command, correlationId);
 };
 
 /** Of a record whose place in its stream is not known, or whose stream may hold this very step. */

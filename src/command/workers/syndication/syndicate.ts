@@ -35,7 +35,7 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: JobR
   if (agent === undefined) {
     return record.enabled ? failed(options, record, NO_AGENT) : withdrawn(options, record, NO_AGENT);
   }
-  const question = { record, kind, agent, run };
+  const question = { record, kind, agent, run, correlationId: loaded.correlationId };
   await awaitEarlier(options, question);
   await (record.enabled ? take(options, question, loaded) : withdraw(options, question));
 };

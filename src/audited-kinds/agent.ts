@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { agentEvents } from '../domain/agents/agent-events.ts';
+import { agentIdOf, agentResource, shownAgentId } from '../domain/agents/agent-resource.ts';
+import { AGENT, agentDecider, agentStream } from '../domain/agents/agent.ts';
+import { auditedKind } from '../query/history/audited-kind.ts';
+import { boundedText } from '../shared/http/schemas.ts';
+import { buyer, byShownId, streamsByShownId } from './places.ts';
+
+export const agentKind = auditedKind({
+  category: AGENT,
+  resourceType: 'ADCP_AGENT',
+  noun: 'agent',
+  events: agentEvents,
+  decider: agentDecider,
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ agentId }) => shownAgentId(agentId),
+  streamsOf: streamsByShownId(agentIdOf, agentStream),
+  audited: (agent) => ({ ...agentResource(agent), status: agent.status }),
+  nameOf: ({ name }) => name,
+  place: {
+    path: `${buyer}/adcp-agents/{id}`,
+    params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the agent.' }) }),
+    tag: 'AdCP Agents',
+    find: byShownId('id', agentIdOf, agentStream),
+  },
+  details: [
+    {
+      operationId: 'getAdcpAgent',
+      shown: (agent) => (agent.status === 'ACTIVE' ? agentResource(agent) : undefined),
+    },
+  ],
+});

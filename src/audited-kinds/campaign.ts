@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { campaignEvents } from '../domain/campaigns/campaign-events.ts';
+import { campaignIdOf, campaignResource, shownCampaignId } from '../domain/campaigns/campaign-resource.ts';
+import { CAMPAIGN, campaignDecider, campaignStream } from '../domain/campaigns/campaign.ts';
+import { auditedKind } from '../query/history/audited-kind.ts';
+import { pathTextId } from '../shared/http/schemas.ts';
+import { buyer, byShownId, streamsByShownId } from './places.ts';
+
+export const campaignKind = auditedKind({
+  category: CAMPAIGN,
+  resourceType: 'CAMPAIGN',
+  noun: 'campaign',
+  events: campaignEvents,
+  decider: campaignDecider,
+  live: (state) => (state.phase === 'none' ? undefined : state),
+  idOf: ({ campaignId }) => shownCampaignId(campaignId),
+  streamsOf: streamsByShownId(campaignIdOf, campaignStream),
+  audited: campaignResource,
+  nameOf: ({ name }) => name,
+  place: {
+    path: `${buyer}/campaigns/{id}`,
+    params: z.object({ id: pathTextId('campaign') }),
+    tag: 'Campaigns',
+    find: byShownId('id', campaignIdOf, campaignStream),
+  },
+  details: [{ operationId: 'getCampaign', shown: campaignResource }],
+  list: {
+    operationId: 'listCampaigns',
+    table: 'campaigns',
+    streamOf: campaignStream,
+    owner: { parameter: 'advertiserId', column: 'advertiser_id' },
+    isEverything: () => false,
+    narrower: 'Ask for those of one advertiser, with advertiserId.',
+    shown: campaignResource,
+    keeps: ({ phase }, { phase: wanted }) => (wanted === undefined ? phase !== 'archived' : phase === wanted),
+  },
+});

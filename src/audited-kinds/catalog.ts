@@ -1,0 +1,30 @@
+import { catalogResource } from '../domain/catalogs/catalog-resource.ts';
+import { z } from 'zod';
+import { catalogEvents } from '../domain/catalogs/catalog-events.ts';
+import { CATALOG, catalogDecider, catalogStream } from '../domain/catalogs/catalog.ts';
+import { auditedKind } from '../query/history/audited-kind.ts';
+import { pathTextId } from '../shared/http/schemas.ts';
+import { buyer, advertiserId, byKey, streamsByKey } from './places.ts';
+
+export const catalogKind = auditedKind({
+  category: CATALOG,
+  resourceType: 'CATALOG',
+  noun: 'catalog',
+  events: catalogEvents,
+  decider: catalogDecider,
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ key }) => key,
+  streamsOf: streamsByKey(CATALOG, catalogStream),
+  audited: (catalog) => ({
+    ...catalogResource(catalog),
+    advertiserId: catalog.advertiserId,
+    status: catalog.status,
+  }),
+  nameOf: ({ definition }) => definition.name,
+  place: {
+    path: `${buyer}/advertisers/{id}/catalogs/{catalogId}`,
+    params: z.object({ id: advertiserId, catalogId: pathTextId('catalog') }),
+    tag: 'Catalogs',
+    find: byKey('catalogId', CATALOG, catalogStream),
+  },
+});

@@ -1,0 +1,49 @@
+import type { Asked, AuditedKind, FoundStream } from '../query/history/audited-kind.ts';
+import { pathIntegerId } from '../shared/http/schemas.ts';
+import { resourceIdOf } from '../shared/ids.ts';
+
+/** How kinds find their streams from what a path says. */
+
+export const buyer = '/api/v2/buyer';
+export const advertiserId = pathIntegerId('advertiser');
+
+/** Of a thing with an id of its own, which is shown with a prefix. */
+export const byShownId =
+  (
+    parameter: string,
+    idOf: (shown: string) => string | undefined,
+    streamOf: (customerId: number, id: string) => string,
+  ) =>
+  (customerId: number, asked: Asked): FoundStream | undefined => {
+    const id = idOf(String(asked[parameter]));
+    return id === undefined ? undefined : { stream: streamOf(customerId, id) };
+  };
+
+/** Of a thing that an advertiser has under a key of its own. */
+export const byKey =
+  (parameter: string, category: string, streamOf: (customerId: number, id: string) => string) =>
+  (customerId: number, asked: Asked): FoundStream => {
+    const id = resourceIdOf(category, customerId, Number(asked['id']), String(asked[parameter]));
+    return { stream: streamOf(customerId, id) };
+  };
+
+type StreamOf = (customerId: number, id: string) => string;
+
+export const streamsByShownId =
+  (idOf: (shown: string) => string | undefined, streamOf: StreamOf): AuditedKind['streamsOf'] =>
+  (customerId, shown) => {
+    const id = idOf(shown);
+    return id === undefined ? [] : [streamOf(customerId, id)];
+  };
+
+/** Only where the advertiser is known: its key is its own. */
+export const streamsByKey =
+  (category: string, ...streams: readonly StreamOf[]): AuditedKind['streamsOf'] =>
+  (customerId, shown, owner) => {
+    if (owner === undefined) return [];
+    const id = resourceIdOf(category, customerId, owner, shown);
+    return streams.map((streamOf) => streamOf(customerId, id));
+  };
+
+export const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: Asked): boolean =>
+  one.advertiserId === id;

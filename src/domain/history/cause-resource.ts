@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { SyncTask } from '../agents/agent-events.ts';
+import { JsonMembers, ResourceType, TaskOf } from '../syndication/syndication-resource.ts';
+import { AuditLog, who, type ActorOrigin } from './audit-log-resource.ts';
+
+const Timestamp = z.iso.datetime({ precision: 3 });
+
+/** What has become of a job, or of a call of an agent. */
+export const JobStatus = z.enum(['WAITING', 'RUNNING', 'COMPLETED', 'FAILED', 'SUPERSEDED']);
+export type JobStatus = z.infer<typeof JobStatus>;
+
+const job = {
+  worker: z.string().meta({ description: 'E.g. `syndication`, `sellers`, `catalog-feeds`.' }),
+  work: z.enum(['TAKE', 'DROP']).optional().meta({
+    description: 'Of a syndication: what the agent is to do with the resource.',
+  }),
+  status: JobStatus.meta({
+    description: 'As of now. SUPERSEDED: a later toggle or change has taken its place before it ended.',
+  }),
+  recordId: z.string().optional().meta({ description: 'Of the syndication record.' }),
+  resourceType: ResourceType.optional(),
+  resourceId: z.string().optional(),
+  adcpAgentId: z.string().optional(),
+  begunAt: Timestamp.optional(),
+  endedAt: Timestamp.optional(),
+  errorMessage: z.string().optional(),
+};
+
+const call = {
+  adcpAgentId: z.string(),
+  task: SyncTask.meta({ description: 'The AdCP task that the agent was asked for.' }),
+  status: JobStatus,
+  askedAt: Timestamp,
+  endedAt: Timestamp.optional(),
+  agentTaskId: z.string().optional().meta({
+    description: 'What the agent calls it, when it took it in to finish it later.',
+  }),
+  agentTaskOf: TaskOf.optional(),
+  idempotencyKey: z.string().optional(),
+  responseData: JsonMembers.optional(),
+  errorMessage: z.string().optional(),
+};
+
+export interface CommandNode {
+  readonly kind: 'command';
+  readonly id: string;
+  readonly causedBy: string | null;
+  readonly actorOrigin: ActorOrigin;
+  readonly actor: string;
+  readonly userId?: string | undefined;
+  readonly requestId: string;
+  readonly events: readonly AuditLog[];
+  readonly followedBy: readonly CauseNode[];
+}
+
+/** What a job is, without its place in a tree. */
+export type JobFacts = z.infer<z.ZodObject<typeof job>>;
+export type JobNode = JobFacts & {
+  readonly kind: 'job';
+  readonly id: string;
+  readonly causedBy: string | null;
+  readonly events: readonly AuditLog[];
+  readonly followedBy: readonly CauseNode[];
+};
+
+export type CallFacts = z.infer<z.ZodObject<typeof call>>;
+export type AgentCallNode = CallFacts & {
+  readonly kind: 'agentCall';
+  readonly id: string;
+  readonly causedBy: string | null;
+};
+
+export type CauseNode = CommandNode | JobNode | AgentCallNode;
+
+const place = {
+  id: z.string().meta({ description: 'Of a command: what its events have in common as `causationId`.' }),
+  causedBy: z.string().nullable().meta({
+    description:
+      '`id` of what it followed from, which may be on an earlier page. Null: it is what was asked for; of what the service did by itself, it is not known.',
+  }),
+};
+const events = z.array(AuditLog).readonly();
+const followedBy = z
+  .array(z.lazy(() => CauseNode))
+  .readonly()
+  .meta({ description: 'What followed from it, in the order of the log.' });
+
+/** What a request has led to: a command, a job of the service, or what an agent was asked in one. */
+export const CauseNode: z.ZodType<CauseNode> = z
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('command'),
+      ...place,
+      ...who,
+      requestId: z.string(),
+      events,
+      followedBy,
+    }),
+    z.strictObject({ kind: z.literal('job'), ...place, ...job, events, followedBy }),
+    z.strictObject({ kind: z.literal('agentCall'), ...place, ...call }),
+  ])
+  .meta({ id: 'CauseNode' });

@@ -1,0 +1,101 @@
+import { boundTo } from '../../shared/postgres/tenant-database.ts';
+import {
+  freshnessColumns,
+  freshnessSql,
+  type Freshness,
+} from '../../shared/read-your-writes/account-mark.ts';
+import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+import type { ResourceReads } from '../resources/resource-reads.ts';
+import { attemptColumns, eventColumns, type AttemptRow, type EventRow } from './audit-entries.ts';
+import type { CauseInLog } from './audited-kind.ts';
+
+/** Of the refusals of one request id, so many are shown: whoever gave it to many requests has more. */
+export const REFUSED_MAX = 100;
+
+export interface CausedPage {
+  /** In the order of the log; one more than was asked for, where there are more. */
+  readonly events: readonly EventRow[];
+  /** On the first page only, oldest first; one more than `REFUSED_MAX` at most. */
+  readonly refused: readonly AttemptRow[];
+}
+
+/**
+ * What belongs to a request behind a position of the log, with all that the account has written before.
+ * The column is compared as if there were a range of it: see `auditSearch`.
+ * @param after position; undefined: from the beginning
+ * @throws ReadModelBehindError
+ */
+export const findCaused = async (
+  { database, progress }: ResourceReads,
+  customerId: number,
+  requestId: string,
+  { after, take }: { readonly after: string | undefined; readonly take: number },
+): Promise<CausedPage> => {
+  const { events, refused } = await consistentRead<
+    Freshness & { readonly events: string; readonly refused: string }
+  >({
+    pool: boundTo(database, customerId),
+    projection: 'audit',
+    progress,
+    query: {
+      name: 'find-caused',
+      text: `select ${freshnessColumns('f')}, (
+               select coalesce(json_agg(row order by position), '[]')::text from (
+                 select e.position, json_build_object(${eventColumns}) as row
+                 from audit_entries e
+                 where e.customer_id = $1 and e.correlation_id between $3 and $3 and e.position > coalesce($4, '')
+                 order by e.correlation_id, e.position limit $5::bigint + 1) caused) as events, (
+               select coalesce(json_agg(row order by occurred_at, id), '[]')::text from (
+                 select a.occurred_at, a.id, json_build_object(${attemptColumns}) as row
+                 from audit_attempts a where a.customer_id = $1 and a.request_id between $3 and $3 and $4::text is null
+                 order by a.request_id, a.occurred_at, a.id limit ${REFUSED_MAX + 1}) refused) as refused
+             from ${freshnessSql('$1', '$2')} f`,
+      values: [customerId, 'audit', requestId, after ?? null, take],
+    },
+  });
+  return {
+    events: JSON.parse(events) as readonly EventRow[],
+    refused: JSON.parse(refused) as readonly AttemptRow[],
+  };
+};
+
+/** An event that something may have followed from. */
+export interface EarlierEvent extends CauseInLog {
+  /** Whether it was asked for, and not done by the service because of something else. */
+  readonly isAsked: boolean;
+}
+
+/** Before a page so many are looked at: those that all began with, and those right before it. */
+const EARLIER_MAX = { first: 100, last: 1_000 };
+
+/** What belongs to a request before a position of the log, in its order. */
+export const findEarlier = async (
+  { database }: Pick<ResourceReads, 'database'>,
+  customerId: number,
+  requestId: string,
+  before: string,
+): Promise<readonly EarlierEvent[]> => {
+  const these = `select e.position, e.stream, e.causation_id, e.request_id = e.correlation_id as is_asked
+    from audit_entries e
+    where e.customer_id = $1 and e.correlation_id between $2 and $2 and e.position < $3`;
+  const rows = await database.query<{
+    position: string;
+    stream: string;
+    causation_id: string;
+    is_asked: boolean;
+  }>(customerId, {
+    name: 'find-caused-earlier',
+    text: `select * from (
+             (${these} order by e.correlation_id, e.position limit ${EARLIER_MAX.first})
+             union
+             (${these} order by e.correlation_id desc, e.position desc limit ${EARLIER_MAX.last})) earlier
+           order by position`,
+    values: [customerId, requestId, before],
+  });
+  return rows.map(({ position, stream, causation_id, is_asked }) => ({
+    position,
+    stream,
+    causationId: causation_id,
+    isAsked: is_asked,
+  }));
+};

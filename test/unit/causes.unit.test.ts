@@ -1,0 +1,249 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';
+import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
+import type { SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
+import { syndicationJobs, type SyndicationStep } from '../../src/domain/syndication/syndication-job.ts';
+import { syndicationDecider } from '../../src/domain/syndication/syndication.ts';
+import { submitted } from '../../src/command/workers/syndication/record-steps.ts';
+import { syndicationAggregate } from '../../src/command/syndication/syndication-aggregate.ts';
+import type { EventRow } from '../../src/query/history/audit-entries.ts';
+import type { AuditedKind } from '../../src/query/history/audited-kind.ts';
+import { causeTree } from '../../src/query/history/cause-tree.ts';
+import { causesOf } from '../../src/query/history/causes-of.ts';
+import type { SeenJob } from '../../src/query/history/seen-job.ts';
+import { toNewEvents } from '../../src/shared/command/recorded-domain-event.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import type { SyndicationRecord } from '../../src/domain/syndication/syndication-resource.ts';
+
+/** What a request has led to: by ids and by the order of the log, never by clocks. */
+
+const record = {
+  recordId: '00000000-0000-4000-8000-000000000001',
+  customerId: 7,
+  advertiserId: 5,
+  resourceType: 'AUDIENCE' as const,
+  resourceId: 'vip',
+  agentId: '00000000-0000-4000-8000-000000000002',
+  account: { account_id: 'acct' },
+};
+const at = (minute: number): string => `2026-01-01T00:${String(minute).padStart(2, '0')}:00.000Z`;
+
+const toggled = (enabled: boolean, generation: number, minute = 0): SyndicationEvent => ({
+  type: 'SyndicationToggled',
+  data: { ...record, enabled, generation },
+  occurredAt: at(minute),
+});
+const started = (generation: number): SyndicationEvent => ({
+  type: 'SyndicationStarted',
+  data: { generation, request: {} },
+  occurredAt: at(1),
+});
+const takenIn = (generation: number, key: string, minute = 2): SyndicationEvent => ({
+  type: 'SyndicationSubmitted',
+  data: { generation, idempotencyKey: key, taskId: `task of ${key}`, taskOf: 'ADCP' },
+  occurredAt: at(minute),
+});
+const completed = (generation: number): SyndicationEvent => ({
+  type: 'SyndicationCompleted',
+  data: { generation, responseData: { action: 'created' } },
+  occurredAt: at(5),
+});
+const failed = (generation: number): SyndicationEvent => ({
+  type: 'SyndicationFailed',
+  data: { generation, errorMessage: 'no' },
+  occurredAt: at(5),
+});
+const withdrawn = (generation: number, reason?: string): SyndicationEvent => ({
+  type: 'SyndicationWithdrawn',
+  data: reason === undefined ? { generation, removed: true } : { generation, removed: false, reason },
+  occurredAt: at(6),
+});
+
+const jobsOf = (...events: readonly SyndicationEvent[]) => {
+  const steps = events.map((event, n): SyndicationStep => ({ eventId: `e${n}`, commandId: `c${n}`, event }));
+  return syndicationJobs(steps, events.reduce(syndicationDecider.evolve, syndicationDecider.initialState));
+};
+
+describe('the jobs of a syndication record', () => {
+  it('are one for each generation, with how it ended', () => {
+    expect(jobsOf(toggled(true, 1))).toMatchObject([
+      { work: 'TAKE', status: 'WAITING', begun: { commandId: 'c0', at: at(0) }, steps: [], calls: [] },
+    ]);
+    expect(jobsOf(toggled(true, 1), started(1))).toMatchObject([
+      { status: 'RUNNING', steps: ['e1'], calls: [{ status: 'RUNNING', askedAt: at(1) }] },
+    ]);
+    expect(jobsOf(toggled(true, 1), started(1), completed(1))).toMatchObject([
+      {
+        status: 'COMPLETED',
+        endedAt: at(5),
+        steps: ['e1', 'e2'],
+        calls: [{ status: 'COMPLETED', endedAt: at(5), responseData: { action: 'created' } }],
+      },
+    ]);
+    // It came to nothing before the agent was asked.
+    expect(jobsOf(toggled(true, 1), failed(1))).toMatchObject([
+      { status: 'FAILED', errorMessage: 'no', calls: [] },
+    ]);
+  });
+
+  it('have each call that an agent has taken in, and how that went on', () => {
+    const [job] = jobsOf(toggled(true, 1), started(1), takenIn(1, 'a', 2), takenIn(1, 'b', 3), failed(1));
+    expect(job?.calls).toEqual([
+      {
+        askedAt: at(1),
+        status: 'COMPLETED',
+        endedAt: at(3),
+        takenIn: { taskId: 'task of a', taskOf: 'ADCP', idempotencyKey: 'a' },
+      },
+      {
+        askedAt: at(3),
+        status: 'FAILED',
+        endedAt: at(5),
+        errorMessage: 'no',
+        takenIn: { taskId: 'task of b', taskOf: 'ADCP', idempotencyKey: 'b' },
+      },
+    ]);
+  });
+
+  it('that a later toggle has overtaken are superseded, and dropping what an agent never had is none', () => {
+    const jobs = jobsOf(toggled(true, 1), started(1), toggled(false, 2), takenIn(1, 'late'), withdrawn(2));
+    expect(jobs).toMatchObject([
+      {
+        generation: 1,
+        status: 'SUPERSEDED',
+        steps: ['e1', 'e3'],
+        calls: [{ status: 'SUPERSEDED', takenIn: { idempotencyKey: 'late' } }],
+      },
+      { generation: 2, work: 'DROP', status: 'COMPLETED', calls: [{ status: 'COMPLETED' }] },
+    ]);
+    expect(jobsOf(toggled(false, 1))).toEqual([]);
+    expect(jobsOf(toggled(true, 1), started(1), toggled(false, 2)).at(-1)).toMatchObject({
+      status: 'WAITING',
+    });
+    expect(
+      jobsOf(toggled(false, 1), toggled(true, 2), started(2), toggled(false, 3), withdrawn(3, 'away')),
+    ).toMatchObject([
+      { generation: 2, status: 'SUPERSEDED' },
+      { generation: 3, status: 'FAILED', errorMessage: 'away', calls: [] },
+    ]);
+    // What they began with is further back.
+    expect(jobsOf(started(4), completed(4))).toMatchObject([{ generation: 4, steps: ['e0', 'e1'] }]);
+    expect(jobsOf(completed(4))[0]?.begun).toBeUndefined();
+  });
+});
+
+describe('a call that is taken in after a later toggle', () => {
+  it('belongs to the request that it was made for', async () => {
+    const store = createMemoryEventStore();
+    const stream = `syndication-7-${record.recordId}`;
+    const append = (requestId: string, ...events: readonly SyndicationEvent[]) => {
+      const context = { commandId: requestId, customerId: 7, actor: 'operator', requestId };
+      return store.append(stream, toNewEvents(events, context, syndicationAggregate.events), 'any');
+    };
+    await append('00000000-0000-4000-8000-00000000000a', toggled(true, 1), started(1));
+    await append('00000000-0000-4000-8000-00000000000b', toggled(false, 2));
+    const asked = { ...record, generation: 1 } as SyndicationRecord;
+    const call = { idempotencyKey: 'key', taskId: 'task', taskOf: 'ADCP' as const };
+    await submitted({ store, clock: { now: () => 0 } }, asked, call, 'the first request');
+    const last = [];
+    for await (const event of store.readStream(stream, { direction: 'backward', limit: 1 })) last.push(event);
+    expect(last).toMatchObject([
+      { type: 'SyndicationSubmitted', metadata: { correlationId: 'the first request' } },
+    ]);
+  });
+});
+
+const rowOf = (n: number, more: Partial<EventRow>): EventRow =>
+  ({
+    kind: 'event',
+    id: `e${n}`,
+    // Clocks go backwards here: nothing may come of that.
+    at: at(59 - n),
+    position: `p${n}`,
+    stream: 's',
+    revision: n,
+    type: 'Happened',
+    actor: 'operator',
+    requestId: 'request',
+    correlationId: 'request',
+    causationId: `c${n}`,
+    ...more,
+  }) as EventRow;
+const byWorker = (worker: string) => ({ actor: `worker:${worker}`, requestId: 'its own' });
+
+describe('what led to what', () => {
+  const kind = {
+    causes: { followed: () => ['resource'], isCause: () => false },
+  } as unknown as AuditedKind;
+  const earlier = (n: number, stream: string, isAsked = true) => ({
+    position: `p${n}`,
+    stream,
+    causationId: `c${n}`,
+    isAsked,
+  });
+
+  it('follows from the ids where they say so, else from the last before it in the log', () => {
+    const all = [
+      earlier(1, 'resource'),
+      earlier(2, 'other'),
+      earlier(3, 'resource', false),
+      earlier(9, 'resource'),
+    ];
+    const row = rowOf(5, { stream: 'own', ...byWorker('x') });
+    const causeOf = (causes: AuditedKind['causes'], events = all) =>
+      causesOf([{ row, kind: { ...kind, causes }, state: {} }], events).get('c5');
+    expect(causeOf({ isCause: (cause) => cause.position === 'p2', followed: () => ['resource'] })).toBe('c2');
+    expect(causeOf({ followed: () => ['resource'] })).toBe('c3');
+    expect(causeOf({}, [...all, earlier(0, 'own'), earlier(4, 'own', false)])).toBe('c0');
+    // Nobody guesses.
+    expect(causeOf({})).toBeUndefined();
+  });
+
+  it('is a tree, in the order of the log; what began on an earlier page stands at the top and says so', () => {
+    const job: SeenJob = {
+      id: 'job',
+      begunBy: 'c1',
+      steps: ['e3', 'e4'],
+      facts: { worker: 'syndication', status: 'COMPLETED' },
+      calls: [{ adcpAgentId: 'agent', task: 'sync_audiences', status: 'COMPLETED', askedAt: at(1) }],
+    };
+    const rows = [
+      rowOf(1, {}),
+      rowOf(2, { causationId: 'c1' }),
+      rowOf(3, byWorker('syndication')),
+      rowOf(4, byWorker('syndication')),
+      rowOf(5, byWorker('catalog-feeds')),
+      rowOf(6, byWorker('syndication')),
+    ];
+    const entries = rows.map(({ id, actor }) => ({ id, actor, actorOrigin: 'WORKER' }) as AuditLog);
+    const inWords = (node: CauseNode): unknown =>
+      node.kind === 'agentCall'
+        ? [node.id, node.causedBy]
+        : [
+            node.kind,
+            node.id,
+            node.causedBy,
+            node.events.map(({ id }) => id),
+            ...node.followedBy.map(inWords),
+          ];
+    const tree = (from: number) =>
+      causeTree({
+        rows: rows.slice(from),
+        entries: entries.slice(from),
+        jobs: [job],
+        causes: new Map([
+          ['c5', 'c1'],
+          ['c6', 'c5'],
+        ]),
+        isJob: ({ actor }) => actor === 'worker:catalog-feeds',
+        hasFailed: () => false,
+      }).map(inWords);
+    const ofJob = [['job-call1', 'job']];
+    const refreshed = ['command', 'c6', 'c5', ['e6']];
+    const feed = ['job', 'c5', 'c1', ['e5'], refreshed];
+    expect(tree(0)).toEqual([
+      ['command', 'c1', null, ['e1', 'e2'], ['job', 'job', 'c1', ['e3', 'e4'], ...ofJob], feed],
+    ]);
+    expect(tree(3)).toEqual([['job', 'job', 'c1', ['e4'], ...ofJob], feed]);
+  });
+});

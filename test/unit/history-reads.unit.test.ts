@@ -1,0 +1,243 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { EventRow } from '../../src/query/history/audit-entries.ts';
+import { entriesOf, type AuditReads } from '../../src/query/history/audit-routes.ts';
+import { auditedKind } from '../../src/query/history/audited-kind.ts';
+import { createKeptFolds } from '../../src/query/history/kept-folds.ts';
+import type { Until } from '../../src/query/history/fold.ts';
+import { createLanes } from '../../src/query/history/lanes.ts';
+import { PAGE_BYTES_MAX } from '../../src/query/history/page-bytes.ts';
+import { createStreamHistory, type HistoryPage } from '../../src/query/history/stream-history.ts';
+import type { Position, ReadStreamOptions, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
+import { UnheardError } from '../../src/shared/http/errors.ts';
+
+/** What reads of the past cost at most, when they end, and which log they are of. */
+
+interface Noted {
+  readonly type: string;
+  readonly data: { readonly note: string };
+  readonly occurredAt: string;
+}
+interface Notes {
+  readonly notes: readonly string[];
+}
+
+const kind = auditedKind({
+  category: 'notes',
+  resourceType: 'TASK',
+  noun: 'note',
+  events: {},
+  decider: {
+    initialState: { notes: [] },
+    evolve: ({ notes }: Notes, { data }: Noted): Notes => ({ notes: [...notes, data.note] }),
+  },
+  live: (state) => (state.notes.length === 0 ? undefined : state),
+  // Each note takes the place of the one before.
+  audited: ({ notes }) => ({ note: notes.at(-1) }),
+  idOf: () => 'notes',
+});
+
+const stream = 'notes-1-1';
+const timeOf = (n: number): string => new Date(1_000_000 + n * 1_000).toISOString();
+
+/** @param log which one it was recorded in: only that tells it from an event of the same id in another */
+const noted = (revision: number, note: string, log = 'first', at = timeOf(revision)): RecordedEvent => ({
+  id: `event-${revision}`,
+  type: 'Noted',
+  data: { note },
+  metadata: {
+    customerId: 1,
+    actor: 'operator',
+    requestId: 'r',
+    correlationId: 'r',
+    causationId: `command-${revision}`,
+    occurredAt: at,
+    schemaVersion: 1,
+  },
+  stream,
+  revision,
+  position: String(revision).padStart(16, '0') as Position,
+  recordedAt: `${log} ${revision}`,
+});
+
+const logOf = (count: number): readonly RecordedEvent[] =>
+  Array.from({ length: count }, (_, n) => noted(n, `${n}`));
+
+/** @param read told of every event that is read */
+const storeOf = (log: () => readonly RecordedEvent[], read: () => void = () => undefined) => ({
+  readStream: async function* (_: string, { from = 0, limit = Infinity }: ReadStreamOptions = {}) {
+    for (const event of log().slice(from, from + limit)) {
+      read();
+      yield event;
+    }
+  },
+});
+
+describe('states that were kept of one log', () => {
+  const length = fc.integer({ min: 0, max: 90 });
+  const until = fc.oneof(
+    fc.record({ revision: fc.nat({ max: 200 }) }),
+    fc.nat({ max: 200 }).map((n) => ({ instant: timeOf(n) })),
+    fc.constant({ revision: 'last' } as const),
+  );
+  const questions = fc.array(fc.tuple(fc.boolean(), until), { maxLength: 25 });
+
+  it('are never given out of another one that has its beginning, and ids, in common with it', async () => {
+    await fc.assert(
+      fc.asyncProperty(length, length, length, questions, async (shared, behind, otherBehind, asked) => {
+        const first = logOf(shared + behind);
+        // Restored to an earlier time, it went on at another pace.
+        const other = [
+          ...first.slice(0, shared),
+          ...Array.from({ length: otherBehind }, (_, n) =>
+            noted(shared + n, `other ${n}`, 'other', timeOf(shared + 2 * n)),
+          ),
+        ];
+        let now = first;
+        const kept = createStreamHistory(
+          storeOf(() => now),
+          createKeptFolds(
+            storeOf(() => now),
+            1_000_000,
+          ),
+        );
+        for (const [isOther, point] of asked) {
+          now = isOther ? other : first;
+          const store = storeOf(() => now);
+          const fresh = createStreamHistory(store, createKeptFolds(store, 1_000_000));
+          const wanted: Until = point;
+          expect(await kept.stateAt(kind, stream, wanted)).toMatchObject(
+            await fresh.stateAt(kind, stream, wanted),
+          );
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('outlive a new connection: only what is read across it is not kept', async () => {
+    let read = 0;
+    const store = storeOf(
+      () => logOf(100),
+      () => (read += 1),
+    );
+    const kept = createKeptFolds(store, 1_000_000);
+    const history = createStreamHistory(store, kept);
+    await history.stateAt(kind, stream, { revision: 96 });
+    kept.interrupt();
+    read = 0;
+    await history.stateAt(kind, stream, { revision: 100 });
+    // The event that was the kept state's last one, and what came behind it.
+    expect(read).toBe(5);
+
+    const across = createKeptFolds(
+      storeOf(
+        () => logOf(100),
+        () => {
+          read += 1;
+          across.interrupt();
+        },
+      ),
+      1_000_000,
+    );
+    const reading = createStreamHistory(store, across);
+    await reading.stateAt(kind, stream, { revision: 64 });
+    read = 0;
+    await reading.stateAt(kind, stream, { revision: 64 });
+    expect(read).toBe(64);
+  });
+
+  it('are all that was read before nobody waited any more', async () => {
+    let read = 0;
+    const store = storeOf(
+      () => logOf(100),
+      () => (read += 1),
+    );
+    const kept = createKeptFolds(store, 1_000_000);
+    const leaving = createStreamHistory(store, kept, () => read > 50);
+    await expect(leaving.stateAt(kind, stream, { revision: 'last' })).rejects.toThrow(UnheardError);
+    expect(read).toBe(51);
+    await expect(leaving.page(kind, { stream }, 0, 10)).rejects.toThrow(UnheardError);
+    read = 0;
+    const staying = createStreamHistory(store, kept);
+    expect((await staying.stateAt(kind, stream, { revision: 'last' })).revision).toBe(100);
+    expect(read).toBe(100 - 48 + 1);
+  });
+});
+
+describe('a page of large entries', () => {
+  const log = Array.from({ length: 7 }, (_, n) => noted(n, `${n}${'x'.repeat(PAGE_BYTES_MAX / 4)}`));
+  const history = () => {
+    const store = storeOf(() => log);
+    return createStreamHistory(store, createKeptFolds(store, 1_000_000));
+  };
+
+  it('ends early, and the pages together are all of it', async () => {
+    const pages: number[][] = [];
+    let after: number | undefined = 0;
+    while (after !== undefined) {
+      const { events, next }: HistoryPage = await history().page(kind, { stream }, after, 100);
+      pages.push(events.map(({ event }) => event.revision));
+      after = next;
+    }
+    // Of the first there is no note before it; two others, with what was before each, are more than a page.
+    expect(pages).toEqual([[0, 1], [2], [3], [4], [5], [6]]);
+  });
+
+  it('has one at least; of the audit log, too', async () => {
+    const reads = {
+      lanes: createLanes({ each: 2, together: 2 }),
+      kindOf: () => kind,
+      namesakeOf: () => undefined,
+    } as unknown as AuditReads;
+    const rowOf = (revision: number) =>
+      ({
+        kind: 'event',
+        id: `${revision}`,
+        stream,
+        revision,
+        type: 'Noted',
+        part: null,
+        actor: 'operator',
+      }) as EventRow;
+    const idsOf = async (...revisions: readonly number[]) =>
+      (await entriesOf(reads, history(), revisions.map(rowOf))).map(({ id }) => id);
+    expect(await idsOf(4, 3, 2, 1, 0)).toEqual(['4']);
+    expect(await idsOf(1, 0)).toEqual(['1', '0']);
+    expect(await idsOf()).toEqual([]);
+  });
+});
+
+describe('lanes', () => {
+  it('are shared: so much goes on at once, whoever asks, and all of it is done', async () => {
+    const lanes = createLanes({ each: 4, together: 6 });
+    let running = 0;
+    let most = 0;
+    const done: number[] = [];
+    const work = async (item: number): Promise<void> => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      done.push(item);
+    };
+    const ofThree = [0, 100, 200].map((from) => Array.from({ length: 40 }, (_, n) => from + n));
+    await Promise.all(ofThree.map((items) => lanes(items, work)));
+    expect(most).toBe(6);
+    expect(done.toSorted((a, b) => a - b)).toEqual(ofThree.flat());
+  });
+
+  it('begin nothing behind a failure, and are free again', async () => {
+    const lanes = createLanes({ each: 2, together: 2 });
+    const begun: number[] = [];
+    const failing = lanes([1, 2, 3, 4, 5, 6], async (item) => {
+      begun.push(item);
+      await Promise.resolve();
+      throw new UnheardError();
+    });
+    await expect(failing).rejects.toThrow(UnheardError);
+    expect(begun).toEqual([1, 2]);
+    await lanes([7], async (item) => void begun.push(item));
+    expect(begun).toEqual([1, 2, 7]);
+  });
+});
