@@ -48,8 +48,13 @@ export const createCanonicalItems = (bytes: Uint8Array): CanonicalItems => {
     written = larger;
   };
 
-  const copy = (from: Uint8Array, start: number, end: number): void => {
-    for (let place = start; place < end; place += 1, at += 1) written[at] = from[place] as number;
+  /** By hand: most pieces are shorter than what a call of `set` takes. */
+  const copy = (source: Uint8Array, start: number, end: number): void => {
+    const target = written;
+    const to = at;
+    const length = end - start;
+    for (let n = 0; n < length; n += 1) target[to + n] = source[start + n] as number;
+    at = to + length;
   };
 
   const writeValue = (from: number, to: number): void => {
