@@ -112,8 +112,7 @@ export const startService = async (
   const backbone = replace.store === undefined ? opened : { ...opened, store: replace.store(opened.store) };
   const derivedPool = createDerivedPool(backbone, log);
   const metrics = createMetrics(backbone);
-  const progress = createProjectionProgress();
-  const changes = createProjectionProgress();
+  const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const database = createTenantDatabase(backbone.requestPool, replace.tenantStatement);
   const conversions = createConversionParts(backbone, config, metrics, log, replace.segments);
   const keyUse = createKeyUse(backbone.pool, systemClock);

@@ -162,24 +162,8 @@ interface Draft {
   customEventName: string | undefined;
 }
 
-/** Reads one item into its place in the columns and gives where it ends; -1 when it is an odd one. */
-const createItemReader = (
-  bytes: Uint8Array,
-  text: string,
-  columns: ReturnType<typeof createColumns>,
-  canonical: CanonicalItems | undefined,
-): ((from: number, index: number) => number) => {
-  const draft: Draft = {
-    idAt: 0,
-    idLength: 0,
-    timeMs: Number.NaN,
-    type: 0,
-    value: Number.NaN,
-    currency: 0,
-    customEventName: undefined,
-  };
-  const readMember = createMemberReader(bytes, text, draft);
-  /** The members of the item before, in their order: those of the next are the same, mostly. */
+/** The members of the item before, in their order: those of the next are the same, mostly. */
+const createShape = (bytes: Uint8Array, text: string) => {
   const quoted: Uint8Array[] = [];
   const names: string[] = [];
   const kinds: Member[] = [];
@@ -202,6 +186,28 @@ const createItemReader = (
     members.shape += 1;
     return end + 1;
   };
+
+  return { members, quoted, kinds, learn };
+};
+
+/** Reads one item into its place in the columns and gives where it ends; -1 when it is an odd one. */
+const createItemReader = (
+  bytes: Uint8Array,
+  text: string,
+  columns: ReturnType<typeof createColumns>,
+  canonical: CanonicalItems | undefined,
+): ((from: number, index: number) => number) => {
+  const draft: Draft = {
+    idAt: 0,
+    idLength: 0,
+    timeMs: Number.NaN,
+    type: 0,
+    value: Number.NaN,
+    currency: 0,
+    customEventName: undefined,
+  };
+  const readMember = createMemberReader(bytes, text, draft);
+  const { members, quoted, kinds, learn } = createShape(bytes, text);
 
   const readMembers = (from: number): number => {
     let at = from + 1;
