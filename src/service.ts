@@ -113,7 +113,7 @@ export const startService = async (
   const backbone = replace.store === undefined ? opened : { ...opened, store: replace.store(opened.store) };
   const derivedPool = createDerivedPool(backbone, log);
   const metrics = createMetrics(backbone);
-  const progress = createProjectionProgress();
+  const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const database = createTenantDatabase(backbone.requestPool, replace.tenantStatement);
   const conversions = createConversionParts(backbone, config, metrics, log, replace.segments);
   const keyUse = createKeyUse(backbone.pool, systemClock);
@@ -128,7 +128,7 @@ export const startService = async (
   const isPrepared = (): boolean => running !== undefined;
   const assets = await createAssetParts(backbone, config, { keys, baseUrl, isPrepared });
   const rows = { ...growingRows(backbone, idempotency, rateLimits, conversions, log), ...assets.purgeable };
-  const worker = createWorker({ ...backbone, config, secrets, progress, rows, log, registry: metrics });
+  const worker = createWorker({ ...backbone, config, secrets, changes, rows, log, registry: metrics });
   const ending = new AbortController();
 
   const prepared = prepareDatabase(backbone, config, log, ending.signal).then((isDone) => {
@@ -136,7 +136,7 @@ export const startService = async (
     worker.start();
     maintainKeys(backbone.pool, keyUse, log, ending.signal);
     sweepDrafts(config, assets, log, ending.signal);
-    running = startFollowing({ config, backbone, derivedPool, metrics, progress, log }, replace);
+    running = startFollowing({ config, backbone, derivedPool, metrics, progress, changes, log }, replace);
     sealLogOf(config, backbone, metrics, log, ending.signal);
     return true;
   });
@@ -184,12 +184,13 @@ interface Following {
   readonly derivedPool: Pool;
   readonly metrics: Registry;
   readonly progress: ProjectionProgress;
+  readonly changes: ProjectionProgress;
   readonly log: Logger;
 }
 
 /** Has the read models follow the log, where this process is to lead any. */
 const startFollowing = (
-  { config, backbone, derivedPool, metrics, progress, log }: Following,
+  { config, backbone, derivedPool, metrics, progress, changes, log }: Following,
   replace: Replacements,
 ): Projections =>
   startProjections({
@@ -201,6 +202,7 @@ const startFollowing = (
     log,
     registry: metrics,
     progress,
+    changes,
   });
 
 /** Tables that grow, by what they hold. */

@@ -35,7 +35,8 @@ export interface WorkerOptions {
   readonly pool: Pool;
   readonly store: EventStore;
   readonly secrets: SecretStore;
-  readonly progress: ProjectionProgress;
+  /** Rows of read models that this process has changed. */
+  readonly changes: ProjectionProgress;
   /** Tables that grow, by what they hold. */
   readonly rows: Readonly<Record<string, Purgeable>>;
   readonly log: Logger;
@@ -95,14 +96,14 @@ export const createWorker = (options: WorkerOptions): Worker => {
       void offerWork({
         workList,
         queue,
-        watch: watchOf(WORK, [options.progress, freed], ending.signal),
+        watch: watchOf(WORK, [options.changes, freed], ending.signal),
         log,
         signal: ending.signal,
       });
       submitting = submitLaunched({
         stores: storesOf(options),
         list: createSubmissionList(options.pool),
-        watch: watchOf(SUBMISSIONS, [options.progress], ending.signal),
+        watch: watchOf(SUBMISSIONS, [options.changes], ending.signal),
         log,
         signal: ending.signal,
       });
@@ -164,7 +165,7 @@ const FEED_BYTES_MAX = 64 * 1024 * 1024;
 const FEEDS = 'catalog-feeds';
 
 const readFeedsOf = (
-  { config, pool, store, progress, log }: WorkerOptions,
+  { config, pool, store, changes, log }: WorkerOptions,
   signal: AbortSignal,
 ): Promise<void> => {
   const fetch = createOutboundFetch({
@@ -178,15 +179,15 @@ const readFeedsOf = (
     clock: systemClock,
     fetchFeed: createFetchFeed(fetch),
     list: createFeedList(pool),
-    watch: watchOf(FEEDS, [progress], signal),
+    watch: watchOf(FEEDS, [changes], signal),
     log,
     signal,
   });
 };
 
 /**
- * Woken by a read model of this process, or by what its jobs have freed; by time alone where other processes have
- * them.
+ * Woken by new rows of a read model of this process, or by what its jobs have freed; by time alone where other processes
+ * have them. Not by every event of the log that the read model passes over: each look costs statements.
  */
 const watchOf =
   (list: string, sources: readonly ProjectionProgress[], signal: AbortSignal) =>

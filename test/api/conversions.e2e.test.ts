@@ -366,6 +366,20 @@ describe('an idempotency key', () => {
     expect([again.status, again.text]).toEqual([200, first.text]);
   });
 
+  it('of many events knows the call in any text, and no other', async () => {
+    const key = await newSource();
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const events = items(200).map((event) => ({ ...event, value: 12.5, unknown: 'x' }));
+    const first = await log(key, events, { headers });
+    const reordered = events.map((event) => Object.fromEntries(Object.entries(event).toReversed()));
+    const again = await log(key, reordered, { headers });
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    const other = await log(key, events.with(199, { ...item('199'), value: 12.5, unknown: 'y' }), {
+      headers,
+    });
+    expect(refusalOf(other)).toEqual([409, 'IDEMPOTENCY_CONFLICT', 'Idempotency-Key']);
+  });
+
   it('sent with another batch is refused', async () => {
     const key = await newSource();
     const headers = { 'Idempotency-Key': randomUUID() };

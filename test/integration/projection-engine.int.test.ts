@@ -6,6 +6,7 @@ import { createMoveTogether } from '../../src/projections/engine/move-together.t
 import { createProjectionRunner } from '../../src/projections/engine/projection-runner.ts';
 import type { EventBatch, EventStore } from '../../src/shared/event-store/event-store.ts';
 import { printPosition } from '../../src/shared/event-store/dense-position.ts';
+import { createProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
 import {
   appendToys,
@@ -170,6 +171,18 @@ describe('progress', () => {
     console.log(`idle advance: median ${waits[10]?.toFixed(1)} ms, max ${waits[19]?.toFixed(1)} ms`);
     expect(waits[10]).toBeLessThan(1_000);
     expect((await fixture.totals()).effects).toBe(1);
+  });
+
+  it('wakes readers with every commit, and whoever works through rows only with some of theirs', async () => {
+    const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
+    fixture.engine({ projections: [createToy()], progress, changes });
+    await appendToys(fixture.store, { streams: 1 });
+    await until(async () => changes.version('toy') === 1);
+    const seen = progress.version('toy');
+    expect(seen).toBeGreaterThan(0);
+    await fixture.store.append('other-1-1', [toyEvent(1)], 'no-stream');
+    await until(async () => progress.version('toy') > seen);
+    expect(changes.version('toy')).toBe(1);
   });
 
   it('stops at a log that does not reach the checkpoint, says so, and goes on when it does', async () => {

@@ -22,6 +22,7 @@ export interface ProjectionFixture {
     store?: EventStore;
     pool?: Pool;
     progress?: ProjectionProgress;
+    changes?: ProjectionProgress;
   }): Projections & { readonly registry: Registry };
   /** Waits until the checkpoint is at the head of the log. @returns ms */
   caughtUp(projection?: string, timeoutMs?: number): Promise<number>;
@@ -57,7 +58,7 @@ export const createProjectionFixture = async (): Promise<ProjectionFixture> => {
       store = newStore();
       closers = [store.close];
     },
-    engine: ({ projections, progress, store: ownStore = store, pool: ownPool }) => {
+    engine: ({ projections, progress, changes, store: ownStore = store, pool: ownPool }) => {
       const projectors = ownPool ?? projectorPool(url);
       const registry = new Registry();
       const engine = startProjections({
@@ -69,6 +70,7 @@ export const createProjectionFixture = async (): Promise<ProjectionFixture> => {
         registry,
         recheckMs: 100,
         ...(progress && { progress }),
+        ...(changes && { changes }),
       });
       closers.unshift(async () => {
         await engine.stop();

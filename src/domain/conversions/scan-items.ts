@@ -1,4 +1,5 @@
 import { DEFAULT_EVENT_TYPE, EventType } from '../event-sources/event-type.ts';
+import { createCanonicalItems, type CanonicalItems, type ItemMembers } from './canonical-items.ts';
 import {
   createTimeReader,
   extentOf,
@@ -44,6 +45,8 @@ export interface ScannedBody {
   readonly items: ScannedItems;
   /** The body as JSON, with `[null]` in place of the items. */
   readonly rest: string;
+  /** Canonical JSON (RFC 8785) of the array of items; when it was asked for. */
+  readonly canonicalItems: Uint8Array | undefined;
 }
 
 /** What may come before the array: `{` and members of plain values. */
@@ -69,17 +72,20 @@ const [COMMA, OPEN, ARRAY_END] = [0x2c, 0x7b, 0x5d] as const;
  * Undefined for every other form, and for whatever is not JSON: then the body is to be parsed as a whole.
  * @param text the bytes as Latin-1
  * @param parseOdd one item from its place in the bytes to another; undefined ends the scan
+ * @param canonicalOf canonical JSON of an odd item, in UTF-8; absent: that of the items is not asked for
  */
 export const scanItems = (
   bytes: Uint8Array,
   text: string,
   parseOdd: (from: number, to: number) => { readonly item: unknown } | undefined,
+  canonicalOf?: (item: unknown) => Uint8Array,
 ): ScannedBody | undefined => {
   const head = HEAD.exec(text.slice(0, REST_LENGTH_MAX))?.[0];
   if (head === undefined) return undefined;
   const columns = createColumns(Math.min(ITEMS_MAX, Math.ceil(bytes.length / ITEM_BYTES_MIN)));
   const odd = new Map<number, unknown>();
-  const read = createItemReader(bytes, text, columns);
+  const canonical = canonicalOf && createCanonicalItems(bytes);
+  const read = createItemReader(bytes, text, columns, canonical);
   let at = head.length;
   let values = 0;
   for (let index = 0; index < ITEMS_MAX; index += 1) {
@@ -94,6 +100,7 @@ export const scanItems = (
       const isCommon = odd.size > ODD_ENOUGH && odd.size > index / 2;
       if (parsed === undefined || values > VALUES_MAX || isCommon) return undefined;
       odd.set(index, parsed.item);
+      if (canonicalOf !== undefined) canonical?.addWritten(canonicalOf(parsed.item));
       at = extent.end;
     }
     at = skipSpace(bytes, at);
@@ -103,7 +110,8 @@ export const scanItems = (
       const rest = `${head}null${tail}`;
       // The last array of the name counts: there is none behind this one, however its name is written.
       if (tail.includes('"events"') || !PLAIN.test(rest)) return undefined;
-      return { items: { ...columns, length: index + 1, bytes, text, odd }, rest };
+      const items = { ...columns, length: index + 1, bytes, text, odd };
+      return { items, rest, canonicalItems: canonical?.array() };
     }
     if (bytes[at] !== COMMA) return undefined;
     at += 1;
@@ -154,11 +162,40 @@ interface Draft {
   customEventName: string | undefined;
 }
 
+/** The members of the item before, in their order: those of the next are the same, mostly. */
+const createShape = (bytes: Uint8Array, text: string) => {
+  const quoted: Uint8Array[] = [];
+  const names: string[] = [];
+  const kinds: Member[] = [];
+  const members: ItemMembers = {
+    count: 0,
+    shape: 0,
+    names,
+    quoted,
+    from: new Uint32Array(MEMBERS_MAX),
+    to: new Uint32Array(MEMBERS_MAX),
+  };
+
+  const learn = (place: number, from: number): number => {
+    const end = bytes[from] === QUOTE ? plainTextEnd(bytes, from + 1) : -1;
+    if (end < 0) return -1;
+    const name = text.slice(from + 1, end);
+    quoted[place] = bytes.slice(from, end + 1);
+    names[place] = name;
+    kinds[place] = known.get(name) ?? 'other';
+    members.shape += 1;
+    return end + 1;
+  };
+
+  return { members, quoted, kinds, learn };
+};
+
 /** Reads one item into its place in the columns and gives where it ends; -1 when it is an odd one. */
 const createItemReader = (
   bytes: Uint8Array,
   text: string,
   columns: ReturnType<typeof createColumns>,
+  canonical: CanonicalItems | undefined,
 ): ((from: number, index: number) => number) => {
   const draft: Draft = {
     idAt: 0,
@@ -170,31 +207,27 @@ const createItemReader = (
     customEventName: undefined,
   };
   const readMember = createMemberReader(bytes, text, draft);
-  /** The members of the item before, in their order: those of the next are the same, mostly. */
-  const written: Uint8Array[] = [];
-  const shape: Member[] = [];
-
-  const learn = (place: number, from: number): number => {
-    const end = bytes[from] === QUOTE ? plainTextEnd(bytes, from + 1) : -1;
-    if (end < 0) return -1;
-    written[place] = bytes.slice(from, end + 1);
-    shape[place] = known.get(text.slice(from + 1, end)) ?? 'other';
-    return end + 1;
-  };
+  const { members, quoted, kinds, learn } = createShape(bytes, text);
 
   const readMembers = (from: number): number => {
     let at = from + 1;
     for (let place = 0; place < MEMBERS_MAX; place += 1) {
       at = skipSpace(bytes, at);
-      let next = place < written.length ? skipPiece(bytes, at, written[place] as Uint8Array) : -1;
+      let next = place < quoted.length ? skipPiece(bytes, at, quoted[place] as Uint8Array) : -1;
       if (next < 0) next = learn(place, at);
       if (next < 0) return -1;
       at = skipSpace(bytes, next);
       if (bytes[at] !== COLON) return -1;
-      at = readMember(shape[place] as Member, skipSpace(bytes, at + 1));
+      const start = skipSpace(bytes, at + 1);
+      at = readMember(kinds[place] as Member, start);
       if (at < 0) return -1;
+      members.from[place] = start;
+      members.to[place] = at;
       at = skipSpace(bytes, at);
-      if (bytes[at] === CLOSE) return at + 1;
+      if (bytes[at] === CLOSE) {
+        members.count = place + 1;
+        return at + 1;
+      }
       if (bytes[at] !== COMMA) return -1;
       at += 1;
     }
@@ -210,6 +243,7 @@ const createItemReader = (
     draft.customEventName = undefined;
     const end = readMembers(from);
     if (end < 0 || draft.idLength === 0 || Number.isNaN(draft.timeMs)) return -1;
+    if (canonical?.add(members) === false) return -1;
     columns.idAt[index] = draft.idAt;
     columns.idLength[index] = draft.idLength;
     columns.times[index] = draft.timeMs;

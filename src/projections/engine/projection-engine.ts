@@ -32,6 +32,8 @@ export interface ProjectionsOptions {
   readonly registry?: Registry;
   /** Readers in this process, to be woken after every commit. */
   readonly progress?: ProjectionProgress;
+  /** Whoever works through rows in this process, to be woken by commits that brought some: not by what is passed over. */
+  readonly changes?: ProjectionProgress;
   /** False in a process that is not a projector: it runs none of them, and tells how they are. Default true. */
   readonly lead?: boolean;
   /** Not ready when a read model is further behind; 1 KiB counts as one where only bytes are known. Default 10,000. */
@@ -58,7 +60,8 @@ const PARKED_SHOWN_MAX = 20;
  * are. Returns at once; with the database away it goes on trying.
  */
 export const startProjections = (options: ProjectionsOptions): Projections => {
-  const { projections, store, pool, log, registry, progress, lagEventsMax = LAG_EVENTS_MAX } = options;
+  const { projections, store, pool, log, registry, progress, changes } = options;
+  const { lagEventsMax = LAG_EVENTS_MAX } = options;
   const names = projections.map(({ name }) => name);
   if (new Set(names).size !== names.length)
     throw new Error(`read models must have names of their own: ${names.join()}`);
@@ -75,6 +78,7 @@ export const startProjections = (options: ProjectionsOptions): Projections => {
         onCommit: ({ applied }) => {
           metrics?.applied(projection.name, applied);
           progress?.advanced(projection.name);
+          if (applied > 0) changes?.advanced(projection.name);
         },
         ...(options.recheckMs !== undefined && { recheckMs: options.recheckMs }),
       }),

@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import { failpoint } from '../failpoints.ts';
 import { randomId } from '../ids.ts';
+import type { CanonicalPieces } from '../idempotency/canonical-json.ts';
 import { fingerprintOf } from '../idempotency/fingerprint.ts';
 import type { ExecuteOnce, KeyedCommand } from '../idempotency/execute-once.ts';
 import type { StoredAnswer } from '../idempotency/claim.ts';
@@ -62,6 +63,8 @@ interface Input {
   readonly idempotencyKey: string | undefined;
   readonly rawParams: Readonly<Record<string, string>>;
   readonly rawBody: unknown;
+  /** Instead of `rawBody`, for a fingerprint. */
+  readonly canonical: CanonicalPieces | undefined;
   readonly params: unknown;
   readonly query: unknown;
   readonly headers: unknown;
@@ -182,7 +185,16 @@ const readInput = async (
     route.query === undefined ? undefined : validate(route.query, parseQueryString(search, known.parameters));
   const headers =
     route.headers === undefined ? undefined : validate(route.headers, headersOf(request, known.headers));
-  const withoutBody = { principal, idempotencyKey, rawParams, params, query, headers, received: undefined };
+  const withoutBody = {
+    principal,
+    idempotencyKey,
+    rawParams,
+    params,
+    query,
+    headers,
+    canonical: undefined,
+    received: undefined,
+  };
   if (route.receive !== undefined) {
     const bytes = incomingBytes(request, response);
     const received = await route.receive({ params, query, headers, bytes });
@@ -191,9 +203,10 @@ const readInput = async (
   if (route.body === undefined) return { ...withoutBody, rawBody: undefined, body: undefined, bodyBytes: 0 };
   const bytes = await readJsonBytes(request, response, route);
   const withBytes = { ...withoutBody, bodyBytes: bytes?.length ?? 0 };
-  // A key's fingerprint is taken of the parsed body.
-  const quick = bytes === undefined || idempotencyKey !== undefined ? undefined : route.readQuickly?.(bytes);
-  if (quick !== undefined) return { ...withBytes, rawBody: undefined, body: quick };
+  const quick = bytes && route.readQuickly?.(bytes, idempotencyKey !== undefined);
+  if (quick !== undefined) {
+    return { ...withBytes, rawBody: undefined, body: quick.body, canonical: quick.canonical };
+  }
   // An absent body is an empty one: what is missing from it is named member by member.
   const rawBody = bytes === undefined ? undefined : parseJsonBody(bytes, route.checksText !== true);
   const body = validate(route.body, rawBody === undefined ? {} : rawBody);
@@ -248,6 +261,7 @@ const answer = async (
     path: route.path,
     pathValues: input.rawParams,
     body: input.rawBody,
+    canonical: input.canonical,
   });
   const fingerprint = route.bodyIsSecret === true ? await withKey(plain, keyedDigest) : plain;
   return executeOnce(

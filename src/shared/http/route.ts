@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { CanonicalPieces } from '../idempotency/canonical-json.ts';
 import type { RequestLimit } from '../limits/limits.ts';
 import type { IncomingBytes } from './incoming-bytes.ts';
 import type { OutgoingBytes } from './outgoing-bytes.ts';
@@ -56,9 +57,9 @@ export interface Route<
   readonly checksText?: boolean;
   /**
    * Reads a large body of a form that most have quicker than JSON and the schema do, and comes to what they come to;
-   * undefined for any other. Not asked when the request has an idempotency key.
+   * undefined for any other.
    */
-  readonly readQuickly?: (bytes: Buffer) => z.output<Body> | undefined;
+  readonly readQuickly?: (bytes: Buffer, isKeyed: boolean) => QuickBody<z.output<Body>> | undefined;
   /**
    * Values that must be the same when the command is repeated, e.g. the id of what it creates, by name: how
    * to allocate each. Kept with the idempotency key.
@@ -85,6 +86,13 @@ export interface Route<
   handle(
     input: RouteInput<z.output<Params>, z.output<Query>, z.output<Body>, z.output<Headers>, Received>,
   ): Promise<Reply>;
+}
+
+/** A body that was read without `JSON.parse`. */
+export interface QuickBody<Body> {
+  readonly body: Body;
+  /** Canonical JSON (RFC 8785) of what was sent, unknown members included, in pieces; there when the request has a key. */
+  readonly canonical?: CanonicalPieces;
 }
 
 /** Unless a route says otherwise: its credential's own limit, or the address' where none is needed. */

@@ -55,3 +55,22 @@ export const canonicalJson = (value: unknown): string => {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
   return Array.isArray(value) ? canonicalArray(value) : canonicalObject(value as Record<string, unknown>);
 };
+
+/** Canonical JSON in pieces: text, or its bytes in UTF-8. */
+export type CanonicalPieces = readonly (string | Uint8Array)[];
+
+/** What stands before and behind the value of one member in the canonical form of an object. */
+export const canonicalAround = (
+  value: Readonly<Record<string, unknown>>,
+  name: string,
+): readonly [before: string, after: string] => {
+  const others = Object.keys(value).toSorted();
+  const write = (names: readonly string[]): string =>
+    names.map((other) => `${canonicalText(other)}:${canonicalJson(value[other])}`).join();
+  const before = write(others.filter((other) => other < name));
+  const after = write(others.filter((other) => other > name));
+  return [
+    `{${before}${before === '' ? '' : ','}${canonicalText(name)}:`,
+    `${after === '' ? '' : ','}${after}}`,
+  ];
+};
