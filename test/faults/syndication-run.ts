@@ -28,9 +28,12 @@ export interface SyndicationRunOptions {
   readonly kills: number;
   /** Records that one account switches on at slow agents before another switches on some of its own. */
   readonly crowd: number;
+  /** Toggling and killing ends then, however much was done, s. */
+  readonly secondsMax?: number;
 }
 
 export interface SyndicationRunReport {
+  /** What was done of what was asked for. */
   readonly toggles: number;
   readonly kills: number;
   /** Kills while an agent was being asked for something. */
@@ -110,7 +113,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     over('opening');
     const empty = async (): Promise<void> =>
       redis === undefined ? emptyPostgresQueue(backbone.pool) : redis.flush();
-    const { wanted, atWork } = await breakOften({ ...options, supervisor, buyer, random, empty }, () =>
+    const { wanted, ...done } = await breakOften({ ...options, supervisor, buyer, random, empty }, () =>
       countSyncing(backbone.pool),
     );
     over('breaking');
@@ -129,10 +132,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     over('crowd');
     return {
       tookMs,
-      toggles: options.toggles,
-      kills: options.kills,
-      atWork,
-      flushes: 1,
+      ...done,
       records: countBy(records.map(({ status }) => status)),
       generations: countOf(streams, 'SyndicationToggled'),
       followed: countOf(streams, 'SyndicationSubmitted'),
@@ -244,7 +244,7 @@ const keyOf = ({
   adcpAgentId,
 }: Pick<SyndicationResource, 'resourceId' | 'adcpAgentId'>): string => `${resourceId}@${adcpAgentId}`;
 
-interface Breaking extends Pick<SyndicationRunOptions, 'toggles' | 'kills'> {
+interface Breaking extends Pick<SyndicationRunOptions, 'toggles' | 'kills' | 'secondsMax'> {
   readonly supervisor: Supervisor;
   readonly buyer: Buyer;
   readonly random: Random;
@@ -252,17 +252,24 @@ interface Breaking extends Pick<SyndicationRunOptions, 'toggles' | 'kills'> {
   readonly empty: () => Promise<void>;
 }
 
+interface Broken extends Pick<SyndicationRunReport, 'toggles' | 'kills' | 'atWork' | 'flushes'> {
+  /** What was asked for last, by record. */
+  readonly wanted: ReadonlyMap<string, boolean>;
+}
+
 /**
  * Toggles all the time, and in the midst of them kills one worker after the other, each as soon as it has jobs again;
  * halfway the queue is lost.
  */
 const breakOften = async (
-  { toggles, kills, supervisor, buyer, random, empty }: Breaking,
+  { toggles, kills, secondsMax = Infinity, supervisor, buyer, random, empty }: Breaking,
   countSyncingNow: () => Promise<number>,
-): Promise<{ readonly wanted: ReadonlyMap<string, boolean>; readonly atWork: number }> => {
+): Promise<Broken> => {
   const wanted = new Map<string, boolean>();
-  let atWork = 0;
-  for (let kill = 1; kill <= kills; kill++) {
+  const endMs = performance.now() + secondsMax * 1_000;
+  let [kill, toggled, atWork, flushes] = [0, 0, 0, 0];
+  while (kill < kills && performance.now() < endMs) {
+    kill += 1;
     const [from, to] = [kill - 1, kill].map((n) => Math.round((n * toggles) / kills));
     const worker = 1 + (kill % 2);
     const killOne = async (): Promise<void> => {
@@ -270,12 +277,16 @@ const breakOften = async (
       await sleep(ALIVE_MS.min + random.below(ALIVE_MS.max - ALIVE_MS.min));
       if ((await countSyncingNow()) > 0) atWork += 1;
       supervisor.kill(worker);
-      if (kill === Math.ceil(kills / 2)) await empty();
+      if (kill === Math.ceil(kills / 2)) {
+        await empty();
+        flushes += 1;
+      }
       await random.pick(buyer.agents).agent.behave({ mode: random.pick(MODES), delayMs: 1_000 });
     };
     await Promise.all([toggleSome(buyer, random, from ?? 0, to ?? 0, wanted), killOne()]);
+    toggled = to ?? 0;
   }
-  return { wanted, atWork };
+  return { wanted, toggles: toggled, kills: kill, atWork, flushes };
 };
 
 /** Between two toggles at most: some records are changed more often than any agent answers. */
