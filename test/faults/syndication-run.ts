@@ -55,9 +55,12 @@ export interface SyndicationRunReport {
   readonly tookMs: Readonly<Record<string, number>>;
   /** Calls that were followed as tasks. */
   readonly followed: number;
+  /** What waited 60 s after the end. On a busy machine it may be slow only: what has got stuck is a finding. */
+  readonly waitingAfter60s: readonly string[];
   /** What must be empty or 0. */
   readonly findings: {
-    readonly waitingAtTheEnd: number;
+    /** What still waits five minutes after the end. */
+    readonly stuck: readonly string[];
     readonly notTheLastToggle: number;
     readonly illegalTransitions: readonly string[];
     readonly atTheAgentAndShouldNot: number;
@@ -77,6 +80,8 @@ const PEOPLE = 1_500;
 /** From when a worker has jobs until it is killed. */
 const ALIVE_MS = { min: 100, max: 500 };
 const SETTLE_MS_MAX = 60_000;
+/** What waits so long after the end has got stuck, however busy the machine is. */
+const STUCK_MS_MIN = 300_000;
 
 /** Toggles at three agents while workers are killed, the queue is emptied and agents misbehave; then the sums. */
 export const syndicationRun = async (options: SyndicationRunOptions): Promise<SyndicationRunReport> => {
@@ -121,7 +126,8 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     const last = (n: number): Behaviour =>
       n === 0 ? { mode: 'submitted', delayMs: 4_000 } : { mode: 'works', delayMs: 0 };
     await Promise.all(agents.map((agent, n) => agent.behave(last(n))));
-    const waitingAtTheEnd = await settle(backbone.pool);
+    const waitingAfter60s = await settle(backbone.pool, SETTLE_MS_MAX);
+    const stuck = await settle(backbone.pool, STUCK_MS_MIN - SETTLE_MS_MAX);
     over('settling');
     const records = await recordsOf(buyer);
     const streams = await historyOf(backbone.store);
@@ -132,6 +138,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     over('crowd');
     return {
       tookMs,
+      waitingAfter60s,
       ...done,
       records: countBy(records.map(({ status }) => status)),
       generations: countOf(streams, 'SyndicationToggled'),
@@ -140,7 +147,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
       effects: states.flatMap(({ effects }) => effects).length,
       afterCrowd,
       findings: {
-        waitingAtTheEnd,
+        stuck,
         notTheLastToggle: records.filter((record) => record.enabled !== wanted.get(keyOf(record))).length,
         illegalTransitions: [...streams.values()].flatMap(illegalTransitionsOf),
         ...comparison,
@@ -404,12 +411,21 @@ const switchOn = async (
   await Promise.all(Array.from({ length: callers }, call));
 };
 
-/** @returns how many still wait after as long as they may take */
-const settle = async (pool: Pool): Promise<number> => {
-  const waiting = async (): Promise<number> =>
-    (await pool.query<{ n: number }>('select count(*)::int as n from syndication_work')).rows[0]?.n ?? -1;
-  const begun = performance.now();
-  while ((await waiting()) > 0 && performance.now() - begun < SETTLE_MS_MAX) await sleep(200);
+/** @returns what still waits after that long, in the words of its list and of its record */
+const settle = async (pool: Pool, msMax: number): Promise<readonly string[]> => {
+  const waiting = async (): Promise<readonly string[]> => {
+    const { rows } = await pool.query<{ said: string }>(
+      `select format('%s %s@%s gen %s of %s, due in %s s, attempts %s, lost %s, turn %s, job %s, changes %s, archived %s, submitted %s',
+                r.status, r.resource_id, r.account, w.generation, r.generation,
+                round(extract(epoch from w.due_at - now()), 1), w.attempts, w.lost, w.has_turn, w.has_job, w.changes,
+                w.archived, r.body::json -> 'submitted') as said
+       from syndication_work w
+       left join syndication_records r on r.customer_id = w.customer_id and r.id = w.record_id`,
+    );
+    return rows.map(({ said }) => said);
+  };
+  const endMs = performance.now() + msMax;
+  while (performance.now() < endMs && (await waiting()).length > 0) await sleep(200);
   return waiting();
 };
 

@@ -44,7 +44,7 @@ describe.each(runs)('syndication with its jobs in $jobs', (run) => {
     const report = await reports.get(run.jobs);
     console.log(`seed ${seed}: ${JSON.stringify(report)}`);
     expect(report?.findings).toEqual({
-      waitingAtTheEnd: 0,
+      stuck: [],
       notTheLastToggle: 0,
       illegalTransitions: [],
       atTheAgentAndShouldNot: 0,

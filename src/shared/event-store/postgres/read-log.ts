@@ -127,24 +127,18 @@ const readPages =
     });
   };
 
-const nameOf = ({ stream, from, backward, count }: PageOfStream): string =>
-  [from, backward, count, stream].join(' ');
-
 /**
- * Every command begins with its stream: those that begin together are loaded by one statement, and what several of them
- * want is read once. When that fails, each of them is loaded once more by itself: one that cannot be read, or takes too
- * long, is nobody else's failure.
+ * Every command begins with its stream: those that begin together are loaded by one statement. When that fails, each of
+ * them is loaded once more by itself: one that cannot be read, or takes too long, is nobody else's failure.
  */
 const createReadFirst = (query: Query): ((page: PageOfStream) => Promise<StreamPage>) => {
   const alone = readAlone(query);
   const together = readPages(query);
   const read = coalesce<PageOfStream, () => Promise<StreamPage>>(
     async (pages) => {
-      const different = new Map(pages.map((page) => [nameOf(page), page]));
-      const found = pages.length > 1 ? await together([...different.values()]).catch(() => []) : [];
-      const byName = new Map([...different.keys()].map((name, n) => [name, found[n]]));
-      return pages.map((page) => {
-        const own = byName.get(nameOf(page));
+      const found = pages.length > 1 ? await together(pages).catch(() => undefined) : undefined;
+      return pages.map((page, n) => {
+        const own = found?.[n];
         return own === undefined ? () => alone(page) : async () => own;
       });
     },
