@@ -429,11 +429,18 @@ const settle = async (pool: Pool, msMax: number): Promise<readonly string[]> => 
   return waiting();
 };
 
+/** A busy machine answers that it has no time, to this as to what is written. */
 const recordsOf = async ({ api, advertiser }: Buyer): Promise<readonly SyndicationResource[]> => {
-  const answer = await api.get<{ items: SyndicationResource[] }>(
-    `/advertisers/${advertiser}/syndication-status?limit=100`,
-  );
-  return answer.body.data.items;
+  let text = '';
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const answer = await api.get<{ items: SyndicationResource[] }>(
+      `/advertisers/${advertiser}/syndication-status?limit=100`,
+    );
+    if (answer.status === 200) return answer.body.data.items;
+    text = answer.text;
+    await sleep(250);
+  }
+  throw new Error(`records were never shown: ${text}`);
 };
 
 const countBy = (names: readonly string[]): Readonly<Record<string, number>> => {
