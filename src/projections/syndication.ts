@@ -173,22 +173,20 @@ const listWork = async (
     });
   }
   if (done.length > 0) {
-    const values = [...placesOf(done), int4Array(done.map(({ generation }) => generation))];
-    await client.query({
-      name: 'syndication-work-done',
-      text: `delete from syndication_work w
-             using unnest($1::bigint[], $2::uuid[], $3::int[]) as d(customer_id, record_id, generation)
-             where w.customer_id = d.customer_id and w.record_id = d.record_id
-               and (w.generation <> d.generation or (not w.archived and w.changes = 0))`,
-      values,
-    });
     // What has come up meanwhile need not wait until it is offered again.
     await client.query({
-      name: 'syndication-work-left',
-      text: `update syndication_work w set due_at = now()
-             from unnest($1::bigint[], $2::uuid[], $3::int[]) as d(customer_id, record_id, generation)
-             where w.customer_id = d.customer_id and w.record_id = d.record_id and w.generation = d.generation`,
-      values,
+      name: 'syndication-work-done',
+      text: `with d as (
+               select * from unnest($1::bigint[], $2::uuid[], $3::int[]) as d(customer_id, record_id, generation)
+             ), gone as (
+               delete from syndication_work w using d
+               where w.customer_id = d.customer_id and w.record_id = d.record_id
+                 and (w.generation <> d.generation or (not w.archived and w.changes = 0))
+             )
+             update syndication_work w set due_at = now() from d
+             where w.customer_id = d.customer_id and w.record_id = d.record_id
+               and w.generation = d.generation and (w.archived or w.changes > 0)`,
+      values: [...placesOf(done), int4Array(done.map(({ generation }) => generation))],
     });
   }
 };

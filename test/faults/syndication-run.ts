@@ -28,9 +28,12 @@ export interface SyndicationRunOptions {
   readonly kills: number;
   /** Records that one account switches on at slow agents before another switches on some of its own. */
   readonly crowd: number;
+  /** Toggling and killing ends then, however much was done, s. */
+  readonly secondsMax?: number;
 }
 
 export interface SyndicationRunReport {
+  /** What was done of what was asked for. */
   readonly toggles: number;
   readonly kills: number;
   /** Kills while an agent was being asked for something. */
@@ -52,9 +55,12 @@ export interface SyndicationRunReport {
   readonly tookMs: Readonly<Record<string, number>>;
   /** Calls that were followed as tasks. */
   readonly followed: number;
+  /** What waited 60 s after the end. On a busy machine it may be slow only: what has got stuck is a finding. */
+  readonly waitingAfter60s: readonly string[];
   /** What must be empty or 0. */
   readonly findings: {
-    readonly waitingAtTheEnd: number;
+    /** What still waits five minutes after the end. */
+    readonly stuck: readonly string[];
     readonly notTheLastToggle: number;
     readonly illegalTransitions: readonly string[];
     readonly atTheAgentAndShouldNot: number;
@@ -74,6 +80,8 @@ const PEOPLE = 1_500;
 /** From when a worker has jobs until it is killed. */
 const ALIVE_MS = { min: 100, max: 500 };
 const SETTLE_MS_MAX = 60_000;
+/** What waits so long after the end has got stuck, however busy the machine is. */
+const STUCK_MS_MIN = 300_000;
 
 /** Toggles at three agents while workers are killed, the queue is emptied and agents misbehave; then the sums. */
 export const syndicationRun = async (options: SyndicationRunOptions): Promise<SyndicationRunReport> => {
@@ -110,7 +118,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     over('opening');
     const empty = async (): Promise<void> =>
       redis === undefined ? emptyPostgresQueue(backbone.pool) : redis.flush();
-    const { wanted, atWork } = await breakOften({ ...options, supervisor, buyer, random, empty }, () =>
+    const { wanted, ...done } = await breakOften({ ...options, supervisor, buyer, random, empty }, () =>
       countSyncing(backbone.pool),
     );
     over('breaking');
@@ -118,7 +126,8 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     const last = (n: number): Behaviour =>
       n === 0 ? { mode: 'submitted', delayMs: 4_000 } : { mode: 'works', delayMs: 0 };
     await Promise.all(agents.map((agent, n) => agent.behave(last(n))));
-    const waitingAtTheEnd = await settle(backbone.pool);
+    const waitingAfter60s = await settle(backbone.pool, SETTLE_MS_MAX);
+    const stuck = await settle(backbone.pool, STUCK_MS_MIN - SETTLE_MS_MAX);
     over('settling');
     const records = await recordsOf(buyer);
     const streams = await historyOf(backbone.store);
@@ -129,10 +138,8 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     over('crowd');
     return {
       tookMs,
-      toggles: options.toggles,
-      kills: options.kills,
-      atWork,
-      flushes: 1,
+      waitingAfter60s,
+      ...done,
       records: countBy(records.map(({ status }) => status)),
       generations: countOf(streams, 'SyndicationToggled'),
       followed: countOf(streams, 'SyndicationSubmitted'),
@@ -140,7 +147,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
       effects: states.flatMap(({ effects }) => effects).length,
       afterCrowd,
       findings: {
-        waitingAtTheEnd,
+        stuck,
         notTheLastToggle: records.filter((record) => record.enabled !== wanted.get(keyOf(record))).length,
         illegalTransitions: [...streams.values()].flatMap(illegalTransitionsOf),
         ...comparison,
@@ -244,7 +251,7 @@ const keyOf = ({
   adcpAgentId,
 }: Pick<SyndicationResource, 'resourceId' | 'adcpAgentId'>): string => `${resourceId}@${adcpAgentId}`;
 
-interface Breaking extends Pick<SyndicationRunOptions, 'toggles' | 'kills'> {
+interface Breaking extends Pick<SyndicationRunOptions, 'toggles' | 'kills' | 'secondsMax'> {
   readonly supervisor: Supervisor;
   readonly buyer: Buyer;
   readonly random: Random;
@@ -252,17 +259,24 @@ interface Breaking extends Pick<SyndicationRunOptions, 'toggles' | 'kills'> {
   readonly empty: () => Promise<void>;
 }
 
+interface Broken extends Pick<SyndicationRunReport, 'toggles' | 'kills' | 'atWork' | 'flushes'> {
+  /** What was asked for last, by record. */
+  readonly wanted: ReadonlyMap<string, boolean>;
+}
+
 /**
  * Toggles all the time, and in the midst of them kills one worker after the other, each as soon as it has jobs again;
  * halfway the queue is lost.
  */
 const breakOften = async (
-  { toggles, kills, supervisor, buyer, random, empty }: Breaking,
+  { toggles, kills, secondsMax = Infinity, supervisor, buyer, random, empty }: Breaking,
   countSyncingNow: () => Promise<number>,
-): Promise<{ readonly wanted: ReadonlyMap<string, boolean>; readonly atWork: number }> => {
+): Promise<Broken> => {
   const wanted = new Map<string, boolean>();
-  let atWork = 0;
-  for (let kill = 1; kill <= kills; kill++) {
+  const endMs = performance.now() + secondsMax * 1_000;
+  let [kill, toggled, atWork, flushes] = [0, 0, 0, 0];
+  while (kill < kills && performance.now() < endMs) {
+    kill += 1;
     const [from, to] = [kill - 1, kill].map((n) => Math.round((n * toggles) / kills));
     const worker = 1 + (kill % 2);
     const killOne = async (): Promise<void> => {
@@ -270,12 +284,16 @@ const breakOften = async (
       await sleep(ALIVE_MS.min + random.below(ALIVE_MS.max - ALIVE_MS.min));
       if ((await countSyncingNow()) > 0) atWork += 1;
       supervisor.kill(worker);
-      if (kill === Math.ceil(kills / 2)) await empty();
+      if (kill === Math.ceil(kills / 2)) {
+        await empty();
+        flushes += 1;
+      }
       await random.pick(buyer.agents).agent.behave({ mode: random.pick(MODES), delayMs: 1_000 });
     };
     await Promise.all([toggleSome(buyer, random, from ?? 0, to ?? 0, wanted), killOne()]);
+    toggled = to ?? 0;
   }
-  return { wanted, atWork };
+  return { wanted, toggles: toggled, kills: kill, atWork, flushes };
 };
 
 /** Between two toggles at most: some records are changed more often than any agent answers. */
@@ -393,20 +411,36 @@ const switchOn = async (
   await Promise.all(Array.from({ length: callers }, call));
 };
 
-/** @returns how many still wait after as long as they may take */
-const settle = async (pool: Pool): Promise<number> => {
-  const waiting = async (): Promise<number> =>
-    (await pool.query<{ n: number }>('select count(*)::int as n from syndication_work')).rows[0]?.n ?? -1;
-  const begun = performance.now();
-  while ((await waiting()) > 0 && performance.now() - begun < SETTLE_MS_MAX) await sleep(200);
+/** @returns what still waits after that long, in the words of its list and of its record */
+const settle = async (pool: Pool, msMax: number): Promise<readonly string[]> => {
+  const waiting = async (): Promise<readonly string[]> => {
+    const { rows } = await pool.query<{ said: string }>(
+      `select format('%s %s@%s gen %s of %s, due in %s s, attempts %s, lost %s, turn %s, job %s, changes %s, archived %s, submitted %s',
+                r.status, r.resource_id, r.account, w.generation, r.generation,
+                round(extract(epoch from w.due_at - now()), 1), w.attempts, w.lost, w.has_turn, w.has_job, w.changes,
+                w.archived, r.body::json -> 'submitted') as said
+       from syndication_work w
+       left join syndication_records r on r.customer_id = w.customer_id and r.id = w.record_id`,
+    );
+    return rows.map(({ said }) => said);
+  };
+  const endMs = performance.now() + msMax;
+  while (performance.now() < endMs && (await waiting()).length > 0) await sleep(200);
   return waiting();
 };
 
+/** A busy machine answers that it has no time, to this as to what is written. */
 const recordsOf = async ({ api, advertiser }: Buyer): Promise<readonly SyndicationResource[]> => {
-  const answer = await api.get<{ items: SyndicationResource[] }>(
-    `/advertisers/${advertiser}/syndication-status?limit=100`,
-  );
-  return answer.body.data.items;
+  let text = '';
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const answer = await api.get<{ items: SyndicationResource[] }>(
+      `/advertisers/${advertiser}/syndication-status?limit=100`,
+    );
+    if (answer.status === 200) return answer.body.data.items;
+    text = answer.text;
+    await sleep(250);
+  }
+  throw new Error(`records were never shown: ${text}`);
 };
 
 const countBy = (names: readonly string[]): Readonly<Record<string, number>> => {

@@ -19,8 +19,11 @@ export interface OfferWorkOptions {
 /** Jobs that wait for their turn at most: enough to keep workers busy until the next look. */
 const QUEUED_MAX = 50;
 const EVERY_MS = 500;
-/** Between two looks at least: what many jobs have freed is offered together. */
-const GATHER_MS = 10;
+/**
+ * Between two looks at least: what many jobs have freed is offered together. A look costs as much as some jobs; what is
+ * switched on when nothing was offered of late does not wait for it.
+ */
+const GATHER_MS = 30;
 const AFTER_FAILURE_MS = 2_000;
 
 /** Of one generation, so that a later one is another job, whatever became of the earlier. */

@@ -2,7 +2,13 @@ import type { Pool } from 'pg';
 import { JsonMembers, type SyndicationRecord } from '../../../domain/syndication/syndication-resource.ts';
 import { coalesce } from '../../../shared/coalesce.ts';
 import { advisoryLocks } from '../../../shared/postgres/advisory-locks.ts';
-import { boolArray, int4Array, int8Array, uuidArray } from '../../../shared/postgres/binary-array.ts';
+import {
+  boolArray,
+  int4Array,
+  int8Array,
+  textArray,
+  uuidArray,
+} from '../../../shared/postgres/binary-array.ts';
 import { inTransaction } from '../../../shared/postgres/pool.ts';
 import { PostponeJobError } from '../../../shared/queue/job-queue.ts';
 
@@ -163,13 +169,13 @@ const notWhole = (): PostponeJobError =>
  * An agent may be registered more than once, above all to give it another token: by its address it is one, and what
  * one registration is told to drop goes for all of them.
  */
-const REGISTRATIONS = `registrations (id) as (
-  select $2::uuid
+const registrationsOf = (customerId: string, agentId: string): string => `registrations (id) as (
+  select ${agentId}
   union
   select other.id from adcp_agents own
   join adcp_agents other on other.customer_id = own.customer_id
     and other.body::json ->> 'url' = own.body::json ->> 'url'
-  where own.customer_id = $1 and own.id = $2
+  where own.customer_id = ${customerId} and own.id = ${agentId}
 )`;
 
 /** Bringing it up to date has failed: the agent has what it had before. */
@@ -182,41 +188,61 @@ interface KeptRow {
   readonly has_failed: boolean;
 }
 
-const holders =
-  (pool: Pool): WorkList['holders'] =>
-  async ({ customerId, advertiserId, agentId, account, resourceType, resourceId, recordId }) => {
-    const { rows } = await pool.query<Holders & { isWhole: boolean }>({
+/** Jobs that start together are answered by one statement; one that takes long holds up nobody for longer than that. */
+const HOLDERS_TOGETHER = { batchMax: 50, inFlightMax: 4, patienceMs: 50 };
+
+const holders = (pool: Pool): WorkList['holders'] => {
+  const ask = coalesce(holdersOf(pool), HOLDERS_TOGETHER);
+  return async (record) => {
+    const { isWhole, ...found } = await ask(record);
+    if (!isWhole) throw notWhole();
+    return found;
+  };
+};
+
+/** Another record of the same id at the same account of the agent. Each use adds what the partial index of it holds. */
+const IS_SAME = `r.customer_id = a.customer_id and r.agent_id = any(array(select id from registrations))
+  and r.account = a.account and r.resource_type = a.resource_type and r.resource_id = a.resource_id
+  and r.id <> a.record_id`;
+
+type HoldersRow = Holders & { readonly isWhole: boolean };
+
+const holdersOf =
+  (pool: Pool) =>
+  async (records: readonly SyndicationRecord[]): Promise<readonly HoldersRow[]> => {
+    const { rows } = await pool.query<HoldersRow>({
       name: 'syndication-holders',
-      text: `with ${REGISTRATIONS}, found as (
-               select r.advertiser_id <> $7 as is_other, r.waiting, r.status, ${IS_STILL_THERE} as is_still_there
-               from syndication_records r
-               where r.customer_id = $1 and r.agent_id = any(array(select id from registrations))
-                 and r.account = $3 and r.resource_type = $4 and r.resource_id = $5 and r.id <> $6
-                 and (r.status <> 'DISABLED' or r.waiting)
-             )
-             select ${IS_WHOLE} as "isWhole",
-               exists (select from found where is_other and (status <> 'FAILED' or waiting or is_still_there))
-                 as "isOtherAdvertisers",
-               exists (select from found where not is_other
-                       and (status in ('PENDING', 'SYNCING', 'COMPLETED') or is_still_there)) as "isOtherRegistrations",
-               exists (select from found where status = 'FAILED')
-                 or exists (select from syndication_records r
-                            where r.customer_id = $1 and r.agent_id = any(array(select id from registrations))
-                              and r.account = $3 and r.resource_type = $4 and r.resource_id = $5 and r.id <> $6
-                              and r.left_there) as "isUnsure"`,
+      text: `select ${IS_WHOLE} as "isWhole", h.*
+             from unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::int[])
+               with ordinality as a (customer_id, agent_id, account, resource_type, resource_id, record_id,
+                                     advertiser_id, n),
+             lateral (
+               with ${registrationsOf('a.customer_id', 'a.agent_id')}, found as (
+                 select r.advertiser_id <> a.advertiser_id as is_other, r.waiting, r.status,
+                   ${IS_STILL_THERE} as is_still_there
+                 from syndication_records r
+                 where ${IS_SAME} and (r.status <> 'DISABLED' or r.waiting)
+               )
+               select
+                 exists (select from found where is_other and (status <> 'FAILED' or waiting or is_still_there))
+                   as "isOtherAdvertisers",
+                 exists (select from found where not is_other
+                         and (status in ('PENDING', 'SYNCING', 'COMPLETED') or is_still_there))
+                   as "isOtherRegistrations",
+                 exists (select from found where status = 'FAILED')
+                   or exists (select from syndication_records r where ${IS_SAME} and r.left_there) as "isUnsure"
+             ) h order by a.n`,
       values: [
-        customerId,
-        agentId,
-        JSON.stringify(account),
-        resourceType,
-        resourceId,
-        recordId,
-        advertiserId,
+        int8Array(records.map(({ customerId }) => customerId)),
+        uuidArray(records.map(({ agentId }) => agentId)),
+        textArray(records.map(({ account }) => JSON.stringify(account))),
+        textArray(records.map(({ resourceType }) => resourceType)),
+        textArray(records.map(({ resourceId }) => resourceId)),
+        uuidArray(records.map(({ recordId }) => recordId)),
+        int4Array(records.map(({ advertiserId }) => advertiserId)),
       ],
     });
-    const [found] = rows;
-    if (found?.isWhole !== true) throw notWhole();
-    return found;
+    return rows;
   };
 
 const kept =
@@ -229,7 +255,7 @@ const kept =
     if (whole[0]?.isWhole !== true) throw notWhole();
     const { rows } = await pool.query<KeptRow>({
       name: 'syndication-kept',
-      text: `with ${REGISTRATIONS}
+      text: `with ${registrationsOf('$1', '$2::uuid')}
              select distinct on (r.advertiser_id, r.resource_id) r.advertiser_id, r.resource_id,
                case when r.status <> 'COMPLETED' then r.body::json ->> 'stillThere' end as still_there,
                r.status = 'FAILED' as has_failed
