@@ -69,7 +69,6 @@ const fillOnce = async (
       after: checkpoint.position,
       filter: { categories: projection.categories },
       batchSize: BATCH_SIZE,
-      lazy: true,
       signal,
     });
     for await (const batch of takeAhead(batches, ({ caughtUp }) => !caughtUp)) {
