@@ -515,7 +515,7 @@ const flipsOf = (random: ReturnType<typeof createRandom>): readonly Flip[] =>
         position: Math.floor(((tenth + random.below(1_000_000) / 1_000_000) * MANY) / TENTHS) + 1,
       })),
     )
-    .filter(({ position }, at, all) => all.findIndex((other) => other.position === position) === at)
+    .filter(({ position }, n, all) => all.findIndex((other) => other.position === position) === n)
     .sort((a, b) => a.position - b.position);
 
 /** All are there at once: each is found as the first that is left, and mended, and what is behind it is looked at next. */

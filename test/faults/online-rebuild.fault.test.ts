@@ -226,11 +226,11 @@ const traffic = async (ending: AbortSignal) => {
     await sleep(Math.max(0, (n * REQUESTS_OF_TURN * 1_000) / REQUESTS_EACH_SECOND - elapsedMs()));
     while (free.length === 0) await Promise.race(running);
     const id = free.shift() as number;
-    const one: Promise<void> = turn(id, `Name ${n}`).finally(() => {
-      running.delete(one);
+    const begun: Promise<void> = turn(id, `Name ${n}`).finally(() => {
+      running.delete(begun);
       free.push(id);
     });
-    running.add(one);
+    running.add(begun);
   }
   await Promise.all(running);
   seen.seconds = elapsedMs() / 1_000;

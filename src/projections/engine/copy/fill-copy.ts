@@ -9,7 +9,6 @@ import { withChildSignal } from '../child-signal.ts';
 import { CheckpointMovedError, openCheckpoint, type Checkpoint } from '../checkpoint.ts';
 import { commitBatch } from '../commit-batch.ts';
 import type { Projection } from '../projection.ts';
-import { takeAhead } from '../take-ahead.ts';
 
 export interface BulkLimits {
   /** Events of one page; the next one is read while one is folded. */
@@ -30,8 +29,7 @@ export interface FillOptions {
   readonly onCommit: (checkpoint: Checkpoint, applied: number) => void;
 }
 
-/** The next ones are read while these are applied. Twice as many as the live runner takes: nobody waits for them. */
-const BATCH_SIZE = 2_000;
+const BATCH_SIZE = 1_000;
 /** A checkpoint is found moved after a commit whose answer was lost: once or twice, not all the time. */
 const TRIES = 5;
 
@@ -71,7 +69,7 @@ const fillOnce = async (
       batchSize: BATCH_SIZE,
       signal,
     });
-    for await (const batch of takeAhead(batches, ({ caughtUp }) => !caughtUp)) {
+    for await (const batch of batches) {
       const committed = await commitBatch(pool, projection, checkpoint, upTo(batch, target));
       checkpoint = committed.checkpoint;
       onCommit(checkpoint, committed.applied);
