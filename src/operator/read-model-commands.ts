@@ -155,7 +155,7 @@ const withEach = async (
 };
 
 const withProgress = async <T>(
-  { pool, databaseUrl, store, storeKind }: Backbone,
+  { databaseUrl, store, storeKind }: Backbone,
   projection: Projection,
   signal: AbortSignal,
   work: (options: OnlineOptions) => Promise<T>,
@@ -164,7 +164,6 @@ const withProgress = async <T>(
   const beganMs = performance.now();
   try {
     const result = await work({
-      pool,
       databaseUrl,
       store,
       log: createLog('silent'),

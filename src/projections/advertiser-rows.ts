@@ -2,10 +2,10 @@ import type { ClientBase } from 'pg';
 import { advertiserEvents, type AdvertiserEvent } from '../domain/advertisers/advertiser-events.ts';
 import type { AdvertiserResource } from '../domain/advertisers/advertiser-resource.ts';
 import { evolve, initialState, type Advertiser } from '../domain/advertisers/advertiser.ts';
-import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { boolArray, int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import type { Folded } from './engine/fold-streams.ts';
+import type { ProjectedEvent } from './engine/projection.ts';
 
 /** Rows of the tables `advertisers` and `advertiser_counts`. */
 export type Row = Folded<AdvertiserResource>;
@@ -13,7 +13,7 @@ export type Row = Folded<AdvertiserResource>;
 export const nothing: Folded<Advertiser> = { state: initialState, revision: -1 };
 
 /** @throws UnprojectableEventError */
-export const evolveRecorded = (current: Advertiser, event: RecordedEvent): Advertiser =>
+export const evolveRecorded = (current: Advertiser, event: ProjectedEvent): Advertiser =>
   evolve(current, decodeEvent(event, advertiserEvents) as AdvertiserEvent);
 
 /** Writes what has changed of rows that are there, and counts. */
@@ -71,16 +71,28 @@ export const columns = (rows: readonly Row[]): Buffer[] => [
   textArray(rows.map(({ state }) => JSON.stringify(state))),
 ];
 
-/** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */
+/** Adds to the kept counts. */
 export const count = async (
   client: ClientBase,
-  changes: readonly (readonly [AdvertiserResource, number])[],
+  changes: Iterable<readonly [AdvertiserResource, number]>,
 ): Promise<void> => {
-  const sums = new Map<string, { row: AdvertiserResource; sum: number }>();
-  for (const [row, change] of changes) {
-    const key = `${row.customerId}/${row.status}/${row.sandbox}`;
-    sums.set(key, { row, sum: (sums.get(key)?.sum ?? 0) + change });
-  }
+  const sums: CountSums = new Map();
+  for (const [row, change] of changes) addCount(sums, row, change);
+  await writeCounts(client, sums);
+};
+
+/** Changes of counts, by account, status and sandbox. */
+export type CountSums = Map<string, { readonly row: AdvertiserResource; sum: number }>;
+
+export const addCount = (sums: CountSums, row: AdvertiserResource, change: number): void => {
+  const key = `${row.customerId}/${row.status}/${row.sandbox}`;
+  const known = sums.get(key);
+  if (known === undefined) sums.set(key, { row, sum: change });
+  else known.sum += change;
+};
+
+/** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */
+export const writeCounts = async (client: ClientBase, sums: CountSums): Promise<void> => {
   const deltas = [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, delta]) => delta);
   if (deltas.length === 0) return;
   await client.query({

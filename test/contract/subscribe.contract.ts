@@ -4,6 +4,7 @@ import {
   START,
   type EventBatch,
   type Position,
+  type RecordedEvent,
 } from '../../src/shared/event-store/event-store.ts';
 import type { MakeStore } from './make-store.ts';
 import {
@@ -16,6 +17,18 @@ import {
 } from './sample-events.ts';
 import { useStore } from './use-store.ts';
 
+/** Each member as it is asked for. */
+const read = (event: RecordedEvent): RecordedEvent => ({
+  id: event.id,
+  type: event.type,
+  data: event.data,
+  metadata: event.metadata,
+  stream: event.stream,
+  revision: event.revision,
+  position: event.position,
+  recordedAt: event.recordedAt,
+});
+
 export const subscribeContract = (name: string, makeStore: MakeStore): void => {
   describe(`${name}: subscribeToAll`, () => {
     const store = useStore(makeStore);
@@ -24,9 +37,13 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       ended.abort();
       ended = new AbortController();
     });
-    const subscribe = (after: Position, more: { categories?: string[]; batchSize?: number } = {}) =>
+    const subscribe = (
+      after: Position,
+      more: { categories?: string[]; batchSize?: number; lazy?: boolean } = {},
+    ) =>
       store().subscribeToAll({
         after,
+        lazy: more.lazy ?? false,
         signal: ended.signal,
         ...(more.categories === undefined ? {} : { filter: { categories: more.categories } }),
         ...(more.batchSize === undefined ? {} : { batchSize: more.batchSize }),
@@ -56,6 +73,25 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       expect(Math.max(...seen.map((batch) => batch.events.length))).toBe(4);
       expectReached(store(), seen.at(-1)?.position, await store().head());
       expect(seen.filter((batch) => batch.caughtUp)).toHaveLength(1);
+    });
+
+    it('read lazily, events are member by member what they are otherwise', async () => {
+      const after = await store().head();
+      await store().append(newStream('apple'), sampleEvents(3), 'no-stream');
+      await store().append(newStream('pear'), sampleEvents(2), 'no-stream');
+      await store().append(newStream('apple'), sampleEvents(4), 'no-stream');
+      for (const more of [
+        { batchSize: 2 },
+        { batchSize: 4, categories: ['apple'] },
+        { categories: ['pear', 'fig'] },
+      ]) {
+        const eager = await takeUntil(subscribe(after, more), (_, batch) => batch.caughtUp);
+        const lazy = await takeUntil(subscribe(after, { ...more, lazy: true }), (_, batch) => batch.caughtUp);
+        expect(lazy.map(read)).toEqual(eager.map(read));
+        for (const { data, dataJson } of lazy) {
+          if (dataJson !== undefined) expect(JSON.parse(dataJson)).toEqual(data);
+        }
+      }
     });
 
     it('delivers what lies behind a position, exclusive', async () => {

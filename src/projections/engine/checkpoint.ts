@@ -16,7 +16,10 @@ export class CheckpointMovedError extends Error {
 }
 
 /** The checkpoint of a read model; one at the start of the log when it has none yet. */
-export const openCheckpoint = async (pool: Pool, name: string): Promise<Checkpoint> => {
+export const openCheckpoint = async (
+  pool: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>,
+  name: string,
+): Promise<Checkpoint> => {
   await pool.query(
     'insert into projection_checkpoints (name, position) values ($1, $2) on conflict do nothing',
     [name, START],

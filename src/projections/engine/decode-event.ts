@@ -4,8 +4,7 @@ import {
   UnknownEventVersionError,
   type EventVersions,
 } from '../../shared/command/event-versions.ts';
-import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
-import { UnprojectableEventError } from './projection.ts';
+import { UnprojectableEventError, type ProjectedEvent } from './projection.ts';
 
 /** An event type that a read model knows, with the schema of its current version. */
 interface EventSchema extends EventVersions {
@@ -27,7 +26,7 @@ export interface DecodedEvent {
  * @throws UnprojectableEventError for a type or version this program does not know (a newer program wrote it,
  *   say) and for data that does not fit the schema
  */
-export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): DecodedEvent => {
+export const decodeEvent = (event: ProjectedEvent, schemas: EventSchemas): DecodedEvent => {
   const known = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;
   if (known === undefined) throw new UnprojectableEventError(event, 'unknown event type');
   const data = raised(event, known);
@@ -44,7 +43,7 @@ export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): Decode
   return { type: event.type, data: parsed.data, occurredAt };
 };
 
-const raised = (event: RecordedEvent, known: EventSchema): unknown => {
+const raised = (event: ProjectedEvent, known: EventSchema): unknown => {
   try {
     return currentData(event, known);
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
+import type { EventMetadata, Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
 
 /**
  * One read model: which events it is made of, and how a batch of them becomes rows. The engine
@@ -35,15 +35,22 @@ export interface Projection {
 
 /** Rows of a read model that are being made in memory. */
 export interface BulkFolding {
-  /** What they take of it, about. */
+  /** What it takes of it, about. */
   readonly bytes: number;
+  /** Takes in events that come in the order of the log, each once. */
+  add(events: readonly RecordedEvent[]): void;
   /**
-   * Folds events that come in the order of the log, each once. Reads rows that it has written before and that they change.
-   * @throws UnprojectableEventError as `apply` does: what was folded since the last `flush` is then of no use
+   * Writes all rows that what was taken in since the last time makes or changes, in the transaction of `client`, and
+   * forgets it.
+   * @throws UnprojectableEventError as `apply` does: what was taken in is then of no use
    */
-  add(client: ClientBase, events: readonly RecordedEvent[]): Promise<void>;
-  /** Writes all rows that were made since the last time, in the transaction of `client`, and forgets them. */
   flush(client: ClientBase): Promise<void>;
+}
+
+/** What of an event becomes rows; where it stands in the log is none of it. */
+export interface ProjectedEvent extends Pick<RecordedEvent, 'type' | 'data' | 'stream' | 'revision'> {
+  readonly position?: Position;
+  readonly metadata: Pick<EventMetadata, 'occurredAt' | 'schemaVersion'>;
 }
 
 /** Where equal rows are not equal byte by byte, or need not be there. */
@@ -62,10 +69,11 @@ export const keptCounts: Comparison = { where: 'count <> 0' };
 /** This event cannot become a row, now or later: its stream is parked, everything else goes on. */
 export class UnprojectableEventError extends Error {
   override readonly name = 'UnprojectableEventError';
-  readonly event: RecordedEvent;
 
-  constructor(event: RecordedEvent, reason: string) {
-    super(`${event.type} at ${event.position} (${event.stream}@${event.revision}): ${reason}`);
-    this.event = event;
+  constructor(
+    { type, stream, revision, position }: Omit<ProjectedEvent, 'data' | 'metadata'>,
+    reason: string,
+  ) {
+    super(`${type}${position === undefined ? '' : ` at ${position}`} (${stream}@${revision}): ${reason}`);
   }
 }

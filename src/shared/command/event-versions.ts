@@ -1,4 +1,4 @@
-import type { JsonObject, RecordedEvent } from '../event-store/event-store.ts';
+import type { EventMetadata, JsonObject, RecordedEvent } from '../event-store/event-store.ts';
 
 /**
  * Raises the data of one version of an event to those of the next. Pure: nothing but the data counts, so that every
@@ -17,6 +17,11 @@ export interface EventVersions {
 /** Versions by event type; a type that is missing here cannot be stored. */
 export type SchemaVersions = Readonly<Record<string, EventVersions>>;
 
+/** What of a recorded event its version decides about. */
+interface VersionedEvent extends Pick<RecordedEvent, 'type' | 'data' | 'stream' | 'revision'> {
+  readonly metadata: Pick<EventMetadata, 'schemaVersion'>;
+}
+
 /**
  * An event is of a version that this program does not know: a newer one wrote it, and this one runs beside it or was
  * put back. Whatever was decided or shown without it would be wrong.
@@ -24,7 +29,7 @@ export type SchemaVersions = Readonly<Record<string, EventVersions>>;
 export class UnknownEventVersionError extends Error {
   override readonly name = 'UnknownEventVersionError';
 
-  constructor({ type, stream, revision, metadata }: RecordedEvent) {
+  constructor({ type, stream, revision, metadata }: VersionedEvent) {
     super(`unknown schema version ${metadata.schemaVersion} of ${type} (${stream}@${revision})`);
   }
 }
@@ -35,7 +40,7 @@ export class UnknownEventVersionError extends Error {
  * @throws UnknownEventVersionError for a version that is newer than `schemaVersion`, or none
  */
 export const currentData = (
-  event: RecordedEvent,
+  event: VersionedEvent,
   { schemaVersion, upcasters = [] }: EventVersions,
 ): JsonObject => {
   const { schemaVersion: stored } = event.metadata;

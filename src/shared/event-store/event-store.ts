@@ -53,6 +53,8 @@ export interface RecordedEvent extends NewEvent {
   readonly position: Position;
   /** When the store recorded it, by the store's clock: ISO 8601, UTC. */
   readonly recordedAt: string;
+  /** `data` as text, where the store has read no more than that: to be kept in less room. */
+  readonly dataJson?: string;
 }
 
 /**

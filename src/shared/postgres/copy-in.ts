@@ -5,17 +5,19 @@ interface CopyConnection {
   readonly stream: NodeJS.WritableStream & { readonly writableNeedDrain: boolean };
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
+  sendCopyFail(message: string): void;
 }
 
 /** Sends what it is given when the server is ready for it, no faster than the server takes it. */
 class CopyIn extends Query {
   readonly #chunks: Iterator<Buffer>;
   #isOver = false;
+  #failure: Error | undefined;
 
   constructor(text: string, chunks: Iterable<Buffer>, done: (error: Error | null) => void) {
     super(text, undefined, ((error: Error | null) => {
       this.#isOver = true;
-      done(error);
+      done(this.#failure ?? error);
     }) as never);
     this.#chunks = chunks[Symbol.iterator]();
   }
@@ -23,21 +25,34 @@ class CopyIn extends Query {
   /** Called by the client. */
   handleCopyInResponse(connection: CopyConnection): void {
     while (!this.#isOver) {
-      const { done, value } = this.#chunks.next();
-      if (done === true) return connection.endCopyFrom();
-      connection.sendCopyFromChunk(value);
+      const chunk = this.#next(connection);
+      if (chunk === undefined) return;
+      connection.sendCopyFromChunk(chunk);
       if (connection.stream.writableNeedDrain) {
         connection.stream.once('drain', () => this.handleCopyInResponse(connection));
         return;
       }
     }
   }
+
+  /** @returns undefined when the server was told that none follows */
+  #next(connection: CopyConnection): Buffer | undefined {
+    try {
+      const { done, value } = this.#chunks.next();
+      if (done !== true) return value;
+      connection.endCopyFrom();
+    } catch (error) {
+      // The server answers with an error of its own, which says less.
+      this.#failure = error as Error;
+      connection.sendCopyFail('no more');
+    }
+    return undefined;
+  }
 }
 
 /**
  * `copy ... from stdin`, several times as fast as inserting.
- * @param chunks must not throw
- * @throws what the server says: nothing is there then
+ * @throws what `chunks` throws; what the server says: nothing is there then
  */
 export const copyIn = (client: ClientBase, text: string, chunks: Iterable<Buffer>): Promise<void> =>
   new Promise((resolve, reject) => {

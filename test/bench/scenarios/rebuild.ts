@@ -37,7 +37,6 @@ export const rebuild: Scenario = async (bench) => {
   );
   let heapBytes = 0;
   const options = {
-    pool,
     databaseUrl: url,
     store,
     log,

@@ -38,7 +38,7 @@ export interface Maker {
 const LOCK_MS_MAX = 5_000;
 
 /** A rebuild of a whole read model takes its time; no request waits for it. */
-export const copyTimeouts = { statementMs: 3_600_000, queryMs: 3_660_000, connectMs: 5_000 } as const;
+export const copyTimeouts = { statementMs: 3_600_000, queryMs: 3_660_000, connectMs: 60_000 } as const;
 
 /** Of connections that make and compare copies. */
 const copyConnection = (connectionString: string, applicationName: string): ClientConfig =>

@@ -1,8 +1,4 @@
-import {
-  comparePositions,
-  type Position,
-  type RecordedEvent,
-} from '../../../shared/event-store/event-store.ts';
+import { comparePositions, type Position } from '../../../shared/event-store/event-store.ts';
 import { failpoint } from '../../../shared/failpoints.ts';
 import { inTransaction } from '../../../shared/postgres/pool.ts';
 import { withChildSignal } from '../child-signal.ts';
@@ -17,8 +13,8 @@ const LIMITS: BulkLimits = { pageEvents: 2_000, bytesMax: 512 * 1024 * 1024 };
 const EVENTS_MAX = 1_000_000;
 
 /**
- * As `fillCopy`, for read models that can fold in memory: rows and checkpoint are written together and seldom. An event
- * that cannot be folded is left to `fillCopy`, which parks its stream.
+ * As `fillCopy`, for read models that can fold in memory: rows and checkpoint are written together and seldom. What
+ * cannot be folded is left to `fillCopy`, with all that was to be written with it: that parks its stream.
  */
 export const fillInBulk = async (options: FillOptions, target: Position): Promise<Checkpoint> => {
   const { projection, pool } = options;
@@ -26,31 +22,22 @@ export const fillInBulk = async (options: FillOptions, target: Position): Promis
   for (;;) {
     const checkpoint = await openCheckpoint(pool, projection.name);
     if (comparePositions(checkpoint.position, target) >= 0) return checkpoint;
-    const bad = await foldUpTo(options, projection.bulk(), checkpoint, target);
-    if (bad !== undefined) await fillCopy(options, bad.position);
+    const otherWay = await foldUpTo(options, projection.bulk(), checkpoint, target);
+    if (otherWay !== undefined) await fillCopy(options, otherWay);
   }
 };
 
-/** @returns the event that ended it before `target`: what was folded since the last write is lost */
+/** @returns up to where it is to be done the other way, when something before that cannot be folded */
 const foldUpTo = (
   options: FillOptions,
   folding: BulkFolding,
   from: Checkpoint,
   target: Position,
-): Promise<RecordedEvent | undefined> =>
+): Promise<Position | undefined> =>
   withChildSignal(options.signal, async ({ signal }) => {
-    const { projection, store, pool, onCommit, bulk: { pageEvents, bytesMax } = LIMITS } = options;
+    const { projection, store, onCommit, bulk: { pageEvents, bytesMax } = LIMITS } = options;
     let written = from;
     let events = 0;
-    const write = async (position: Position): Promise<void> => {
-      await inTransaction(pool, async (client) => {
-        await moveCheckpoint(client, projection.name, written, position);
-        await folding.flush(client);
-        failpoint('projection-before-commit');
-      });
-      written = { ...written, position };
-      events = 0;
-    };
     const batches = store.subscribeToAll({
       after: from.position,
       filter: { categories: projection.categories },
@@ -61,31 +48,36 @@ const foldUpTo = (
     for await (const whole of takeAhead(batches, ({ caughtUp }) => !caughtUp)) {
       const batch = upTo(whole, target);
       const wanted = batch.events.filter(({ stream }) => !from.parked.has(stream));
-      const bad = await fold(options, folding, wanted);
-      if (bad !== undefined) return bad;
+      folding.add(wanted);
       events += wanted.length;
-      onCommit({ ...written, position: batch.position }, wanted.length);
       const isDone = comparePositions(batch.position, target) >= 0;
-      if (isDone || folding.bytes > bytesMax || events >= EVENTS_MAX) await write(batch.position);
+      if (isDone || folding.bytes > bytesMax || events >= EVENTS_MAX) {
+        if (!(await isWritten(options, folding, written, batch.position))) return batch.position;
+        written = { ...written, position: batch.position };
+        events = 0;
+      }
+      onCommit({ ...written, position: batch.position }, wanted.length);
       if (isDone) return undefined;
     }
     throw options.signal.reason;
   });
 
-const fold = async (
-  { pool }: FillOptions,
+/** @returns false when an event is to blame, any of them: then nothing was */
+const isWritten = async (
+  { projection, pool }: FillOptions,
   folding: BulkFolding,
-  events: readonly RecordedEvent[],
-): Promise<RecordedEvent | undefined> => {
-  const client = await pool.connect();
+  from: Checkpoint,
+  to: Position,
+): Promise<boolean> => {
   try {
-    await folding.add(client, events);
-    return undefined;
+    await inTransaction(pool, async (client) => {
+      await moveCheckpoint(client, projection.name, from, to);
+      await folding.flush(client);
+      failpoint('projection-before-commit');
+    });
+    return true;
   } catch (error) {
-    if (!isFaultOfEvent(error)) throw error;
-    // Of those, any may be the one: they are applied the other way, which finds it.
-    return events.at(-1);
-  } finally {
-    client.release();
+    if (isFaultOfEvent(error)) return false;
+    throw error;
   }
 };

@@ -1,4 +1,4 @@
-import type { Client, Pool } from 'pg';
+import type { Client } from 'pg';
 import { comparePositions, type EventStore, type Position } from '../../../shared/event-store/event-store.ts';
 import { openCheckpoint } from '../checkpoint.ts';
 import type { Projection } from '../projection.ts';
@@ -10,9 +10,7 @@ import { requireLog } from './same-log.ts';
 export interface HeldCopy extends FillOptions {
   readonly projection: Projection;
   readonly store: EventStore;
-  /** Connections that find the live tables. */
-  readonly live: Pool;
-  /** Holds the copy, and now and then the live read model's fence. */
+  /** Finds the live tables, holds the copy, and now and then the live read model's fence. */
   readonly guard: Client;
   readonly databaseUrl: string;
   /** What made it, or goes on with it. */
@@ -39,10 +37,10 @@ const FENCE_WAIT_MS_MAX = 60_000;
  * @throws OtherLogError when the log does not reach that far; StaleCopyError when the live read model was reset meanwhile
  */
 export const meetLive = async <T>(copy: HeldCopy, work: (position: Position) => Promise<T>): Promise<T> => {
-  const { guard, live, projection } = copy;
+  const { guard, projection } = copy;
   for (;;) {
     copy.signal.throwIfAborted();
-    const { position } = await openCheckpoint(live, projection.name);
+    const { position } = await openCheckpoint(guard, projection.name);
     await requireLog(copy.store, position);
     await fillCopy(copy, position);
     const met = await inTransactionOf(guard, async () => {

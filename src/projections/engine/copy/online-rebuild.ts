@@ -1,4 +1,4 @@
-import type { Client, Pool } from 'pg';
+import type { Client } from 'pg';
 import {
   LogGapError,
   START,
@@ -25,7 +25,6 @@ import { switchCopy } from './switch-copy.ts';
  */
 
 export interface OnlineOptions {
-  readonly pool: Pool;
   readonly databaseUrl: string;
   readonly store: EventStore;
   readonly log: Logger;
@@ -130,8 +129,8 @@ const makeCopy = async <T>(
   guard: Client,
   work: (copy: HeldCopy, resumed: boolean) => Promise<T>,
 ): Promise<T> => {
-  const { pool: live, databaseUrl, store, signal, bulk } = options;
-  const { position } = await openCheckpoint(live, projection.name);
+  const { databaseUrl, store, signal, bulk } = options;
+  const { position } = await openCheckpoint(guard, projection.name);
   await requireLog(store, position);
   const maker = { program: options.program, migrations: options.migrations, log: await identityOf(store) };
   const resumed = await beginCopy(guard, projection, maker, position);
@@ -149,7 +148,7 @@ const makeCopy = async <T>(
     options.log,
   );
   const onCommit = progressOf(options, position);
-  const copy = { projection, store, pool, live, guard, databaseUrl, signal, bulk, onCommit, maker };
+  const copy = { projection, store, pool, guard, databaseUrl, signal, bulk, onCommit, maker };
   const stop = cancelOnAbort(guard, projection.name, signal);
   try {
     await fillInBulk(copy, position);

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openBackbone, type Backbone } from '../../src/composition.ts';
+import { migrations } from '../../src/migrations/index.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { readConfig } from '../../src/shared/config.ts';
+import { portLogBytes, type LogBytes } from '../../src/shared/log-chain/log-bytes.ts';
+import { START } from '../../src/shared/event-store/event-store.ts';
+import { logKeysOf } from '../../src/shared/log-chain/log-keys.ts';
+import { sealLog } from '../../src/shared/log-chain/seal-log.ts';
+import { verifyLog } from '../../src/shared/log-chain/verify-log.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { migrate } from '../../src/shared/postgres/migrate.ts';
+import { exchange } from '../support/program.ts';
+import { fillWithHistory } from '../support/sample-history.ts';
+import { createTestStores, type TestStores } from '../support/test-stores.ts';
+
+/** The chain over a log in EventStoreDB (in memory, over gRPC); its checkpoints are in Postgres. */
+let stores: TestStores;
+let backbone: Backbone;
+beforeAll(async () => {
+  stores = await createTestStores('eventstoredb');
+  await migrate(stores.settings.DATABASE_URL, migrations);
+  const config = readConfig({ NODE_ENV: 'test', SECRET_KEYS: `test:${'A'.repeat(43)}`, ...stores.settings });
+  backbone = await openBackbone(config, 'exchange-test', createLog('silent'));
+  await fillWithHistory(backbone.store, 1_200);
+}, 120_000);
+afterAll(async () => {
+  await backbone.close();
+  await stores.drop();
+}, 60_000);
+
+const settings = () => ({ ...stores.settings, LOG_SIGNING_KEYS: `2026:${'A'.repeat(43)}` });
+
+it('sealed by the command, verified by it whole and from a position on', async () => {
+  const sealed = await exchange(['log', 'seal', '--json'], settings());
+  expect([sealed.status, sealed.stderr]).toEqual([0, expect.anything()]);
+  const verified = await exchange(['log', 'verify', '--json'], settings());
+  expect([verified.status, JSON.parse(verified.stdout)]).toEqual([
+    0,
+    expect.objectContaining({ events: JSON.parse(sealed.stdout).sealed }),
+  ]);
+  const other = await exchange(['log', 'verify', '--from', 'x'], settings());
+  expect([other.status, other.stderr]).toEqual([2, expect.anything()]);
+}, 120_000);
+
+it('an event that is another one, or is missing, is named by its position', async () => {
+  const { store, pool } = backbone;
+  const page = await store.readAll({ after: START, limit: 700 });
+  const changed = page[650];
+  if (changed === undefined) throw new Error('too short a log');
+  const keys = logKeysOf({});
+  const format = 'test-1';
+  const chain = { pool, keys, clock: systemClock };
+  for await (const _ of sealLog({ ...chain, log: portLogBytes(store, format) }, { newChain: true }));
+  const seen = (how: (position: string) => boolean, leave: boolean): LogBytes =>
+    portLogBytes(
+      {
+        ...store,
+        readAll: async (asked) =>
+          (await store.readAll(asked)).flatMap((event) =>
+            !how(event.position) ? [event] : leave ? [] : [{ ...event, type: 'Other' }],
+          ),
+      },
+      format,
+    );
+  const isIt = (position: string): boolean => position === changed.position;
+  for (const log of [seen(isIt, false), seen(isIt, true)]) {
+    const { broken } = await verifyLog({ ...chain, log });
+    expect(broken).toBeDefined();
+  }
+  expect((await verifyLog({ ...chain, log: seen(isIt, false) })).broken?.position).toBe(changed.position);
+  expect((await verifyLog({ ...chain, log: portLogBytes(store, format) })).broken).toBeUndefined();
+}, 120_000);
