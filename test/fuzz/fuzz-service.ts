@@ -7,8 +7,7 @@ import { sleep } from '../../src/shared/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { specifiedLimits } from '../../src/shared/limits/limits.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { checkHistory } from '../faults/kit/checker.ts';
-import { emptyHistory } from '../faults/kit/history.ts';
+import { checkLogAndRows } from '../faults/kit/checker.ts';
 import { apiOf } from '../support/api-client.ts';
 import { generousLimits } from '../support/generous-limits.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -71,7 +70,7 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
     };
     const report = await fuzzRun(attack, options);
     await untilCaughtUp(target.baseUrl);
-    const { brokenLog, wrongRows } = await checkHistory(emptyHistory(), backbone.store, backbone.pool, []);
+    const { brokenLog, wrongRows } = await checkLogAndRows(backbone);
     return { ...report, failures: [...report.failures, ...brokenLog.slice(0, 3), ...wrongRows.slice(0, 3)] };
   } finally {
     await target.stop();
