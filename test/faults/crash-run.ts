@@ -58,6 +58,8 @@ const RELEASE_CRASH_PROBABILITY = 0.3;
 /** So are uploads. */
 const UPLOAD_CRASH_PROBABILITY = 0.08;
 const HURT_EVERY_MS = 350;
+/** Nor sooner than this much was done since: on a slow machine nothing would else ever be whole for long enough. */
+const HURT_EVERY_COMMANDS = 3;
 const LOOK_EVERY_MS = 200;
 
 /** Those of copies are passed by an operator's command (`online-rebuild.fault`). */
@@ -91,7 +93,7 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     ...(options.mutant === undefined ? {} : { MUTANT: options.mutant }),
   });
   const history = emptyHistory();
-  const startedAt = performance.now();
+  let startedAt = performance.now();
   const elapsedSeconds = (): number => (performance.now() - startedAt) / 1_000;
   const days = [today()];
   let missed = await missedIn(hits);
@@ -106,7 +108,9 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     for (; goOn(); missed = await missedIn(hits)) await sleep(LOOK_EVERY_MS);
   };
   try {
-    const hurting = Promise.all([hurtRegularly(stores, random, goOn), lookForHits()]).then(() =>
+    await supervisor.ready();
+    startedAt = performance.now();
+    const hurting = Promise.all([hurtRegularly(stores, random, history, goOn), lookForHits()]).then(() =>
       supervisor.calm(),
     );
     await Promise.all(
@@ -191,9 +195,15 @@ const summary = (seed: number, seconds: number, { operations, replays, reads }: 
 
 export const today = (): string => new Date(systemClock.now()).toISOString().slice(0, 10).replaceAll('-', '');
 
-const hurtRegularly = async (stores: HurtStores, random: Random, goOn: () => boolean): Promise<void> => {
-  while (goOn()) {
+const hurtRegularly = async (
+  stores: HurtStores,
+  random: Random,
+  { operations }: History,
+  goOn: () => boolean,
+): Promise<void> => {
+  for (let enough = HURT_EVERY_COMMANDS; goOn(); enough = operations.length + HURT_EVERY_COMMANDS) {
     await sleep(random.below(HURT_EVERY_MS * 2));
+    while (goOn() && operations.length < enough) await sleep(10);
     await stores.hurtOne(random);
   }
   await stores.calm();
