@@ -313,7 +313,7 @@ describe("a seller's key", () => {
   });
 
   it('lists what was submitted to that seller, page by page, and nothing else', async () => {
-    const listed = async (seller: Pick<SellersAccount, 'api'>, query = '', sellerId: number | string = 2) => {
+    const listed = async (seller: Pick<SellersAccount, 'api'>, query = '', sellerId = 2) => {
       const path = `/sellers/${sellerId}/submissions${query}`;
       return seller.api.get<{ submissions: SellerSubmission[]; nextCursor?: string }>(path);
     };
@@ -367,8 +367,8 @@ describe("a seller's key", () => {
     }
     expect(walked).toEqual(submissions.map(({ creativeId }) => creativeId));
 
-    const elsewhere = [await listed(desk, '', 1), await listed(desk, '', 999), await listed(desk, '', 'x')];
-    expect(elsewhere.map(refusalOf)).toEqual([gone(), gone(), gone()]);
+    const elsewhere = [await listed(desk, '', 1), await listed(desk, '', 999)];
+    expect(elsewhere.map(refusalOf)).toEqual([gone(), gone()]);
     expect(elsewhere[0]?.text).toBe(elsewhere[1]?.text);
     expect(refusalOf(await listed(desk, '?status=fine'))).toEqual(invalid('status'));
     expect(refusalOf(await listed(desk, '?cursor=x'))).toEqual(invalid('cursor'));

@@ -56,7 +56,7 @@ const CRASH_PROBABILITY = 0.007;
 /** Refusals are rare in a run. */
 const RELEASE_CRASH_PROBABILITY = 0.3;
 /** So are uploads. */
-const UPLOAD_CRASH_PROBABILITY = 0.08;
+const UPLOAD_CRASH_PROBABILITY = 0.15;
 const HURT_EVERY_MS = 350;
 /** Nor sooner than this much was done since: on a slow machine nothing would else ever be whole for long enough. */
 const HURT_EVERY_COMMANDS = 3;

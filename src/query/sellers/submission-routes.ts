@@ -53,7 +53,7 @@ export const submissionRoutes = (reads: SubmissionReads): readonly Route[] => [
       const after = query.cursor === undefined ? undefined : creativeIdOf(query.cursor);
       if (query.cursor !== undefined && after === undefined) throw badCursor();
       const { customerId } = request.principal;
-      const limit = Math.min(cursorLimitOf(query), LIMIT_MAX);
+      const limit = cursorLimitOf(query);
       const page = await listSubmissions(reads, customerId, sellerId, after, limit).catch(behind);
       if (page === undefined) throw notFound('seller');
       const found = await Promise.all(page.submissions.map((one) => shown(reads, sellerId, one)));
