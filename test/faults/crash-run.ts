@@ -67,6 +67,8 @@ const failpointNames = allFailpoints.filter((name) => !name.startsWith('copy-'))
 
 /** Of the installation: all of its processes read what one of them has written. */
 const SECRET_KEYS = `faults:${'A'.repeat(43)}`;
+/** Workers would have a queue to open at each start, and would bring launched creatives to sellers: nobody's command. */
+const ROLES = 'api,projector';
 /** The same whichever process answers, so that answers can be compared byte by byte. */
 const BASE_URL = 'http://exchange.test';
 
@@ -79,15 +81,13 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   const stores = await createHurtStores(options.events ?? 'postgres');
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-faults-'));
   const hits = join(directory, 'failpoints');
-  const installation = { DATA_DIR: join(directory, 'data'), SECRET_KEYS, BASE_URL };
+  const installation = { DATA_DIR: join(directory, 'data'), SECRET_KEYS, BASE_URL, ROLES };
   const config = readConfig({ ...stores.direct, ...installation });
   const backbone = await openBackbone(config, 'faults', createLog('silent'));
   const accounts = await Promise.all(['A', 'B', 'C'].map((name) => createAccount(backbone, name)));
   const supervisor = await startSupervisor(PROCESSES, {
     ...stores.hurt,
     ...installation,
-    // Who has a queue to open at each start is of no use here.
-    ROLES: 'api,projector',
     EXCHANGE_FAILPOINTS: failpointNames.map((name) => `${name}:${probabilityOf(name, options)}`).join(','),
     EXCHANGE_FAILPOINT_FILE: hits,
     ...(options.mutant === undefined ? {} : { MUTANT: options.mutant }),
