@@ -42,9 +42,7 @@ export const foldedAssets =
         return assetId === undefined ? undefined : loadAsset(store, customerId, assetId);
       }),
     );
-    return assets.flatMap((asset) =>
-      asset?.status === 'READY' ? [assetResource(asset as StoredAsset, baseUrl())] : [],
-    );
+    return assets.flatMap((asset) => (asset?.status === 'READY' ? [assetResource(asset, baseUrl())] : []));
   };
 
 /** What a creative's detail shows of them. */

@@ -24,8 +24,18 @@ export const SellerSubmission = z
     revision: revision.meta({
       description: 'To be given as expectedRevision with a review of this content.',
     }),
-    ...{ state, formatKind, formatId, formatLabel, slots, copy, clickUrl, trackers, message },
-    ...{ urlAsset, webhookAsset, carouselCards },
+    state,
+    formatKind,
+    formatId,
+    formatLabel,
+    slots,
+    copy,
+    clickUrl,
+    trackers,
+    message,
+    urlAsset,
+    webhookAsset,
+    carouselCards,
     assets: z.array(SubmittedAsset).meta({ description: 'Those of its assets that are in the library.' }),
   })
   .meta({ id: 'SellerSubmission' });

@@ -44,26 +44,29 @@ export const halfDone = async (streams: Streams, keeps: Keeps): Promise<readonly
   ...(await withoutKey(streams, keeps)),
 ];
 
-const stateOf = <State>(streams: Streams, stream: string): State | undefined =>
-  streams.get(stream)?.at(-1) as State | undefined;
+const stateOf = (streams: Streams, stream: string): unknown => streams.get(stream)?.at(-1);
 
 /** Campaigns whose advertiser's currency is another one, or not locked. */
 const withoutCurrency = (streams: Streams): readonly string[] =>
-  lastOf<Campaign>(streams, CAMPAIGN).flatMap(({ customerId, advertiserId, campaignId, currency }) => {
-    const stream = advertiserStream(customerId, advertiserId);
-    const advertiser = stateOf<AdvertiserResource>(streams, stream);
-    const isLocked = advertiser?.currencyLocked === true && advertiser.primaryCurrency === currency;
-    return isLocked ? [] : [`campaign ${campaignId} has ${currency}, which ${stream} has not locked`];
-  });
+  (lastOf(streams, CAMPAIGN) as readonly Campaign[]).flatMap(
+    ({ customerId, advertiserId, campaignId, currency }) => {
+      const stream = advertiserStream(customerId, advertiserId);
+      const advertiser = stateOf(streams, stream) as AdvertiserResource | undefined;
+      const isLocked = advertiser?.currencyLocked === true && advertiser.primaryCurrency === currency;
+      return isLocked ? [] : [`campaign ${campaignId} has ${currency}, which ${stream} has not locked`];
+    },
+  );
 
 /** Creatives that do not hold their names: of two that hold one, one does not. */
 const withoutName = (streams: Streams): readonly string[] =>
-  lastOf<Creative>(streams, CREATIVE)
+  (lastOf(streams, CREATIVE) as readonly Creative[])
     .filter(({ state }) => state !== 'archived')
     .flatMap(({ customerId, creativeId, name, campaignIds }) =>
       campaignIds
         .filter((campaignId) => {
-          const names = stateOf<CreativeNames>(streams, creativeNamesStream(customerId, campaignId)) ?? {};
+          const names =
+            (stateOf(streams, creativeNamesStream(customerId, campaignId)) as CreativeNames | undefined) ??
+            {};
           return names[name]?.creativeId !== creativeId;
         })
         .map((campaignId) => `creative ${creativeId} does not hold "${name}" in campaign ${campaignId}`),
@@ -71,19 +74,23 @@ const withoutName = (streams: Streams): readonly string[] =>
 
 /** Finalized sessions whose creative is not made of the variant that they ended in. */
 const withoutCreative = (streams: Streams): readonly string[] =>
-  lastOf<CreativeSession>(streams, CREATIVE_SESSION).flatMap(({ customerId, sessionId, final }) => {
-    if (final === undefined) return [];
-    const creative = stateOf<Creative>(streams, creativeStream(customerId, final.creativeId));
-    const { madeIn } = creative ?? {};
-    return madeIn?.sessionId === sessionId && madeIn.variantId === final.variantId
-      ? []
-      : [`session ${sessionId} is finalized in ${final.variantId}, its creative is of ${madeIn?.variantId}`];
-  });
+  (lastOf(streams, CREATIVE_SESSION) as readonly CreativeSession[]).flatMap(
+    ({ customerId, sessionId, final }) => {
+      if (final === undefined) return [];
+      const creative = stateOf(streams, creativeStream(customerId, final.creativeId)) as Creative | undefined;
+      const { madeIn } = creative ?? {};
+      return madeIn?.sessionId === sessionId && madeIn.variantId === final.variantId
+        ? []
+        : [
+            `session ${sessionId} is finalized in ${final.variantId}, its creative is of ${madeIn?.variantId}`,
+          ];
+    },
+  );
 
 /** Assets whose bytes are not what was acknowledged. */
 const withoutBytes = async (streams: Streams, { objects }: Keeps): Promise<readonly string[]> => {
   const problems: string[] = [];
-  for (const asset of lastOf<Asset>(streams, ASSET)) {
+  for (const asset of lastOf(streams, ASSET) as readonly Asset[]) {
     if (asset.status !== 'READY' || !('storageKey' in asset)) continue;
     const key = objectKeyOf(asset.storageKey);
     const kept = key === undefined ? undefined : await hashOf(objects, key);
@@ -103,7 +110,7 @@ const hashOf = async (objects: ObjectStore, key: ObjectKey): Promise<string | un
 /** Live connections whose key is not there, or another one. */
 const withoutKey = async (streams: Streams, { secrets }: Keeps): Promise<readonly string[]> => {
   const problems: string[] = [];
-  for (const connection of lastOf<EngineConnection>(streams, ENGINE_CONNECTION)) {
+  for (const connection of lastOf(streams, ENGINE_CONNECTION) as readonly EngineConnection[]) {
     const { status, customerId, connectionId, secretId, maskedKey } = connection;
     if (status !== 'connected') continue;
     const key = await secrets.get(customerId, secretId);
