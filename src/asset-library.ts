@@ -1,6 +1,11 @@
 import { loadAsset } from './command/assets/asset-writes.ts';
 import type { AssetLibrary } from './command/creatives/asset-library.ts';
-import { assetIdOf, assetResource, type StoredAsset } from './domain/assets/asset-resource.ts';
+import {
+  assetIdOf,
+  assetResource,
+  type AssetResource,
+  type StoredAsset,
+} from './domain/assets/asset-resource.ts';
 import { findAssets, readyAssetsSql } from './query/assets/find-assets.ts';
 import { ASSETS, type AssetReads } from './query/assets/list-assets.ts';
 import type { ShownAssets } from './query/creatives/get-detail.ts';
@@ -26,6 +31,19 @@ export const assetLibrary = (parts: Pick<Parts, 'store'>): AssetLibrary => ({
     return new Set(ready.flat());
   },
 });
+
+/** Those of the assets that are in the library, as their streams say, in the order asked for. */
+export const foldedAssets =
+  ({ store, baseUrl }: Pick<Parts, 'store' | 'baseUrl'>) =>
+  async (customerId: number, shownIds: readonly string[]): Promise<readonly AssetResource[]> => {
+    const assets = await Promise.all(
+      shownIds.map(async (shownId) => {
+        const assetId = assetIdOf(shownId);
+        return assetId === undefined ? undefined : loadAsset(store, customerId, assetId);
+      }),
+    );
+    return assets.flatMap((asset) => (asset?.status === 'READY' ? [assetResource(asset, baseUrl())] : []));
+  };
 
 /** What a creative's detail shows of them. */
 export const shownAssets = (parts: Omit<Parts, 'store'>): ShownAssets => {

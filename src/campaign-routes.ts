@@ -1,4 +1,4 @@
-import { assetLibrary, shownAssets } from './asset-library.ts';
+import { assetLibrary, foldedAssets, shownAssets } from './asset-library.ts';
 import { campaignWriteRoutes } from './command/campaigns/routes.ts';
 import { loadCampaign, type CampaignStores } from './command/campaigns/run-on-campaign.ts';
 import { campaignCreativeWriteRoutes } from './command/creatives/campaign-routes.ts';
@@ -14,6 +14,7 @@ import { findSubmission } from './query/creatives/find-submission.ts';
 import { creativeReadRoutes } from './query/creatives/routes.ts';
 import { behind } from './query/resources/behind.ts';
 import { sellerReadRoutes } from './query/sellers/routes.ts';
+import { submissionRoutes } from './query/sellers/submission-routes.ts';
 import type { Route } from './shared/http/route.ts';
 import type { AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 import type { KeyRing } from './shared/secrets/key-ring.ts';
@@ -44,6 +45,11 @@ export const campaignRoutes = (parts: CampaignParts): readonly Route[] => {
         findSubmission(parts, sellerAccount, submission).catch(behind),
     }),
     ...sellerReadRoutes(parts),
+    ...submissionRoutes({
+      ...parts,
+      foldCreative: (customerId, creativeId) => loadCreative(parts, customerId, creativeId),
+      foldAssets: foldedAssets(parts),
+    }),
     ...creativeReadRoutes({
       ...parts,
       streamOf: creativeStream,

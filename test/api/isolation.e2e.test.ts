@@ -149,6 +149,7 @@ const rows: Readonly<Record<string, Row>> = {
   listSellers: {},
   submitCreative: { refersTo: ['creative'], body: () => ({ sellerIds: [1] }) },
   reviewCreative: { refersTo: ['creativeSeller'], body: () => ({ status: 'approved' }) },
+  listSellerSubmissions: { at: '1' },
   createAdvertiserCreative: { refersTo: ['advertiser', 'archived'], body: () => ({ formatKind: 'image' }) },
   listAdvertiserCreatives: { refersTo: ['advertiser', 'archived'] },
   saveCreativesToLibrary: {
@@ -542,7 +543,7 @@ describe.each([
     const before = [await service.store.head(), await everythingOf(b)];
     for (const operation of operations) {
       const { refersTo: [kind] = [], at = '', body } = rows[operation.operationId] ?? {};
-      if (operation.operationId === 'reviewCreative') continue;
+      if (['reviewCreative', 'listSellerSubmissions'].includes(operation.operationId)) continue;
       const refused = await send(operation, as(web.apiKey), kind ? theirs[kind] : at, body?.(theirs, b));
       expect([operation.operationId, refused.status, JSON.parse(refused.text)]).toMatchObject([
         operation.operationId,
@@ -550,6 +551,21 @@ describe.each([
         { error: { code: 'FORBIDDEN', details: { scope: operation.scope } } },
       ]);
     }
+    const listing = operations.find(
+      ({ operationId }) => operationId === 'listSellerSubmissions',
+    ) as Operation;
+    const list = (apiKey: string, seller: string) => send(listing, as(apiKey), seller);
+    const listed = async (apiKey: string, seller: string): Promise<unknown> =>
+      (
+        JSON.parse((await list(apiKey, seller)).text) as {
+          data: { submissions: readonly { creativeId: string }[] };
+        }
+      ).data.submissions.map(({ creativeId }) => creativeId);
+    // Of all accounts what was submitted to the seller, and of another seller not even whether there is one.
+    expect(await listed(web.apiKey, '1')).toContain(id);
+    expect(await listed(tv.apiKey, '2')).toEqual([]);
+    expect((await list(tv.apiKey, '1')).status).toBe(404);
+    expect(await list(tv.apiKey, '1')).toEqual(await list(tv.apiKey, '999'));
     const review = operations.find(({ operationId }) => operationId === 'reviewCreative') as Operation;
     const decision = { status: 'approved', expectedRevision: 2 };
     const decide = (apiKey: string, path: string) => send(review, as(apiKey), path, decision);
@@ -595,7 +611,7 @@ describe.each([
     await setAccess(service.backbone, closed.customerId, 'disabled');
     while (Date.now() < Date.parse(expiresAt) + 50) await new Promise((done) => setTimeout(done, 50));
     const narrow = new Map<string, string>();
-    for (const scope of ['exchange:read', 'exchange:write', 'exchange:admin']) {
+    for (const scope of ['exchange:read', 'exchange:write', 'exchange:admin', 'exchange:review']) {
       const others = ['exchange:read', 'exchange:write', 'exchange:admin'].filter((one) => one !== scope);
       narrow.set(scope, (await key({ scopes: others })).key);
     }

@@ -3,6 +3,7 @@ import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser
 import type { CampaignResource } from '../../src/domain/campaigns/campaign-resource.ts';
 import type { CreativeDetail } from '../../src/domain/creatives/creative-detail-resource.ts';
 import type { CreativeResource } from '../../src/domain/creatives/creative-resource.ts';
+import type { SellerSubmission } from '../../src/domain/creatives/seller-submission-resource.ts';
 import type { SellerStatus } from '../../src/domain/creatives/seller-review-resource.ts';
 import type { SellerResource } from '../../src/domain/sellers/seller-resource.ts';
 import { accountCommand } from '../../src/operator/account-commands.ts';
@@ -12,7 +13,9 @@ import { createSubmissionList } from '../../src/command/workers/sellers/submissi
 import { sleep } from '../../src/shared/backoff.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { png } from '../support/sample-media.ts';
 import { until } from '../support/toy-projection.ts';
+import { upload } from '../support/uploads.ts';
 
 /** Sellers, and what they say of creatives. */
 
@@ -307,6 +310,96 @@ describe("a seller's key", () => {
       [1, 'approved'],
       [2, 'approved'],
     ]);
+  });
+
+  it('lists what was submitted to that seller, page by page, and nothing else', async () => {
+    const listed = async (seller: Pick<SellersAccount, 'api'>, query = '', sellerId = 2) => {
+      const path = `/sellers/${sellerId}/submissions${query}`;
+      return seller.api.get<{ submissions: SellerSubmission[]; nextCursor?: string }>(path);
+    };
+    const desk = await openFor('2');
+    const before = (await listed(desk)).body.data.submissions.length;
+    const own = await newSandboxCreative({ ...ready, name: 'Nobody else knows', role: 'reference' });
+    const stranger = await service.openAccount();
+    account = stranger;
+    const other = await newSandboxCreative();
+    await submit(other.id, [1, 2]);
+    account = await service.openAccount();
+    const third = await newSandboxCreative();
+    await submit(third.id, [1]);
+    // Right behind the submissions of other accounts, of which the seller has no mark.
+    const { submissions } = (await listed(desk)).body.data;
+    expect(submissions.length).toBe(before + 1);
+    const found = submissions.find(({ creativeId }) => creativeId === other.id);
+    expect(found).toEqual({
+      creativeId: other.id,
+      sellerId: 2,
+      status: 'processing',
+      syncedAt: expect.any(String),
+      revision: 2,
+      state: 'ready',
+      formatKind: 'display_tag',
+      formatLabel: 'Display tag',
+      slots: [],
+      copy: ready.copy,
+      trackers: {},
+      carouselCards: [],
+      assets: [],
+    });
+    for (const hidden of [own.id, third.id])
+      expect(submissions.map((one) => one.creativeId)).not.toContain(hidden);
+
+    // What it shows is enough to decide.
+    const { revision = 0 } = found ?? {};
+    await decide(desk, other.id, 2, { status: 'approved', expectedRevision: revision });
+    const ids = async (query: string) =>
+      (await listed(desk, query)).body.data.submissions.map(({ creativeId }) => creativeId);
+    expect(await ids('?status=approved')).toContain(other.id);
+    expect(await ids('?status=processing')).not.toContain(other.id);
+
+    const walked: string[] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const { data }: { data: { submissions: SellerSubmission[]; nextCursor?: string } } = (
+        await listed(desk, `?limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`)
+      ).body;
+      walked.push(...data.submissions.map(({ creativeId }) => creativeId));
+      cursor = data.nextCursor;
+    }
+    expect(walked).toEqual(submissions.map(({ creativeId }) => creativeId));
+
+    const elsewhere = [await listed(desk, '', 1), await listed(desk, '', 999)];
+    expect(elsewhere.map(refusalOf)).toEqual([gone(), gone()]);
+    expect(elsewhere[0]?.text).toBe(elsewhere[1]?.text);
+    expect(refusalOf(await listed(desk, '?status=fine'))).toEqual(invalid('status'));
+    expect(refusalOf(await listed(desk, '?cursor=x'))).toEqual(invalid('cursor'));
+    expect(refusalOf(await listed(desk, '?limit=51'))).toEqual(invalid('limit'));
+    expect(refusalOf(await listed(account))).toEqual([403, 'FORBIDDEN', undefined]);
+  });
+
+  it('shows the assets of what was submitted, to be looked at', async () => {
+    const desk = await openFor('3');
+    const advertiserId = await newAdvertiser();
+    const { assetId } = await upload(
+      api(),
+      advertiserId,
+      { name: 'Banner', mimeType: 'image/png' },
+      png(300, 250),
+    );
+    const slots = [{ slotId: 'main', kind: 'asset', assetId }];
+    const { id } = await newCreative(await newCampaign(advertiserId), { formatKind: 'image', slots });
+    await submit(id, [3]);
+    const { submissions } = (
+      await desk.api.get<{ submissions: SellerSubmission[] }>('/sellers/3/submissions')
+    ).body.data;
+    const [asset] = submissions.find(({ creativeId }) => creativeId === id)?.assets ?? [];
+    expect(asset).toMatchObject({
+      id: assetId,
+      name: 'Banner',
+      mimeType: 'image/png',
+      width: 300,
+      height: 250,
+    });
+    expect((await fetch(asset?.url ?? '')).status).toBe(200);
   });
 
   it('is revoked like any other, and its account disabled', async () => {

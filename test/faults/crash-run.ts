@@ -9,8 +9,10 @@ import { readConfig } from '../../src/shared/config.ts';
 import { failpointNames as allFailpoints } from '../../src/shared/failpoints.ts';
 import { createLog } from '../../src/shared/log.ts';
 import type { EventsIn } from '../support/test-stores.ts';
+import { allTrades, type Own } from './kit/buyer/own.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
 import { runClient } from './kit/client.ts';
+import { keepsOf } from './kit/half-done.ts';
 import { emptyHistory, type History } from './kit/history.ts';
 import { createHurtStores, totalOf, type HurtStores, type StoreFaults } from './kit/hurt-stores.ts';
 import { createRandom, type Random } from './kit/random.ts';
@@ -53,14 +55,22 @@ const CLIENTS = 40;
 const CRASH_PROBABILITY = 0.007;
 /** Refusals are rare in a run. */
 const RELEASE_CRASH_PROBABILITY = 0.3;
+/** So are uploads. */
+const UPLOAD_CRASH_PROBABILITY = 0.15;
 const HURT_EVERY_MS = 350;
+/** Nor sooner than this much was done since: on a slow machine nothing would else ever be whole for long enough. */
+const HURT_EVERY_COMMANDS = 3;
 const LOOK_EVERY_MS = 200;
 
-/**
- * Those of uploads are `uploads.fault`'s: bytes that stream cannot be sent again by a buyer as they are here. Those of
- * copies are passed by an operator's command (`online-rebuild.fault`).
- */
-const failpointNames = allFailpoints.filter((name) => !/^(upload|copy)-/.test(name));
+/** Those of copies are passed by an operator's command (`online-rebuild.fault`). */
+const failpointNames = allFailpoints.filter((name) => !name.startsWith('copy-'));
+
+/** Of the installation: all of its processes read what one of them has written. */
+const SECRET_KEYS = `faults:${'A'.repeat(43)}`;
+/** Workers would have a queue to open at each start, and would bring launched creatives to sellers: nobody's command. */
+const ROLES = 'api,projector';
+/** The same whichever process answers, so that answers can be compared byte by byte. */
+const BASE_URL = 'http://exchange.test';
 
 /**
  * Mixed commands on several processes that crash at their failpoints, on stores that fail, over connections that
@@ -71,18 +81,19 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   const stores = await createHurtStores(options.events ?? 'postgres');
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-faults-'));
   const hits = join(directory, 'failpoints');
-  const backbone = await openBackbone(readConfig(stores.direct), 'faults', createLog('silent'));
+  const installation = { DATA_DIR: join(directory, 'data'), SECRET_KEYS, BASE_URL, ROLES };
+  const config = readConfig({ ...stores.direct, ...installation });
+  const backbone = await openBackbone(config, 'faults', createLog('silent'));
   const accounts = await Promise.all(['A', 'B', 'C'].map((name) => createAccount(backbone, name)));
   const supervisor = await startSupervisor(PROCESSES, {
     ...stores.hurt,
-    // Who has a queue to open at each start is of no use here.
-    ROLES: 'api,projector',
+    ...installation,
     EXCHANGE_FAILPOINTS: failpointNames.map((name) => `${name}:${probabilityOf(name, options)}`).join(','),
     EXCHANGE_FAILPOINT_FILE: hits,
     ...(options.mutant === undefined ? {} : { MUTANT: options.mutant }),
   });
   const history = emptyHistory();
-  const startedAt = performance.now();
+  let startedAt = performance.now();
   const elapsedSeconds = (): number => (performance.now() - startedAt) / 1_000;
   const days = [today()];
   let missed = await missedIn(hits);
@@ -97,7 +108,9 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     for (; goOn(); missed = await missedIn(hits)) await sleep(LOOK_EVERY_MS);
   };
   try {
-    const hurting = Promise.all([hurtRegularly(stores, random, goOn), lookForHits()]).then(() =>
+    await supervisor.ready();
+    startedAt = performance.now();
+    const hurting = Promise.all([hurtRegularly(stores, random, history, goOn), lookForHits()]).then(() =>
       supervisor.calm(),
     );
     await Promise.all(
@@ -107,6 +120,7 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
           name: `c${index}-${options.seed}`,
           ports: supervisor.ports,
           ...account,
+          ...tradesOf(index, accounts.length),
           random: createRandom(options.seed * 1_000 + index),
           history,
           goOn,
@@ -116,9 +130,10 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     await hurting;
     const seconds = elapsedSeconds();
     await supervisor.stop();
-    await projectTheRest(stores.direct);
+    await projectTheRest({ ...stores.direct, ...installation });
     days.push(today());
-    const findings = await checkHistory(history, backbone.store, backbone.pool, [...new Set(days)]);
+    const keeps = await keepsOf(config, backbone);
+    const findings = await checkHistory(history, backbone, keeps, [...new Set(days)]);
     missed = await missedIn(hits);
     return {
       ...summary(options.seed, seconds, history),
@@ -143,6 +158,21 @@ const missedIn = async (hits: string): Promise<readonly string[]> => {
   return failpointNames.filter((name) => !hit.has(name));
 };
 
+/**
+ * What a client does, so that of every account some do each. An account has one connection to an engine: nobody else of
+ * its clients has the same.
+ */
+const tradesOf = (index: number, accounts: number): Pick<Own, 'trades' | 'engineId'> => {
+  const place = Math.floor(index / accounts);
+  return {
+    trades: [
+      allTrades[place % allTrades.length] ?? 'advertisers',
+      ...allTrades.filter((trade) => trade !== 'engines'),
+    ],
+    engineId: 1 + Math.floor(place / allTrades.length),
+  };
+};
+
 const isOfEveryKind = (
   { postgres, eventstoredb, inside }: StoreFaults,
   events: EventsIn = 'postgres',
@@ -150,6 +180,7 @@ const isOfEveryKind = (
 
 const probabilityOf = (name: string, { crashProbability = CRASH_PROBABILITY }: CrashRunOptions): number => {
   if (name === 'before-release') return RELEASE_CRASH_PROBABILITY;
+  if (name.startsWith('upload-')) return UPLOAD_CRASH_PROBABILITY;
   // Passed once a batch, and by the leader only.
   return name.startsWith('projection') ? crashProbability * 2.5 : crashProbability;
 };
@@ -164,9 +195,15 @@ const summary = (seed: number, seconds: number, { operations, replays, reads }: 
 
 export const today = (): string => new Date(systemClock.now()).toISOString().slice(0, 10).replaceAll('-', '');
 
-const hurtRegularly = async (stores: HurtStores, random: Random, goOn: () => boolean): Promise<void> => {
-  while (goOn()) {
+const hurtRegularly = async (
+  stores: HurtStores,
+  random: Random,
+  { operations }: History,
+  goOn: () => boolean,
+): Promise<void> => {
+  for (let enough = HURT_EVERY_COMMANDS; goOn(); enough = operations.length + HURT_EVERY_COMMANDS) {
     await sleep(random.below(HURT_EVERY_MS * 2));
+    while (goOn() && operations.length < enough) await sleep(10);
     await stores.hurtOne(random);
   }
   await stores.calm();

@@ -13,6 +13,8 @@ export interface Credential {
   readonly authorization: string | undefined;
   /** How often, relative to the others. */
   readonly weight: number;
+  /** Of a key that has this scope and no other: only what asks for it is expected to succeed. */
+  readonly scope?: string;
 }
 
 /** A valid request to an operation: what has an id in it refers to something that exists. */

@@ -169,7 +169,9 @@ const createRun = (attack: Attack, { operations, resolve }: ApiDocument): Run =>
         .map((credential) => ({
           isForeign: credential.owner === 'foreign',
           calls: forms.map((form) =>
-            makersFirst(operations).map((operation) => validCase(operation, form, [credential])),
+            makersFirst(operations)
+              .filter(({ scopes }) => credential.scope === undefined || scopes.includes(credential.scope))
+              .map((operation) => validCase(operation, form, [credential])),
           ),
         }));
       for (let round = 0; round < ROUNDS_MAX; round++) {

@@ -2,13 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBackbone } from '../../src/composition.ts';
-import { createAccount } from '../../src/operator/create-account.ts';
+import { createAccount, createSellerAccount } from '../../src/operator/create-account.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { specifiedLimits } from '../../src/shared/limits/limits.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { checkHistory } from '../faults/kit/checker.ts';
-import { emptyHistory } from '../faults/kit/history.ts';
+import { checkLogAndRows } from '../faults/kit/checker.ts';
 import { apiOf } from '../support/api-client.ts';
 import { generousLimits } from '../support/generous-limits.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -39,12 +38,13 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
   try {
     const own = await createAccount(backbone, 'Fuzzed');
     const foreign = await createAccount(backbone, 'Beside it');
+    const sellers = await Promise.all([1, 2, 3].map((id) => createSellerAccount(backbone, 'Seller', id)));
     const api = apiOf(target.baseUrl, { Authorization: `Bearer ${own.apiKey}` });
     const issued = async (body: object) => (await api.post<IssuedKey>('/api-keys', body)).body.data;
     const reader = await issued({ name: 'Reads only', scopes: ['exchange:read'] });
     const revoked = await issued({ name: 'Revoked' });
     await api.delete(`/api-keys/${revoked.id}`);
-    const keys = [own.apiKey, foreign.apiKey, reader.key];
+    const keys = [own.apiKey, foreign.apiKey, reader.key, ...sellers.map(({ apiKey }) => apiKey)];
     const attack: Attack = {
       target,
       credentials: [
@@ -55,6 +55,13 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
           weight: 3,
           owner: 'foreign',
         },
+        ...sellers.map(({ apiKey }, n) => ({
+          name: `of seller ${n + 1}`,
+          authorization: `Bearer ${apiKey}`,
+          weight: 1,
+          owner: 'own' as const,
+          scope: 'exchange:review',
+        })),
         { name: 'reads only', authorization: `Bearer ${reader.key}`, weight: 1 },
         { name: 'revoked', authorization: `Bearer ${revoked.key}`, weight: 1 },
         { name: 'none', authorization: undefined, weight: 1 },
@@ -71,7 +78,7 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
     };
     const report = await fuzzRun(attack, options);
     await untilCaughtUp(target.baseUrl);
-    const { brokenLog, wrongRows } = await checkHistory(emptyHistory(), backbone.store, backbone.pool, []);
+    const { brokenLog, wrongRows } = await checkLogAndRows(backbone);
     return { ...report, failures: [...report.failures, ...brokenLog.slice(0, 3), ...wrongRows.slice(0, 3)] };
   } finally {
     await target.stop();

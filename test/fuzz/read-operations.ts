@@ -42,6 +42,8 @@ export interface Operation {
   /** Without the idempotency key. */
   readonly headerParameters: readonly Parameter[];
   readonly takesIdempotencyKey: boolean;
+  /** Any of them is enough for a key; none where there is no key. */
+  readonly scopes: readonly string[];
   readonly body?: { readonly mediaType: string; readonly required: boolean; readonly schema: Schema };
   /** The statuses that it declares; all others are refusals in the envelope. */
   readonly statuses: readonly number[];
@@ -61,6 +63,7 @@ interface RawParameter extends Parameter {
 }
 interface RawOperation {
   readonly operationId: string;
+  readonly security?: readonly { readonly bearer?: readonly string[] }[];
   readonly parameters?: readonly RawParameter[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Media>> };
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
@@ -95,7 +98,7 @@ const lookUp = (document: Json, reference: string): Schema =>
 const readOperation = (
   path: string,
   method: string,
-  { operationId, parameters = [], requestBody, responses }: RawOperation,
+  { operationId, parameters = [], security = [], requestBody, responses }: RawOperation,
   resolve: ApiDocument['resolve'],
 ): Operation => {
   const place = (where: string): readonly RawParameter[] => parameters.filter((one) => one.in === where);
@@ -113,6 +116,7 @@ const readOperation = (
     queryParameters: place('query'),
     headerParameters: place('header').filter(({ name }) => !isIdempotencyKey(name)),
     takesIdempotencyKey: parameters.some(({ name }) => isIdempotencyKey(name)),
+    scopes: security.flatMap(({ bearer = [] }) => bearer),
     ...(media === undefined
       ? {}
       : {

@@ -3,7 +3,7 @@ import { readUntilFresh } from '../../shared/read-your-writes/consistent-read.ts
 import type { CreativeReads } from './list-creatives.ts';
 
 /** The read model. */
-const SUBMISSIONS = 'creative-submissions';
+export const SUBMISSIONS = 'creative-submissions';
 
 interface Row {
   /** Null when there is none. */

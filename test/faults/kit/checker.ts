@@ -1,22 +1,24 @@
-import type { Pool } from 'pg';
-import { advertiserEvents, type AdvertiserEvent } from '../../../src/domain/advertisers/advertiser-events.ts';
-import {
-  advertiserStream,
-  evolve,
-  initialState,
-  type Advertiser,
-} from '../../../src/domain/advertisers/advertiser.ts';
-import { toDomainEvent } from '../../../src/shared/command/recorded-domain-event.ts';
-import { START, type EventStore, type RecordedEvent } from '../../../src/shared/event-store/event-store.ts';
+import type { Backbone } from '../../../src/composition.ts';
+import { migrations } from '../../../src/migrations/index.ts';
+import { ADVERTISER } from '../../../src/domain/advertisers/advertiser.ts';
+import { allProjections } from '../../../src/projections/all-projections.ts';
+import { isRebuildable, verifyOnline } from '../../../src/projections/engine/copy/online-rebuild.ts';
+import type { RecordedEvent } from '../../../src/shared/event-store/event-store.ts';
 import { successEnvelope } from '../../../src/shared/http/envelope.ts';
 import { commandIdOfKey } from '../../../src/shared/ids.ts';
+import { createLog } from '../../../src/shared/log.ts';
+import { dataOf } from './client.ts';
+import type { Amount } from './command.ts';
+import { halfDone, type Keeps } from './half-done.ts';
 import type { History, Operation } from './history.ts';
+import { foldStreams, logOf, type Streams } from './streams.ts';
 
 /** What is wrong, by kind; a run is good when every list is empty. */
 export interface Findings {
   readonly lost: string[];
   readonly duplicated: string[];
   readonly unasked: string[];
+  readonly halfDone: string[];
   readonly wrongAnswers: string[];
   readonly wrongReplays: readonly string[];
   readonly staleReads: readonly string[];
@@ -26,44 +28,47 @@ export interface Findings {
   readonly wrongRows: string[];
 }
 
+/** Read models of what the clients write, and of all of it. */
+const READ_MODELS =
+  /^(?:campaigns|creatives|creative-submissions|creative-sessions|assets|engine-connections|audit)$/;
+
 /**
- * Compares what the clients saw with the log, and the read model with the log. Call when nothing runs any
+ * Compares what the clients saw with the log, and the read models with the log. Call when nothing runs any
  * more but one healthy projector that has caught up.
  * @param days UTC dates on which the run may have claimed keys, `YYYYMMDD`
  */
 export const checkHistory = async (
   history: History,
-  store: EventStore,
-  pool: Pool,
+  backbone: Backbone,
+  keeps: Keeps,
   days: readonly string[],
 ): Promise<Findings> => {
-  const log = await wholeLog(store);
+  const log = await logOf(backbone.store);
+  const streams = foldStreams(log);
   const findings: Findings = {
     lost: [],
     duplicated: [],
     unasked: [],
+    halfDone: [...(await halfDone(streams, keeps))],
     wrongAnswers: [],
     wrongReplays: history.wrongReplays,
     staleReads: history.staleReads,
     unexpected: [],
     unsettled: [],
     brokenLog: brokenLog(log),
-    wrongRows: [],
+    wrongRows: await wrongRowsOf(backbone, streams),
   };
-  const streams = foldStreams(log);
   checkOperations(history, log, streams, days, findings);
-  await describeUnsettled(pool, history, findings);
-  await checkRows(pool, streams, findings);
+  await describeUnsettled(backbone, history, findings);
   return findings;
 };
 
-const wholeLog = async (store: EventStore): Promise<readonly RecordedEvent[]> => {
-  const log: RecordedEvent[] = [];
-  for (;;) {
-    const page = await store.readAll({ after: log.at(-1)?.position ?? START, limit: 1_000 });
-    log.push(...page);
-    if (page.length === 0) return log.filter(({ stream }) => stream.startsWith('advertiser-'));
-  }
+/** The same of the log and the read models alone, where others than the clients of a run have written. */
+export const checkLogAndRows = async (
+  backbone: Backbone,
+): Promise<Pick<Findings, 'brokenLog' | 'wrongRows'>> => {
+  const log = await logOf(backbone.store);
+  return { brokenLog: brokenLog(log), wrongRows: await wrongRowsOf(backbone, foldStreams(log)) };
 };
 
 const brokenLog = (log: readonly RecordedEvent[]): string[] => {
@@ -80,100 +85,115 @@ const brokenLog = (log: readonly RecordedEvent[]): string[] => {
   return problems;
 };
 
-/** The state of every stream after each of its events. */
-const foldStreams = (log: readonly RecordedEvent[]): ReadonlyMap<string, readonly Advertiser[]> => {
-  const streams = new Map<string, Advertiser[]>();
-  for (const event of log) {
-    const states = streams.get(event.stream) ?? [];
-    states.push(
-      evolve(states.at(-1) ?? initialState, toDomainEvent(event, advertiserEvents) as AdvertiserEvent),
-    );
-    streams.set(event.stream, states);
-  }
-  return streams;
-};
-
 const checkOperations = (
   { operations }: History,
   log: readonly RecordedEvent[],
-  streams: ReadonlyMap<string, readonly Advertiser[]>,
+  streams: Streams,
   days: readonly string[],
   findings: Findings,
 ): void => {
-  const byCommand = new Map<string, RecordedEvent[]>();
+  const byRequest = new Map<string, RecordedEvent[]>();
   for (const event of log) {
-    const { causationId } = event.metadata;
-    byCommand.set(causationId, [...(byCommand.get(causationId) ?? []), event]);
+    const { requestId } = event.metadata;
+    byRequest.set(requestId, [...(byRequest.get(requestId) ?? []), event]);
   }
-  const asked = new Set<string>();
+  const asked = new Set(operations.map(({ key }) => key));
   for (const operation of operations) {
-    const ids = days.map((day) => commandIdOfKey(String(operation.customerId), operation.key, day));
-    for (const id of ids) asked.add(id);
-    checkEffect(
-      operation,
-      ids.flatMap((id) => byCommand.get(id) ?? []),
-      streams,
-      findings,
-    );
+    const events = byRequest.get(operation.key) ?? [];
+    checkAmounts(operation, events, findings);
+    checkEffect(operation, events, streams, days, findings);
   }
-  for (const [command, events] of byCommand) {
-    if (!asked.has(command)) findings.unasked.push(`${command}: ${events.map(({ type }) => type).join()}`);
+  for (const [request, events] of byRequest) {
+    if (!asked.has(request)) findings.unasked.push(`${request}: ${events.map(({ type }) => type).join()}`);
   }
 };
 
-/** Every accepted operation of a run has exactly one event: its clients never ask for what holds already. */
+const describeOperation = ({ command, key, outcome, status, body }: Operation): string =>
+  `${command.kind}, ${key} (${outcome} ${status}): ${body}`;
+
+/** Events of each type: of what was done all that belongs to it, of what was refused none. */
+const checkAmounts = (
+  operation: Operation,
+  events: readonly RecordedEvent[],
+  { lost, duplicated, unasked, halfDone: halves }: Findings,
+): void => {
+  const { command, outcome } = operation;
+  const amounts: Readonly<Record<string, Amount>> = { ...command.besides, [command.event]: [1, 1] };
+  const found = (wanted: string): number => events.filter(({ type }) => type === wanted).length;
+  const what = `${describeOperation(operation)}: ${events.map(({ type }) => type).join()}`;
+  if (outcome === 'refused' && events.length > 0) duplicated.push(what);
+  for (const [type, [min, max]] of Object.entries(amounts)) {
+    if (outcome === 'ok' && found(type) < min) (type === command.event ? lost : halves).push(what);
+    if (found(type) > max) duplicated.push(what);
+  }
+  if (events.some(({ type }) => !Object.hasOwn(amounts, type))) unasked.push(what);
+};
+
+/** Every accepted operation of a run has its event: its clients never ask for what holds already. */
 const checkEffect = (
   operation: Operation,
   events: readonly RecordedEvent[],
-  streams: ReadonlyMap<string, readonly Advertiser[]>,
-  findings: Findings,
+  streams: Streams,
+  days: readonly string[],
+  { wrongAnswers, unasked, unexpected }: Findings,
 ): void => {
-  const { key, kind, outcome, customerId, advertiserId, body, status } = operation;
-  const what = `${kind} ${key} of ${advertiserStream(customerId, advertiserId)} (${outcome} ${status})`;
-  if (outcome !== 'gave-up' && outcome !== operation.expected) findings.unexpected.push(`${what}: ${body}`);
-  const wanted = outcome === 'ok' ? 1 : 0;
-  if (events.length < wanted) findings.lost.push(what);
-  if (events.length > 1 || (outcome === 'refused' && events.length > 0)) findings.duplicated.push(what);
-  const [event] = events;
+  const { command, key, outcome, customerId, status } = operation;
+  const what = describeOperation(operation);
+  const isDefinite = outcome === 'ok' || outcome === 'refused';
+  if (isDefinite && outcome !== command.expected) unexpected.push(what);
+  const event = events.find(({ type }) => type === command.event);
   if (outcome !== 'ok' || event === undefined) return;
-  if (event.stream !== advertiserStream(customerId, advertiserId))
-    findings.wrongAnswers.push(`${what}: another stream`);
-  const after = streams.get(event.stream)?.[event.revision];
-  const expected = kind === 'archive' ? '' : successEnvelope(JSON.stringify(after));
-  if (body !== expected) findings.wrongAnswers.push(`${what}: ${body}\n  but its fold is ${expected}`);
+  const { causationId: commandId } = event.metadata;
+  const { causedBy = (id: string) => id } = command;
+  const asked = days.map((day) => causedBy(commandIdOfKey(String(customerId), key, day)));
+  if (command.sent !== 'once' && !asked.includes(commandId)) unasked.push(`${what}: by ${commandId}`);
+  const data = dataOf(operation);
+  if (event.stream !== command.stream(data)) wrongAnswers.push(`${what}: is in ${event.stream}`);
+  const state = streams.get(event.stream)?.[event.revision];
+  const expected =
+    command.status === 204 ? '' : successEnvelope(JSON.stringify(command.answer({ state, commandId, data })));
+  if (operation.body !== expected || status !== command.status)
+    wrongAnswers.push(`${what}\n  but its fold is ${command.status} ${expected}`);
 };
 
 /** An operation that never became definite: what its key stands at may tell why. */
 const describeUnsettled = async (
-  pool: Pool,
+  { pool }: Backbone,
   { operations }: History,
   { unsettled }: Findings,
 ): Promise<void> => {
-  for (const { kind, key, outcome, body } of operations) {
-    if (outcome !== 'gave-up') continue;
-    const { rows } = await pool.query('select * from idempotency_keys where key = $1', [key]);
-    unsettled.push(`${kind} ${key}: ${body}\n  the key stands at ${JSON.stringify(rows)}`);
+  for (const operation of operations) {
+    if (operation.outcome !== 'gave-up') continue;
+    const { rows } = await pool.query('select * from idempotency_keys where key = $1', [operation.key]);
+    unsettled.push(`${describeOperation(operation)}\n  the key stands at ${JSON.stringify(rows)}`);
   }
 };
 
-const checkRows = async (
-  pool: Pool,
-  streams: ReadonlyMap<string, readonly Advertiser[]>,
-  { wrongRows }: Findings,
-): Promise<void> => {
+const wrongRowsOf = async (backbone: Backbone, streams: Streams): Promise<string[]> => {
+  const wrong = await wrongAdvertisers(backbone, streams);
+  const { rows: parked } = await backbone.pool.query<{ stream: string }>('select stream from parked_streams');
+  // What is parked is left out of the live rows, and of the new ones as well.
+  if (parked.length > 0) return [...wrong, ...parked.map(({ stream }) => `${stream} is parked`)];
+  return [...wrong, ...(await differingRows(backbone))];
+};
+
+/** By the fold of their streams: the other read models are compared with themselves, made anew. */
+const wrongAdvertisers = async ({ pool }: Backbone, streams: Streams): Promise<readonly string[]> => {
+  const wrong: string[] = [];
   const { rows } = await pool.query<{ stream: string; body: string; revision: string }>(
     `select 'advertiser-' || customer_id || '-' || id as stream, body, revision from advertisers`,
   );
   const byStream = new Map(rows.map((row) => [row.stream, row]));
   for (const [stream, states] of streams) {
+    if (!stream.startsWith(`${ADVERTISER}-`)) continue;
     const row = byStream.get(stream);
     const body = JSON.stringify(states.at(-1));
     if (row?.body !== body || Number(row.revision) !== states.length - 1) {
-      wrongRows.push(`${stream}: ${row?.body ?? 'no row'}\n  but its fold is ${body}`);
+      wrong.push(`${stream}: ${row?.body ?? 'no row'}\n  but its fold is ${body}`);
     }
   }
   for (const stream of byStream.keys()) {
-    if (!streams.has(stream)) wrongRows.push(`${stream}: a row without events`);
+    if (!streams.has(stream)) wrong.push(`${stream}: a row without events`);
   }
   const { rows: counts } = await pool.query<{ wrong: string }>(
     `select customer_id || '/' || status || '/' || sandbox as wrong
@@ -181,7 +201,31 @@ const checkRows = async (
      full join (select * from advertiser_counts where count <> 0) kept using (customer_id, status, sandbox)
      where real.n is distinct from kept.count`,
   );
-  for (const { wrong } of counts) wrongRows.push(`count of ${wrong}`);
-  const { rows: parked } = await pool.query<{ stream: string }>('select stream from parked_streams');
-  for (const { stream } of parked) wrongRows.push(`${stream} is parked`);
+  return [...wrong, ...counts.map(({ wrong: count }) => `count of ${count}`)];
+};
+
+/** Rows of the live read models that are others when they are made anew of the whole log. */
+const differingRows = async ({ pool, databaseUrl, store }: Backbone): Promise<readonly string[]> => {
+  const wrong: string[] = [];
+  for (const projection of allProjections
+    .filter(({ name }) => READ_MODELS.test(name))
+    .filter(isRebuildable)) {
+    const { tables } = await verifyOnline(
+      {
+        pool,
+        databaseUrl,
+        store,
+        log: createLog('silent'),
+        program: 'crash run',
+        migrations: migrations.map(({ name }) => name),
+        signal: new AbortController().signal,
+        onProgress: () => undefined,
+      },
+      projection,
+    );
+    for (const { table, shown } of tables) {
+      for (const row of shown) wrong.push(`${projection.name}, ${table}: ${JSON.stringify(row)}`);
+    }
+  }
+  return wrong;
 };

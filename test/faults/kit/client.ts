@@ -1,11 +1,13 @@
 import { sleep } from '../../../src/shared/backoff.ts';
+import { nextCommand } from './buyer/buyer.ts';
+import { emptyHands, type Own } from './buyer/own.ts';
+import type { Command, Data, Reading } from './command.ts';
 import type { History, Operation } from './history.ts';
 import type { Random } from './random.ts';
 
-export interface ClientOptions {
+export interface ClientOptions extends Pick<Own, 'customerId' | 'trades' | 'engineId'> {
   readonly name: string;
   readonly ports: readonly number[];
-  readonly customerId: number;
   readonly apiKey: string;
   readonly random: Random;
   readonly history: History;
@@ -19,13 +21,6 @@ interface Answer {
   readonly code: string | undefined;
 }
 
-interface Own {
-  readonly id: number;
-  status: 'ACTIVE' | 'ARCHIVED';
-  /** `data` of the last acknowledged answer that has one. */
-  data: string;
-}
-
 /** `a a b` as `2 a, 1 b`. */
 const runsOf = (codes: readonly string[]): string => {
   const runs: { code: string; times: number }[] = [];
@@ -37,76 +32,61 @@ const runsOf = (codes: readonly string[]): string => {
   return runs.map(({ code, times }) => `${times} ${code}`).join(', ');
 };
 
-const outcomeOf = ({ status }: Answer): Operation['outcome'] =>
-  status === 0 || status >= 500 ? 'gave-up' : status < 300 ? 'ok' : 'refused';
+const isUnknown = ({ status }: Answer): boolean => status === 0 || status >= 500;
+
+const outcomeOf = (answer: Answer, { sent }: Command): Operation['outcome'] => {
+  if (isUnknown(answer)) return sent === 'once' ? 'unknown' : 'gave-up';
+  return answer.status < 300 ? 'ok' : 'refused';
+};
 
 const TRIES_MAX = 600;
 const ATTEMPT_MS_MAX = 4_000;
-const path = '/api/v2/buyer/advertisers';
 
 /**
- * A buyer who retries: random commands on advertisers of its own, each with an idempotency key, sent to any
+ * A buyer who retries: random commands on things of its own, mostly each with an idempotency key, sent to any
  * process until the outcome is definite. Being the only one to write them, it knows what each must look like.
  */
 export const runClient = async (options: ClientOptions): Promise<void> => {
   const { random, history, name, customerId, goOn } = options;
-  const own: Own[] = [];
-  const done: Repeatable[] = [];
+  const own = emptyHands(options);
+  const done: Operation[] = [];
   for (let n = 0; goOn(); n++) {
     const key = `${name}-${String(n).padStart(8, '0')}-fault-run`;
-    const target = own.length === 0 || random.chance(0.3) ? undefined : random.pick(own);
-    const { kind, method, url, body, expected } = choose(target, key, random);
-    const answer = await untilDefinite(options, key, method, url, body);
-    const operation: Operation = {
-      customerId,
-      kind,
-      key,
-      advertiserId: target?.id ?? (outcomeOf(answer) === 'ok' ? idIn(answer.body) : 0),
-      outcome: outcomeOf(answer),
-      expected,
-      status: answer.status,
-      body: answer.body,
-      attempts: answer.attempts,
-    };
+    const command = nextCommand(own, key, random);
+    const answer = await send(options, key, command);
+    const outcome = outcomeOf(answer, command);
+    const { status, body, attempts } = answer;
+    const operation: Operation = { customerId, command, key, outcome, status, body, attempts };
     history.operations.push(operation);
-    remember(own, target, operation);
-    if (operation.outcome === 'ok') done.push({ operation, method, url, body });
+    if (outcome === 'unknown') command.lost();
+    const reading = outcome === 'ok' ? command.done(dataOf(answer)) : undefined;
+    if (outcome === 'ok' && command.sent !== 'once') done.push(operation);
     // Any earlier one: its answer must not have changed with what came after it.
     if (done.length > 0 && random.chance(0.15)) await replay(options, random.pick(done));
     if (done.length > 0 && random.chance(0.05)) await reuse(options, random.pick(done));
-    const read = random.chance(0.3) ? own.find(({ id }) => id === operation.advertiserId) : undefined;
-    if (read !== undefined) await readBack(options, read);
+    if (reading !== undefined && random.chance(0.3)) await readBack(options, operation, reading);
   }
 };
 
-const choose = (target: Own | undefined, key: string, random: Random) => {
-  if (target === undefined)
-    return { kind: 'create', method: 'POST', url: path, body: { name: key }, expected: 'ok' } as const;
-  const url = `${path}/${target.id}`;
-  // Now and then something that must be refused.
-  const wrong = random.chance(0.05);
-  const expected = wrong ? 'refused' : 'ok';
-  if ((target.status === 'ARCHIVED') !== wrong) {
-    return { kind: 'restore', method: 'POST', url: `${url}/restore`, body: undefined, expected } as const;
-  }
-  if (random.chance(0.25) && !wrong)
-    return { kind: 'archive', method: 'DELETE', url, body: undefined, expected } as const;
-  return { kind: 'update', method: 'PUT', url, body: { name: key }, expected } as const;
-};
+const send = async (
+  options: ClientOptions,
+  key: string,
+  command: Command,
+): Promise<Answer & { readonly attempts: number }> =>
+  command.sent === 'once'
+    ? { ...(await attempt(options, key, command)), attempts: 1 }
+    : untilDefinite(options, key, command);
 
 const untilDefinite = async (
   options: ClientOptions,
   key: string,
-  method: string,
-  url: string,
-  body: object | undefined,
+  command: Request,
 ): Promise<Answer & { readonly attempts: number }> => {
   let answer: Answer = { status: 0, body: '', code: undefined };
   const seen: string[] = [];
   for (let attempts = 1; attempts <= TRIES_MAX; attempts++) {
-    answer = await attempt(options, key, method, url, body);
-    const isUnknown = answer.status === 0 || answer.status >= 500 || answer.code === 'IDEMPOTENCY_IN_FLIGHT';
-    if (!isUnknown) return { ...answer, attempts };
+    answer = await attempt(options, key, command);
+    if (!isUnknown(answer) && answer.code !== 'IDEMPOTENCY_IN_FLIGHT') return { ...answer, attempts };
     seen.push(answer.code ?? String(answer.status));
     await sleep(20 + options.random.below(200));
   }
@@ -118,22 +98,29 @@ const untilDefinite = async (
   };
 };
 
+type Request = Pick<Command, 'url' | 'body'> & {
+  readonly method: string;
+  readonly sent?: Command['sent'];
+};
+
+/** @param id of the request, which its events name */
 const attempt = async (
   { ports, apiKey, random }: ClientOptions,
-  key: string | undefined,
-  method: string,
-  url: string,
-  body?: object,
+  id: string,
+  { method, url, body, sent }: Request,
 ): Promise<Answer> => {
+  const isBytes = body instanceof Uint8Array;
   try {
     const response = await fetch(`http://127.0.0.1:${random.pick(ports)}${url}`, {
       method,
       headers: {
-        Authorization: `Bearer ${apiKey}`,
-        'Content-Type': 'application/json',
-        ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+        // The address of an upload is its credential.
+        ...(isBytes ? {} : { Authorization: `Bearer ${apiKey}` }),
+        'Content-Type': isBytes ? 'application/octet-stream' : 'application/json',
+        'X-Request-Id': id,
+        ...(sent === 'keyed' ? { 'Idempotency-Key': id } : {}),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isBytes ? new Uint8Array(body) : JSON.stringify(body) }),
       signal: AbortSignal.timeout(ATTEMPT_MS_MAX),
     });
     const text = await response.text();
@@ -144,55 +131,56 @@ const attempt = async (
   }
 };
 
-const idIn = (body: string): number =>
-  body === '' ? 0 : ((JSON.parse(body) as { data: { id: number } | null }).data?.id ?? 0);
+/** Of an answer without a body: nothing. */
+export const dataOf = ({ body }: { readonly body: string }): Data =>
+  body === '' ? {} : ((JSON.parse(body) as { data: Data | null }).data ?? {});
 
-const remember = (own: Own[], target: Own | undefined, { kind, outcome, body }: Operation): void => {
-  if (outcome !== 'ok') return;
-  if (kind === 'create') own.push({ id: idIn(body), status: 'ACTIVE', data: body });
-  else if (target !== undefined) {
-    if (kind === 'archive') target.status = 'ARCHIVED';
-    else target.data = body;
-    if (kind === 'restore') target.status = 'ACTIVE';
-  }
-};
-
-interface Repeatable {
-  readonly operation: Operation;
-  readonly method: string;
-  readonly url: string;
-  readonly body: object | undefined;
-}
-
-const replay = async (
-  options: ClientOptions,
-  { operation: { key, body, status }, method, url, body: sent }: Repeatable,
-): Promise<void> => {
-  const again = await untilDefinite(options, key, method, url, sent);
+const replay = async (options: ClientOptions, { key, command, body, status }: Operation): Promise<void> => {
+  const again = await untilDefinite(options, key, command);
   options.history.replays++;
+  if (command.isOver?.() === true && again.code === 'CONFLICT') return;
   if (again.status !== status || again.body !== body) {
-    options.history.wrongReplays.push(`${key}: ${status} ${body}\n  then ${again.status} ${again.body}`);
+    options.history.wrongReplays.push(
+      `${command.kind} ${key}: ${status} ${body}\n  then ${again.status} ${again.body}`,
+    );
   }
 };
 
 /** The key of one request for another: never done, and never answered with the first one's answer. */
-const reuse = async (options: ClientOptions, { operation: { key } }: Repeatable): Promise<void> => {
-  const answer = await untilDefinite(options, key, 'POST', path, { name: `another request with ${key}` });
+const reuse = async (options: ClientOptions, { key, command }: Operation): Promise<void> => {
+  if (command.sent !== 'keyed') return;
+  const answer = await untilDefinite(options, key, {
+    method: 'POST',
+    url: '/api/v2/buyer/advertisers',
+    body: { name: `another request with ${key}` },
+    sent: 'keyed',
+  });
   if (answer.code !== 'IDEMPOTENCY_CONFLICT') {
     options.history.wrongReplays.push(`${key} was used for another request: ${answer.status} ${answer.body}`);
   }
 };
 
 /** One attempt only: a process that cannot answer says nothing about the data. */
-const readBack = async (options: ClientOptions, { id, status, data }: Own): Promise<void> => {
-  const answer = await attempt(options, undefined, 'GET', `${path}/${id}`);
-  if (answer.status === 0 || answer.status >= 500) return;
+const readBack = async (
+  options: ClientOptions,
+  { key, command }: Operation,
+  { url, shown }: Reading,
+): Promise<void> => {
+  const answer = await attempt(options, key, { method: 'GET', url });
+  if (isUnknown(answer)) return;
   options.history.reads++;
-  const isRight =
-    answer.status === 200 &&
-    (status === 'ACTIVE' ? answer.body === data : answer.body.includes('"status":"ARCHIVED"'));
-  if (!isRight)
+  const data = dataOf(answer);
+  const seen = Array.isArray(data) ? (data[0] as Data | undefined) : answer.status === 404 ? undefined : data;
+  if (!shows(seen, shown)) {
     options.history.staleReads.push(
-      `${id} is ${status}: ${data}\n  but reads ${answer.status} ${answer.body}`,
+      `after ${command.kind}: ${JSON.stringify(shown)}\n  but ${url} reads ${answer.status} ${answer.body}`,
     );
+  }
+};
+
+const shows = (seen: Data | undefined, wanted: Data | undefined): boolean => {
+  if (seen === undefined || wanted === undefined) return seen === wanted;
+  return Object.entries(wanted).every(
+    ([member, value]) => JSON.stringify(seen[member]) === JSON.stringify(value),
+  );
 };

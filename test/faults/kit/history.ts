@@ -1,14 +1,16 @@
+import type { Command } from './command.ts';
+
 /** One operation of one client, from its first attempt until its outcome was definite. */
 export interface Operation {
   readonly customerId: number;
-  readonly kind: 'create' | 'update' | 'archive' | 'restore';
+  readonly command: Command;
+  /** Its idempotency key, if it has one, and the id of all of its requests. */
   readonly key: string;
-  /** The advertiser; of a creation, the one that was answered. */
-  readonly advertiserId: number;
-  /** The last answer. `gave-up`: no definite answer within the bound, which counts as a failure of the run. */
-  readonly outcome: 'ok' | 'refused' | 'gave-up';
-  /** What its client, the only one to write this advertiser, knows must come of it. */
-  readonly expected: 'ok' | 'refused';
+  /**
+   * The last answer. `unknown`: none that is definite, to one that is sent only once. `gave-up`: none within the bound,
+   * which counts as a failure of the run.
+   */
+  readonly outcome: 'ok' | 'refused' | 'unknown' | 'gave-up';
   readonly status: number;
   readonly body: string;
   readonly attempts: number;
@@ -17,7 +19,7 @@ export interface Operation {
 /** What all clients saw. */
 export interface History {
   readonly operations: Operation[];
-  /** Same-key repeats after success whose answer was not the first one, byte for byte. */
+  /** Repeats after success whose answer was not the first one, byte for byte. */
   readonly wrongReplays: string[];
   /** Reads right after an acknowledged write that did not show it. */
   readonly staleReads: string[];

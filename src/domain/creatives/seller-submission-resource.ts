@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { AssetResource } from '../assets/asset-resource.ts';
+import { creativeResource, CreativeResource, type Creative } from './creative-resource.ts';
+import { ReviewStatus } from './seller-review-resource.ts';
+
+const { state, formatKind, formatId, formatLabel, slots, copy, clickUrl } = CreativeResource.shape;
+const { trackers, message, urlAsset, webhookAsset, carouselCards, revision } = CreativeResource.shape;
+const { advertiserId: _advertiser, storageKey: _key, source: _source, ...shownAsset } = AssetResource.shape;
+
+const SubmittedAsset = z.strictObject(shownAsset);
+export type SubmittedAsset = z.infer<typeof SubmittedAsset>;
+
+/**
+ * A creative as a seller sees it that it was submitted to: its content, and what the seller has said of it. How it is
+ * called, and where it is kept, is the buyer's own.
+ */
+export const SellerSubmission = z
+  .strictObject({
+    creativeId: z.string(),
+    sellerId: z.int(),
+    status: ReviewStatus,
+    rejectionReason: z.string().optional(),
+    syncedAt: z.iso.datetime({ precision: 3 }),
+    revision: revision.meta({
+      description: 'To be given as expectedRevision with a review of this content.',
+    }),
+    state,
+    formatKind,
+    formatId,
+    formatLabel,
+    slots,
+    copy,
+    clickUrl,
+    trackers,
+    message,
+    urlAsset,
+    webhookAsset,
+    carouselCards,
+    assets: z.array(SubmittedAsset).meta({ description: 'Those of its assets that are in the library.' }),
+  })
+  .meta({ id: 'SellerSubmission' });
+export type SellerSubmission = z.infer<typeof SellerSubmission>;
+
+/** @returns undefined when the creative was not submitted to that seller */
+export const sellerSubmission = (
+  creative: Creative,
+  sellerId: number,
+  assets: readonly AssetResource[],
+): SellerSubmission | undefined => {
+  const review = creative.reviews?.find((one) => one.sellerId === sellerId);
+  if (review === undefined) return undefined;
+  const shown = creativeResource(creative);
+  return {
+    creativeId: shown.id,
+    sellerId,
+    status: review.status,
+    rejectionReason: review.rejectionReason,
+    syncedAt: review.at,
+    revision: shown.revision,
+    state: shown.state,
+    formatKind: shown.formatKind,
+    formatId: shown.formatId,
+    formatLabel: shown.formatLabel,
+    slots: shown.slots,
+    copy: shown.copy,
+    clickUrl: shown.clickUrl,
+    trackers: shown.trackers,
+    message: shown.message,
+    urlAsset: shown.urlAsset,
+    webhookAsset: shown.webhookAsset,
+    carouselCards: shown.carouselCards,
+    assets: assets.map(({ advertiserId: _of, storageKey: _at, source: _from, ...asset }) => asset),
+  };
+};

@@ -1,0 +1,63 @@
+import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
+import { SUBMISSIONS } from '../creatives/find-submission.ts';
+import { readUntilFresh } from '../../shared/read-your-writes/consistent-read.ts';
+import type { SellerReads } from './find-sellers.ts';
+
+/** A creative that was submitted to a seller, of whatever account. */
+export interface Submission {
+  /** UUID. */
+  readonly creativeId: string;
+  readonly owner: number;
+}
+
+export interface SubmissionPage {
+  readonly submissions: readonly Submission[];
+  /** Whether anything follows the last one. */
+  readonly hasMore: boolean;
+}
+
+interface Row {
+  readonly isSeller: boolean;
+  readonly items: readonly Submission[];
+  readonly fresh: boolean;
+}
+
+/**
+ * What was submitted to a seller, by the creatives' ids, for an account of that seller; undefined for anybody else. Its
+ * rows are all that a seller's account sees of other accounts (docs/access.md). It holds what has been submitted by
+ * whomever until now: none of that is a write of the seller's account, so it waits for what is the end of the log.
+ * @param customerId the seller's account
+ * @param after UUID of the last creative of the page before; undefined: the first page
+ * @throws ReadModelBehindError
+ */
+export const listSubmissions = async (
+  { database, progress, store }: SellerReads & { readonly store: Pick<EventStore, 'head'> },
+  customerId: number,
+  sellerId: number,
+  after: string | undefined,
+  limit: number,
+): Promise<SubmissionPage | undefined> => {
+  const ask = async (until: Position): Promise<Row> => {
+    const [row] = await database.query<Row>(customerId, {
+      name: `list-submissions${after === undefined ? '' : '-after'}`,
+      text: `select own.seller_id is not distinct from $2::int as "isSeller",
+               (select coalesce(json_agg(json_build_object('creativeId', p.creative_id, 'owner', p.customer_id)
+                          order by p.creative_id), '[]')
+                from (select s.creative_id, s.customer_id from creative_submissions s
+                      where s.seller_id = $2 and s.seller_id = own.seller_id
+                        ${after === undefined ? '' : 'and s.creative_id > $6::uuid'}
+                      order by s.creative_id limit $3) p) as items,
+               coalesce((select position from projection_checkpoints where name = $4), '-') collate "C"
+                 >= $5 as fresh
+             from (select (select a.seller_id from accounts a where a.customer_id = $1) as seller_id) own`,
+      // One more than asked for says whether anything follows.
+      values: [customerId, sellerId, limit + 1, SUBMISSIONS, until, ...(after === undefined ? [] : [after])],
+    });
+    return row as Row;
+  };
+  const { isSeller } = await ask(START);
+  if (!isSeller) return undefined;
+  const head = await store.head();
+  const { items } = await readUntilFresh({ projection: SUBMISSIONS, progress }, () => ask(head));
+  return { submissions: items.slice(0, limit), hasMore: items.length > limit };
+};

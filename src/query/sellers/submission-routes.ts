@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import type { AssetResource } from '../../domain/assets/asset-resource.ts';
+import {
+  assetIdsOf,
+  creativeIdOf,
+  shownCreativeId,
+  type Creative,
+} from '../../domain/creatives/creative-resource.ts';
+import { ReviewStatus } from '../../domain/creatives/seller-review-resource.ts';
+import { sellerSubmission, SellerSubmission } from '../../domain/creatives/seller-submission-resource.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { ApiError, notFound } from '../../shared/http/errors.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { cursorLimitOf, cursorParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { behind } from '../resources/behind.ts';
+import type { SellerReads } from './find-sellers.ts';
+import { listSubmissions, type Submission } from './list-submissions.ts';
+
+export interface SubmissionReads extends SellerReads {
+  readonly store: Pick<EventStore, 'head'>;
+  /** A creative as its stream says now: a review is of that. */
+  readonly foldCreative: (customerId: number, creativeId: string) => Promise<Creative | undefined>;
+  /** Those of the assets that are in the library, as their streams say. @param shownIds as they are shown */
+  readonly foldAssets: (customerId: number, shownIds: readonly string[]) => Promise<readonly AssetResource[]>;
+}
+
+const LIMIT_MAX = 50;
+
+const SubmissionPage = z.strictObject({
+  submissions: z.array(SellerSubmission),
+  nextCursor: z.string().optional().meta({ description: 'Absent on the last page.' }),
+});
+
+/** What a seller is to decide about: the read beside the review of decisions.md section 2. */
+export const submissionRoutes = (reads: SubmissionReads): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/api/v2/buyer/sellers/{sellerId}/submissions',
+    operationId: 'listSellerSubmissions',
+    summary: 'The creatives that were submitted to a seller, for that seller',
+    tag: 'Storefronts',
+    access: 'exchange:review',
+    params: z.object({ sellerId: pathIntegerId('seller') }),
+    query: z.object({
+      status: ReviewStatus.optional().meta({
+        description:
+          'Leaves out what the seller has said something else of: a page may then have fewer, or none, and more follow.',
+      }),
+      ...cursorParameters(LIMIT_MAX),
+    }),
+    responses: { 200: { description: 'One page', data: SubmissionPage } },
+    handle: async ({ params: { sellerId }, query, request }) => {
+      const after = query.cursor === undefined ? undefined : creativeIdOf(query.cursor);
+      if (query.cursor !== undefined && after === undefined) throw badCursor();
+      const { customerId } = request.principal;
+      const limit = cursorLimitOf(query);
+      const page = await listSubmissions(reads, customerId, sellerId, after, limit).catch(behind);
+      if (page === undefined) throw notFound('seller');
+      const found = await Promise.all(page.submissions.map((one) => shown(reads, sellerId, one)));
+      const submissions = found
+        .filter((one) => one !== undefined)
+        .filter(({ status }) => query.status === undefined || status === query.status);
+      const last = page.hasMore ? page.submissions.at(-1) : undefined;
+      return { status: 200, data: { submissions, nextCursor: last && shownCreativeId(last.creativeId) } };
+    },
+  }),
+];
+
+/** The stream has the last word: a read model that was restored may know of more. */
+const shown = async (
+  { foldCreative, foldAssets }: SubmissionReads,
+  sellerId: number,
+  { owner, creativeId }: Submission,
+): Promise<SellerSubmission | undefined> => {
+  const creative = await foldCreative(owner, creativeId);
+  if (creative?.reviews?.some((review) => review.sellerId === sellerId) !== true) return undefined;
+  const assetIds = assetIdsOf(creative);
+  const assets = assetIds.length === 0 ? [] : await foldAssets(owner, assetIds);
+  return sellerSubmission(creative, sellerId, assets);
+};
+
+const badCursor = (): ApiError =>
+  new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: 'This is no cursor. Send the nextCursor of the page before, or none for the first page.',
+    field: 'cursor',
+  });

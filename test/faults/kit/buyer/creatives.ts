@@ -1,0 +1,262 @@
+import {
+  creativeIdOf,
+  creativeResource,
+  type Creative,
+} from '../../../../src/domain/creatives/creative-resource.ts';
+import { creativeStream } from '../../../../src/domain/creatives/creative.ts';
+import { sellerStatuses } from '../../../../src/domain/creatives/seller-review-resource.ts';
+import { builtInSellers } from '../../../../src/domain/sellers/seller-resource.ts';
+import { derivedId } from '../../../../src/shared/ids.ts';
+import { FOREVER, picked, type After, type Command, type Data, type Reading } from '../command.ts';
+import type { Random } from '../random.ts';
+import { WRONG, type Choice, type Own, type OwnCreative, type OwnCampaign } from './own.ts';
+
+const library = (home: { readonly id: number }): string => `/api/v2/buyer/advertisers/${home.id}/creatives`;
+const inCampaign = ({ id }: OwnCampaign): string => `/api/v2/buyer/campaigns/${id}/creatives`;
+
+const one = ({ state }: After): unknown => creativeResource(state as Creative);
+const streamOf = (own: Own, shownId: string): string =>
+  creativeStream(own.customerId, creativeIdOf(shownId) ?? '');
+
+const claims = { CreativeNameClaimed: [1, FOREVER], CreativeNameReleased: [0, FOREVER] } as const;
+const releases = { CreativeNameReleased: [0, FOREVER] } as const;
+
+/** The joined detail: it has to follow whatever was written last. */
+const reading = (id: string, shown: Data): Reading => ({
+  url: `/api/v2/buyer/creatives/${id}/detail`,
+  shown,
+});
+
+const remember = (own: Own, data: Data, campaignId: string | undefined, isCopy = false): Reading => {
+  const id = data['id'] as string;
+  own.creatives.push({
+    id,
+    state: data['state'] as OwnCreative['state'],
+    promoted: data['promoted'] as boolean,
+    revision: 1,
+    isCopy,
+    campaignIds: new Set(campaignId === undefined ? [] : [campaignId]),
+    reviews: new Map(),
+  });
+  return reading(id, picked(data, 'name', 'state', 'revision', 'updatedAt'));
+};
+
+/** @param campaign undefined: in the library */
+export const createCreative = (
+  own: Own,
+  home: { readonly id: number },
+  campaign: OwnCampaign | undefined,
+  key: string,
+): Command => ({
+  kind: `create creative ${key}`,
+  method: 'POST',
+  url: `${campaign === undefined ? library(home) : inCampaign(campaign)}/create`,
+  // A format that needs nothing: it is ready at once.
+  body: { name: key, formatKind: 'custom', message: key },
+  sent: 'keyed',
+  expected: 'ok',
+  status: 201,
+  event: 'CreativeCreated',
+  ...(campaign === undefined ? {} : { besides: { CreativeNameClaimed: [1, FOREVER] } }),
+  stream: ({ id }) => streamOf(own, id as string),
+  answer: one,
+  done: (data) => remember(own, data, campaign?.id),
+  lost: () => undefined,
+});
+
+export const commandOnCreative = (
+  own: Own,
+  home: { readonly id: number },
+  target: OwnCreative,
+  key: string,
+  random: Random,
+): Choice => {
+  const open = own.campaigns.filter(({ phase }) => phase !== 'archived');
+  const within = open.find(({ id }) => target.campaignIds.has(id));
+  const without = target.isCopy ? undefined : open.find(({ id }) => !target.campaignIds.has(id));
+  const on: OnCreative = { own, home, target, key, base: baseOf(own, target) };
+  if (target.state === 'archived') return without === undefined ? promote(on) : attach(on, without);
+  const seller = [1, 2, 3].find((sellerId) => !target.reviews.has(sellerId));
+  const asked = [...target.reviews].find(([, status]) => status === 'processing')?.[0];
+  const choices: (() => Choice)[] = [
+    ...(within === undefined
+      ? []
+      : [
+          () => update(on, within, { message: key }),
+          () => update(on, within, { name: key }),
+          () => duplicate(on, within),
+          () => detach(on, within, random.chance(0.5)),
+        ]),
+    ...(without === undefined ? [] : [() => attach(on, without)]),
+    ...(target.promoted ? [] : [() => promote(on)]),
+    ...(seller === undefined ? [] : [() => submit(on, seller)]),
+    ...(asked === undefined ? [] : [() => approve(on, asked)]),
+    ...(random.chance(WRONG * 4) ? [() => archive(on)] : []),
+  ];
+  return random.pick(choices.length === 0 ? [() => archive(on)] : choices)();
+};
+
+interface OnCreative {
+  readonly own: Own;
+  readonly home: { readonly id: number };
+  readonly target: OwnCreative;
+  readonly key: string;
+  readonly base: ReturnType<typeof baseOf>;
+}
+
+const baseOf = (own: Own, target: OwnCreative) =>
+  ({
+    sent: 'keyed',
+    expected: target.state === 'archived' ? 'refused' : 'ok',
+    status: 200,
+    stream: () => streamOf(own, target.id),
+    answer: one,
+    lost: () => void own.creatives.splice(own.creatives.indexOf(target), 1),
+  }) satisfies Partial<Command>;
+
+/** What is answered with nothing is one change further, and no more than that is known of it. */
+const oneFurther = (target: OwnCreative): Reading => {
+  target.revision += 1;
+  return reading(target.id, picked({ ...target }, 'state', 'revision', 'promoted'));
+};
+
+const changed = (target: OwnCreative, data: Data): Reading => {
+  target.state = data['state'] as OwnCreative['state'];
+  target.promoted = data['promoted'] as boolean;
+  target.revision = data['revision'] as number;
+  return reading(target.id, picked(data, 'name', 'state', 'revision', 'updatedAt'));
+};
+
+const update = (
+  { target, base }: OnCreative,
+  within: OwnCampaign,
+  body: { readonly name?: string; readonly message?: string },
+): Choice => ({
+  ...base,
+  kind: `update creative ${target.id}`,
+  method: 'PUT',
+  url: `${inCampaign(within)}/${target.id}`,
+  body: { ...body, expectedRevision: target.revision },
+  event: 'CreativeUpdated',
+  besides: body.name === undefined ? {} : claims,
+  done: (data) => {
+    // With other content every seller looks again.
+    if (body.message !== undefined) {
+      for (const sellerId of target.reviews.keys()) target.reviews.set(sellerId, 'processing');
+    }
+    if (body.name !== undefined) target.isCopy = false;
+    return changed(target, data);
+  },
+});
+
+const duplicate = ({ own, target, base }: OnCreative, within: OwnCampaign): Choice => ({
+  ...base,
+  kind: `duplicate creative ${target.id}`,
+  method: 'POST',
+  url: `${inCampaign(within)}/${target.id}/duplicate`,
+  status: 201,
+  event: 'CreativeCreated',
+  besides: { CreativeNameClaimed: [1, FOREVER] },
+  stream: ({ id }) => streamOf(own, id as string),
+  done: (data) => remember(own, data, within.id, true),
+  // A copy that may be there or not would have a name that another one then has not.
+  mayBeLost: false,
+});
+
+/** @param isOnlyThat otherwise one that is nowhere else then is archived */
+const detach = ({ home, target, base }: OnCreative, within: OwnCampaign, isOnlyThat: boolean): Choice => ({
+  ...base,
+  kind: `detach creative ${target.id}`,
+  method: 'DELETE',
+  url: isOnlyThat
+    ? `${library(home)}/${target.id}/campaigns/${within.id}`
+    : `${inCampaign(within)}/${target.id}`,
+  status: 204,
+  event: 'CreativeDetached',
+  besides: releases,
+  done: () => {
+    target.campaignIds.delete(within.id);
+    if (!isOnlyThat && target.campaignIds.size === 0 && !target.promoted) target.state = 'archived';
+    return oneFurther(target);
+  },
+});
+
+const attach = ({ home, target, base }: OnCreative, without: OwnCampaign): Choice => ({
+  ...base,
+  kind: `attach creative ${target.id}`,
+  method: 'POST',
+  url: `${library(home)}/${target.id}/campaigns`,
+  body: { campaignId: without.id },
+  event: 'CreativeAttached',
+  besides: claims,
+  done: (data) => {
+    target.campaignIds.add(without.id);
+    return changed(target, data);
+  },
+});
+
+const promote = ({ home, target, base }: OnCreative): Choice => ({
+  ...base,
+  kind: `promote creative ${target.id}`,
+  method: 'POST',
+  url: `${library(home)}/save-to-library`,
+  body: { creativeIds: [target.id], role: 'evergreen' },
+  event: 'CreativePromoted',
+  causedBy: (commandId) => derivedId(commandId, creativeIdOf(target.id) ?? ''),
+  answer: (after) => [one(after)],
+  done: (data) => changed(target, (data['0'] ?? {}) as Data),
+});
+
+const submit = ({ target, base }: OnCreative, sellerId: number): Choice => ({
+  ...base,
+  kind: `submit creative ${target.id}`,
+  method: 'POST',
+  url: `/api/v2/buyer/creatives/${target.id}/submit`,
+  body: { sellerIds: [sellerId] },
+  expected: target.state === 'ready' ? 'ok' : 'refused',
+  status: 202,
+  event: 'CreativeSubmitted',
+  besides: { TaskAccepted: [1, 1] },
+  answer: ({ state, commandId }) => ({
+    sellerStatuses: statusesOf(state as Creative, sellerId),
+    taskId: derivedId(commandId, 'task'),
+  }),
+  done: () => {
+    target.reviews.set(sellerId, 'processing');
+    return oneFurther(target);
+  },
+});
+
+const approve = ({ target, base }: OnCreative, sellerId: number): Choice => ({
+  ...base,
+  kind: `approve creative ${target.id}`,
+  method: 'PUT',
+  url: `/api/v2/buyer/creatives/${target.id}/sellers/${sellerId}/review`,
+  body: { status: 'approved', expectedRevision: target.revision },
+  event: 'CreativeReviewed',
+  answer: ({ state }) => statusesOf(state as Creative, sellerId)[0],
+  done: () => {
+    target.reviews.set(sellerId, 'approved');
+    return oneFurther(target);
+  },
+});
+
+const statusesOf = ({ reviews = [] }: Creative, sellerId: number) =>
+  sellerStatuses(
+    reviews.filter((review) => review.sellerId === sellerId),
+    builtInSellers,
+  );
+
+const archive = ({ home, target, base }: OnCreative): Choice => ({
+  ...base,
+  kind: `archive creative ${target.id}`,
+  method: 'DELETE',
+  url: `${library(home)}/${target.id}`,
+  status: 204,
+  event: 'CreativeArchived',
+  besides: releases,
+  done: () => {
+    target.state = 'archived';
+    return oneFurther(target);
+  },
+});

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import type { AdvertiserResource } from '../../../src/domain/advertisers/advertiser-resource.ts';
+import { advertiserStream } from '../../../src/domain/advertisers/advertiser.ts';
+import type { Asset } from '../../../src/domain/assets/asset-resource.ts';
+import { ASSET } from '../../../src/domain/assets/asset.ts';
+import type { Campaign } from '../../../src/domain/campaigns/campaign-resource.ts';
+import { CAMPAIGN } from '../../../src/domain/campaigns/campaign.ts';
+import type { CreativeSession } from '../../../src/domain/creative-sessions/creative-session-resource.ts';
+import { CREATIVE_SESSION } from '../../../src/domain/creative-sessions/creative-session.ts';
+import { creativeNamesStream, type CreativeNames } from '../../../src/domain/creatives/creative-names.ts';
+import type { Creative } from '../../../src/domain/creatives/creative-resource.ts';
+import { CREATIVE, creativeStream } from '../../../src/domain/creatives/creative.ts';
+import {
+  maskedKeyOf,
+  type EngineConnection,
+} from '../../../src/domain/engines/engine-connection-resource.ts';
+import { ENGINE_CONNECTION } from '../../../src/domain/engines/engine-connection.ts';
+import type { Backbone } from '../../../src/composition.ts';
+import type { Config } from '../../../src/shared/config.ts';
+import { keyRingOf } from '../../../src/shared/secrets/key-ring.ts';
+import { openObjectStore } from '../../../src/shared/storage/open-object-store.ts';
+import { createSecretStore, type SecretStore } from '../../../src/shared/secrets/secret-store.ts';
+import { objectKeyOf, type ObjectKey, type ObjectStore } from '../../../src/shared/storage/object-store.ts';
+import { lastOf, type Streams } from './streams.ts';
+
+/** Where what events refer to is kept besides the log. */
+export interface Keeps {
+  readonly secrets: SecretStore;
+  readonly objects: ObjectStore;
+}
+
+/** As the service finds them by its configuration. */
+export const keepsOf = async (config: Config, { pool }: Pick<Backbone, 'pool'>): Promise<Keeps> => ({
+  secrets: createSecretStore(pool, keyRingOf(config)),
+  objects: await openObjectStore(undefined, config.DATA_DIR),
+});
+
+/** What is in one place and not in the other that goes with it, though nothing runs any more. */
+export const halfDone = async (streams: Streams, keeps: Keeps): Promise<readonly string[]> => [
+  ...withoutCurrency(streams),
+  ...withoutName(streams),
+  ...withoutCreative(streams),
+  ...(await withoutBytes(streams, keeps)),
+  ...(await withoutKey(streams, keeps)),
+];
+
+const stateOf = (streams: Streams, stream: string): unknown => streams.get(stream)?.at(-1);
+
+/** Campaigns whose advertiser's currency is another one, or not locked. */
+const withoutCurrency = (streams: Streams): readonly string[] =>
+  (lastOf(streams, CAMPAIGN) as readonly Campaign[]).flatMap(
+    ({ customerId, advertiserId, campaignId, currency }) => {
+      const stream = advertiserStream(customerId, advertiserId);
+      const advertiser = stateOf(streams, stream) as AdvertiserResource | undefined;
+      const isLocked = advertiser?.currencyLocked === true && advertiser.primaryCurrency === currency;
+      return isLocked ? [] : [`campaign ${campaignId} has ${currency}, which ${stream} has not locked`];
+    },
+  );
+
+/** Creatives that do not hold their names: of two that hold one, one does not. */
+const withoutName = (streams: Streams): readonly string[] =>
+  (lastOf(streams, CREATIVE) as readonly Creative[])
+    .filter(({ state }) => state !== 'archived')
+    .flatMap(({ customerId, creativeId, name, campaignIds }) =>
+      campaignIds
+        .filter((campaignId) => {
+          const names =
+            (stateOf(streams, creativeNamesStream(customerId, campaignId)) as CreativeNames | undefined) ??
+            {};
+          return names[name]?.creativeId !== creativeId;
+        })
+        .map((campaignId) => `creative ${creativeId} does not hold "${name}" in campaign ${campaignId}`),
+    );
+
+/** Finalized sessions whose creative is not made of the variant that they ended in. */
+const withoutCreative = (streams: Streams): readonly string[] =>
+  (lastOf(streams, CREATIVE_SESSION) as readonly CreativeSession[]).flatMap(
+    ({ customerId, sessionId, final }) => {
+      if (final === undefined) return [];
+      const creative = stateOf(streams, creativeStream(customerId, final.creativeId)) as Creative | undefined;
+      const { madeIn } = creative ?? {};
+      return madeIn?.sessionId === sessionId && madeIn.variantId === final.variantId
+        ? []
+        : [
+            `session ${sessionId} is finalized in ${final.variantId}, its creative is of ${madeIn?.variantId}`,
+          ];
+    },
+  );
+
+/** Assets whose bytes are not what was acknowledged. */
+const withoutBytes = async (streams: Streams, { objects }: Keeps): Promise<readonly string[]> => {
+  const problems: string[] = [];
+  for (const asset of lastOf(streams, ASSET) as readonly Asset[]) {
+    if (asset.status !== 'READY' || !('storageKey' in asset)) continue;
+    const key = objectKeyOf(asset.storageKey);
+    const kept = key === undefined ? undefined : await hashOf(objects, key);
+    if (kept !== asset.sha256) problems.push(`asset ${asset.assetId} has bytes ${kept ?? 'none'}`);
+  }
+  return problems;
+};
+
+const hashOf = async (objects: ObjectStore, key: ObjectKey): Promise<string | undefined> => {
+  const bytes = await objects.read(key);
+  if (bytes === undefined) return undefined;
+  const hash = createHash('sha256');
+  for await (const piece of bytes) hash.update(piece as Buffer);
+  return hash.digest('hex');
+};
+
+/** Live connections whose key is not there, or another one. */
+const withoutKey = async (streams: Streams, { secrets }: Keeps): Promise<readonly string[]> => {
+  const problems: string[] = [];
+  for (const connection of lastOf(streams, ENGINE_CONNECTION) as readonly EngineConnection[]) {
+    const { status, customerId, connectionId, secretId, maskedKey } = connection;
+    if (status !== 'connected') continue;
+    const key = await secrets.get(customerId, secretId);
+    if (key === undefined || maskedKeyOf(key) !== maskedKey) {
+      problems.push(`connection ${connectionId} has the key ${key ?? 'none'}`);
+    }
+  }
+  return problems;
+};

@@ -1,0 +1,80 @@
+import { advertiserEvents } from '../../../src/domain/advertisers/advertiser-events.ts';
+import { ADVERTISER, advertiserDecider } from '../../../src/domain/advertisers/advertiser.ts';
+import { assetEvents } from '../../../src/domain/assets/asset-events.ts';
+import { ASSET, assetDecider } from '../../../src/domain/assets/asset.ts';
+import { campaignEvents } from '../../../src/domain/campaigns/campaign-events.ts';
+import { CAMPAIGN, campaignDecider } from '../../../src/domain/campaigns/campaign.ts';
+import { creativeSessionEvents } from '../../../src/domain/creative-sessions/creative-session-events.ts';
+import {
+  CREATIVE_SESSION,
+  creativeSessionDecider,
+} from '../../../src/domain/creative-sessions/creative-session.ts';
+import { creativeEvents } from '../../../src/domain/creatives/creative-events.ts';
+import { creativeNameEvents } from '../../../src/domain/creatives/creative-name-events.ts';
+import { CREATIVE_NAMES, creativeNamesDecider } from '../../../src/domain/creatives/creative-names.ts';
+import { CREATIVE, creativeDecider } from '../../../src/domain/creatives/creative.ts';
+import { engineConnectionEvents } from '../../../src/domain/engines/engine-connection-events.ts';
+import { ENGINE_CONNECTION, engineConnectionDecider } from '../../../src/domain/engines/engine-connection.ts';
+import { TASK, taskDecider, taskEvents } from '../../../src/domain/tasks/task.ts';
+import type { SchemaVersions } from '../../../src/shared/command/event-versions.ts';
+import { toDomainEvent } from '../../../src/shared/command/recorded-domain-event.ts';
+import { START, type EventStore, type RecordedEvent } from '../../../src/shared/event-store/event-store.ts';
+
+/** How the streams of a category are folded. */
+interface Fold {
+  readonly initialState: unknown;
+  readonly evolve: (state: unknown, event: RecordedEvent) => unknown;
+}
+
+const foldOf = <State>(
+  { initialState, evolve }: { readonly initialState: State; evolve(state: State, event: never): State },
+  schemas: SchemaVersions,
+): Fold => ({
+  initialState,
+  evolve: (state, recorded) => evolve(state as State, toDomainEvent(recorded, schemas) as never),
+});
+
+/** All that the clients of a crash run write to. */
+const folds: Readonly<Record<string, Fold>> = {
+  [ADVERTISER]: foldOf(advertiserDecider, advertiserEvents),
+  [CAMPAIGN]: foldOf(campaignDecider, campaignEvents),
+  [CREATIVE]: foldOf(creativeDecider, creativeEvents),
+  [CREATIVE_NAMES]: foldOf(creativeNamesDecider, creativeNameEvents),
+  [CREATIVE_SESSION]: foldOf(creativeSessionDecider, creativeSessionEvents),
+  [ENGINE_CONNECTION]: foldOf(engineConnectionDecider, engineConnectionEvents),
+  [ASSET]: foldOf(assetDecider, assetEvents),
+  [TASK]: foldOf(taskDecider, taskEvents),
+};
+
+const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'));
+
+/** What the log has of the streams that clients write to. */
+export const logOf = async (store: EventStore): Promise<readonly RecordedEvent[]> => {
+  const log: RecordedEvent[] = [];
+  for (let after = START; ;) {
+    const page = await store.readAll({ after, limit: 1_000 });
+    const last = page.at(-1);
+    if (last === undefined) return log.filter(({ stream }) => Object.hasOwn(folds, categoryOf(stream)));
+    log.push(...page);
+    after = last.position;
+  }
+};
+
+/** The state of every stream after each of its events. */
+export type Streams = ReadonlyMap<string, readonly unknown[]>;
+
+export const foldStreams = (log: readonly RecordedEvent[]): Streams => {
+  const streams = new Map<string, unknown[]>();
+  for (const event of log) {
+    const fold = folds[categoryOf(event.stream)];
+    if (fold === undefined) continue;
+    const states = streams.get(event.stream) ?? [];
+    states.push(fold.evolve(states.length === 0 ? fold.initialState : states.at(-1), event));
+    streams.set(event.stream, states);
+  }
+  return streams;
+};
+
+/** The last states of a category's streams. */
+export const lastOf = (streams: Streams, category: string): readonly unknown[] =>
+  [...streams].filter(([stream]) => categoryOf(stream) === category).map(([, states]) => states.at(-1));
