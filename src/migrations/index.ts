@@ -34,6 +34,7 @@ import { sellerAccounts } from './0032-seller-accounts.ts';
 import { readModelCopies } from './0033-read-model-copies.ts';
 import { logCheckpoints } from './0034-log-checkpoints.ts';
 import { personalData } from './0035-personal-data.ts';
+import { listBlocks } from './0039-list-blocks.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
 interface Migration {
@@ -78,4 +79,5 @@ export const migrations: readonly Migration[] = [
   readModelCopies,
   logCheckpoints,
   personalData,
+  listBlocks,
 ];
