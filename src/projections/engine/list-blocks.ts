@@ -90,7 +90,7 @@ export const countInBlocks = async (
     blocks,
     rows.filter(({ count }) => count === '0'),
   );
-  for (const row of rows.filter(({ kind, count }) => kind === '' && count !== '0').reverse()) {
+  for (const row of rows.filter(({ kind, count }) => kind === '' && count !== '0').toReversed()) {
     if (Number(row.count) > rowsMaxOf(blocks)) await cutBlock(client, blocks, row);
     else await joinBlock(client, blocks, row);
   }
@@ -199,6 +199,7 @@ const cutBlock = async (client: ClientBase, blocks: ListBlocks, block: Block): P
  */
 const cutSql = (blocks: ListBlocks, from: '>' | '>='): string => {
   const { table, rows, at, lists, kinds, idType } = blocks;
+  const isFirst = `where n % ${pieceOf(blocks)} = 0`;
   const place = (column: 'at' | 'id', param: string): string =>
     from === '>=' ? `case when piece = 0 then ${param} else first_${column} end` : `first_${column}`;
   return `
@@ -214,12 +215,16 @@ const cutSql = (blocks: ListBlocks, from: '>' | '>='): string => {
           and (first_at, first_id) > ($3::timestamptz, $4::${idType}) order by first_at, first_id limit 1),
           '${NO_ID[idType]}'))
     order by r.${at}, r.id limit $5::bigint
+  ), grouped as (
+    select n / ${pieceOf(blocks)} as piece, kinds, count(*) as count, min(at) filter (${isFirst}) as first_at,
+      (array_agg(id) filter (${isFirst}))[1] as first_id
+    from numbered group by 1, 2
   ), pieces as (
-    select n / ${pieceOf(blocks)} as piece, kinds, first_value(at) over w as first_at, first_value(id) over w as first_id
-    from numbered window w as (partition by n / ${pieceOf(blocks)} order by n)
+    select piece, kinds, count, first_value(first_at) over w as first_at, first_value(first_id) over w as first_id
+    from grouped window w as (partition by piece order by first_at nulls last)
   ), counted as (
     insert into ${table} (${KEY}, count)
-    select $1, $2, ${place('at', '$3::timestamptz')}, ${place('id', `$4::${idType}`)}, k.kind, count(*)
+    select $1, $2, ${place('at', '$3::timestamptz')}, ${place('id', `$4::${idType}`)}, k.kind, sum(count)
     from pieces, unnest(kinds || ''::text) as k(kind) group by 3, 4, 5
   )
   select at::text as first_at, id as first_id, n + 1 as count from numbered order by n desc limit 1`;

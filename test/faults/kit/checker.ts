@@ -6,6 +6,8 @@ import {
   initialState,
   type Advertiser,
 } from '../../../src/domain/advertisers/advertiser.ts';
+import { advertiserBlocks } from '../../../src/projections/advertiser-rows.ts';
+import { judgeBlocksSql } from '../../../src/projections/engine/list-blocks.ts';
 import { toDomainEvent } from '../../../src/shared/command/recorded-domain-event.ts';
 import { START, type EventStore, type RecordedEvent } from '../../../src/shared/event-store/event-store.ts';
 import { successEnvelope } from '../../../src/shared/http/envelope.ts';
@@ -182,6 +184,12 @@ const checkRows = async (
      where real.n is distinct from kept.count`,
   );
   for (const { wrong } of counts) wrongRows.push(`count of ${wrong}`);
+  const { rows: blocks } = await pool.query<{ wrong: string }>(
+    `select b.customer_id || '/' || b.kind as wrong from (
+       ${judgeBlocksSql(advertiserBlocks, advertiserBlocks.table, advertiserBlocks.rows)}) b
+     where b.astray > 0`,
+  );
+  for (const { wrong } of blocks) wrongRows.push(`blocks of ${wrong}`);
   const { rows: parked } = await pool.query<{ stream: string }>('select stream from parked_streams');
   for (const { stream } of parked) wrongRows.push(`${stream} is parked`);
 };
