@@ -79,8 +79,8 @@ export const pageStartSql = (
   const mine = `customer_id = $1 and advertiser_id = ${advertiserId}`;
   const counts =
     kinds === undefined
-      ? `select first_at, first_id, count from ${table} where ${mine} and kind = ${kind ?? `''`}`
-      : `select first_at, first_id, sum(count)::bigint as count from ${table}
+      ? `select first_at, first_id, count::int as count from ${table} where ${mine} and kind = ${kind ?? `''`}`
+      : `select first_at, first_id, sum(count)::int as count from ${table}
          where ${mine} and kind = any(array(${kinds})) group by 1, 2`;
   const order = from === 'newest' ? 'first_at desc, first_id desc' : 'first_at, first_id';
   const [end, at, id] =
@@ -93,8 +93,8 @@ export const pageStartSql = (
       union all
       (select at, id, ${skip} - (upto - count) as rest
        from (select ${at} as at, ${id} as id, count, first_at, first_id,
-               (sum(count) over (order by ${order} rows unbounded preceding))::bigint as upto
-             from (${counts}) b window w as (order by ${order})) b
+               sum(count) over w as upto
+             from (${counts}) b window w as (order by ${order} rows unbounded preceding)) b
        where upto > ${skip} order by ${order}
        limit case when (${condition}) and ${isFar} then 1 else 0 end)`;
 };
