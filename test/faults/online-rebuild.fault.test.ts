@@ -471,7 +471,7 @@ it('folded in bulk: rows that were written before their next event, and a stream
   // Everything is written after every page, so that most of what is changed has a row already.
   const bulk = { pageEvents: 20, bytesMax: 0 };
   const written = await verifyOnline({ ...optionsOf(), bulk }, advertisersProjection);
-  const [, , streams] = written.tables;
+  const streams = written.tables.at(-1);
   expect([differing(written), streams]).toEqual([
     [],
     expect.objectContaining({ table: 'parked_streams', rows: 1 }),

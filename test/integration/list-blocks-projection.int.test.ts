@@ -69,7 +69,7 @@ const history = (): readonly RecordedEvent[] => {
     events.push(eventOf(events.length + 1, record, type, data));
   };
   for (const record of records) {
-    add(record, 'SyndicationToggled', { ...record, enabled: true, generation: 1 } as never);
+    add(record, 'SyndicationToggled', { ...record, enabled: true, generation: 1 });
   }
   const someOf = (part: number): readonly Placed[] => records.filter(() => random.next() < part);
   const started = someOf(0.8);
@@ -77,7 +77,7 @@ const history = (): readonly RecordedEvent[] => {
   const completed = started.filter(() => random.next() < 0.7);
   for (const record of completed) add(record, 'SyndicationCompleted', { generation: 1, responseData: {} });
   for (const record of completed.filter(() => random.next() < 0.1)) {
-    add(record, 'SyndicationToggled', { ...record, enabled: false, generation: 2 } as never);
+    add(record, 'SyndicationToggled', { ...record, enabled: false, generation: 2 });
   }
   return events;
 };

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { int4Array, int8Array, textArray, uuidArray } from '../../shared/postgres/binary-array.ts';
-import type { Comparison } from './projection.ts';
+import type { Comparison } from './comparison.ts';
 
 /**
  * A list in counted blocks (docs/records/0010-list-blocks.md): of each run of rows in the list's order it is kept how many

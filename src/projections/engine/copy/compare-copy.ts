@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { blocksCompared } from '../list-blocks.ts';
-import type { Comparison } from '../projection.ts';
+import type { Comparison } from '../comparison.ts';
 import { cancelWhenInTheWay, workingName } from './cancel-statements.ts';
 import { connectCopy } from './copy-state.ts';
 import { copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
