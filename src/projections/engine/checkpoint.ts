@@ -16,7 +16,7 @@ export interface Checkpoint {
  * SQL, of a checkpoint's row: the blocks of lists were written with the rows as far as it says. Whoever writes rows and
  * does not know of blocks, as a program of before them, moves the checkpoint and not `blocks_at`, and that stays so.
  */
-export const hasBlocksSql = `blocks_at = position || ' ' || epoch`;
+const hasBlocksSql = `blocks_at = position || ' ' || epoch`;
 
 /** SQL of the new value of `blocks_at` when the position or the epoch becomes another; each may be a parameter. */
 export const blocksAtSql = ({ position = 'position', epoch = 'epoch' }): string =>
