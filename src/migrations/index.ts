@@ -35,6 +35,7 @@ import { readModelCopies } from './0033-read-model-copies.ts';
 import { logCheckpoints } from './0034-log-checkpoints.ts';
 import { causesInLogOrder } from './0041-causes-in-log-order.ts';
 import { personalData } from './0035-personal-data.ts';
+import { listBlocks } from './0039-list-blocks.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
 interface Migration {
@@ -79,5 +80,6 @@ export const migrations: readonly Migration[] = [
   readModelCopies,
   logCheckpoints,
   personalData,
+  listBlocks,
   causesInLogOrder,
 ];

@@ -4,10 +4,21 @@ import type { AdvertiserResource } from '../domain/advertisers/advertiser-resour
 import { evolve, initialState, type Advertiser } from '../domain/advertisers/advertiser.ts';
 import { boolArray, int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
 import { decodeEvent } from './engine/decode-event.ts';
+import { countInBlocks, type ListBlocks } from './engine/list-blocks.ts';
 import type { Folded } from './engine/fold-streams.ts';
 import type { ProjectedEvent } from './engine/projection.ts';
 
-/** Rows of the tables `advertisers` and `advertiser_counts`. */
+/** Each filter of the list is a kind of its own: status, sandbox, both. */
+export const advertiserBlocks: ListBlocks = {
+  table: 'advertiser_blocks',
+  rows: 'advertisers',
+  lists: 'account',
+  at: 'created_at',
+  idType: 'integer',
+  kinds: `array[r.status, '/' || r.sandbox::text, r.status || '/' || r.sandbox::text]`,
+};
+
+/** Rows of the tables `advertisers`, `advertiser_counts` and `advertiser_blocks`. */
 export type Row = Folded<AdvertiserResource>;
 
 export const nothing: Folded<Advertiser> = { state: initialState, revision: -1 };
@@ -71,10 +82,30 @@ export const columns = (rows: readonly Row[]): Buffer[] => [
   textArray(rows.map(({ state }) => JSON.stringify(state))),
 ];
 
-/** Adds to the kept counts. */
+/** Counts what has come and gone, in all and where it is in the list. */
 export const count = async (
   client: ClientBase,
-  changes: Iterable<readonly [AdvertiserResource, number]>,
+  changes: readonly (readonly [AdvertiserResource, 1 | -1])[],
+): Promise<void> => {
+  await addCounts(client, changes);
+  await countInBlocks(
+    client,
+    advertiserBlocks,
+    changes.map(([{ customerId, id, status, sandbox, createdAt }, change]) => ({
+      customerId,
+      advertiserId: 0,
+      at: createdAt,
+      id,
+      kinds: [status, `/${sandbox}`, `${status}/${sandbox}`],
+      change,
+    })),
+  );
+};
+
+/** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */
+const addCounts = async (
+  client: ClientBase,
+  changes: readonly (readonly [AdvertiserResource, number])[],
 ): Promise<void> => {
   const sums: CountSums = new Map();
   for (const [row, change] of changes) addCount(sums, row, change);

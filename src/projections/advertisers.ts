@@ -3,6 +3,7 @@ import type { AdvertiserResource } from '../domain/advertisers/advertiser-resour
 import { advertiserStream, type Advertiser } from '../domain/advertisers/advertiser.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import {
+  advertiserBlocks,
   columns,
   count,
   evolveRecorded,
@@ -15,12 +16,16 @@ import { advertisersBulk } from './advertisers-bulk.ts';
 import { byStream, foldStream } from './engine/fold-streams.ts';
 import { keptCounts, UnprojectableEventError, type Projection } from './engine/projection.ts';
 
-/** The read model behind endpoint 4 and the advertiser's detail: tables `advertisers`, `advertiser_counts`. */
+/**
+ * The read model behind endpoint 4 and the advertiser's detail: tables `advertisers`, `advertiser_counts`,
+ * `advertiser_blocks`.
+ */
 export const advertisersProjection: Projection = {
   name: 'advertisers',
   categories: ['advertiser'],
-  tables: ['advertisers', 'advertiser_counts'],
+  tables: ['advertisers', 'advertiser_counts', advertiserBlocks.table],
   compared: { advertiser_counts: keptCounts },
+  blocks: [advertiserBlocks],
   bulk: advertisersBulk,
   apply: async (client, events) => {
     const streams = byStream(events);

@@ -18,6 +18,7 @@ import {
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../shared/ids.ts';
 import { boolArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
+import { countInBlocks, type BlockChange, type ListBlocks } from './engine/list-blocks.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
 
@@ -54,6 +55,16 @@ const table: FoldedTable<SyndicationState, SyndicationRecord> = {
   ],
 };
 
+/** Its kinds are those of `syndication_counts`. */
+export const syndicationBlocks: ListBlocks = {
+  table: 'syndication_blocks',
+  rows: table.table,
+  lists: 'advertiser',
+  at: 'updated_at',
+  idType: 'uuid',
+  kinds: `array[r.agent_id || '/' || r.resource_type || '/' || r.status]`,
+};
+
 /**
  * The read model behind endpoint 7, and the list of what waits for a worker: `syndication_work`. What an archived
  * advertiser has switched on is put on that list, too, and what was deleted: the worker switches it off. So is what was
@@ -62,9 +73,10 @@ const table: FoldedTable<SyndicationState, SyndicationRecord> = {
 export const syndicationProjection: Projection = {
   name: 'syndication',
   categories: [SYNDICATION, 'advertiser', ...Object.values(RESOURCES)],
-  tables: [table.table, 'syndication_counts', 'syndication_work'],
+  tables: [table.table, 'syndication_counts', syndicationBlocks.table, 'syndication_work'],
   workLists: ['syndication_work'],
   compared: { syndication_counts: keptCounts },
+  blocks: [syndicationBlocks],
   apply: async (client, events) => {
     for (const some of inTurns(events)) await applySome(client, some);
   },
@@ -77,6 +89,7 @@ const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): 
   const records = events.filter(({ stream }) => categoryOf(stream) === SYNDICATION);
   const changes = await applyFolded(client, table, records);
   await count(client, changes);
+  await countInBlocks(client, syndicationBlocks, changes.flatMap(placed));
   await listWork(client, changes);
   await listArchived(
     client,
@@ -110,6 +123,15 @@ const inTurns = (events: readonly RecordedEvent[]): readonly (readonly RecordedE
     turn.push(event);
   }
   return [...turns, turn];
+};
+
+const placed = ({ before, after }: RowChange<SyndicationRecord>): readonly BlockChange[] => {
+  const of = (record: SyndicationRecord, change: 1 | -1): BlockChange => {
+    const { customerId, advertiserId, agentId, resourceType, status, recordId, updatedAt } = record;
+    const kinds = [`${agentId}/${resourceType}/${status}`];
+    return { customerId, advertiserId, at: updatedAt, id: recordId, kinds, change };
+  };
+  return [...(before === undefined ? [] : [of(before, -1)]), of(after, 1)];
 };
 
 /** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */

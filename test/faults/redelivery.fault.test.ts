@@ -156,7 +156,9 @@ it('12 writers, every event delivered three times: no row changes again, and a r
   await live.stop();
   await putAside();
 
-  await fixture.pool.query('truncate advertisers, advertiser_counts, projection_checkpoints');
+  await fixture.pool.query(
+    'truncate advertisers, advertiser_counts, advertiser_blocks, projection_checkpoints',
+  );
   fixture.engine({ projections: [advertisersProjection] });
   await fixture.caughtUp('advertisers', CAUGHT_UP_MS_MAX);
   expect(await differences()).toBe(0);

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 beforeEach(() =>
   pool.query(
-    'truncate syndication_work, syndication_records, syndication_counts, adcp_agents, projection_checkpoints',
+    'truncate syndication_work, syndication_records, syndication_counts, syndication_blocks, adcp_agents, projection_checkpoints',
   ),
 );
 afterAll(async () => {

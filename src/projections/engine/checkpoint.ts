@@ -8,7 +8,19 @@ export interface Checkpoint {
   readonly epoch: number;
   /** Streams that this read model leaves out. As large as the table: about 100 bytes for each of them. */
   readonly parked: ReadonlySet<string>;
+  /** The blocks of its lists were written with all of its rows (`engine/list-blocks.ts`). */
+  readonly hasBlocks: boolean;
 }
+
+/**
+ * SQL, of a checkpoint's row: the blocks of lists were written with the rows as far as it says. Whoever writes rows and
+ * does not know of blocks, as a program of before them, moves the checkpoint and not `blocks_at`, and that stays so.
+ */
+const hasBlocksSql = `blocks_at = position || ' ' || epoch`;
+
+/** SQL of the new value of `blocks_at` when the position or the epoch becomes another; each may be a parameter. */
+export const blocksAtSql = ({ position = 'position', epoch = 'epoch' }): string =>
+  `case when ${hasBlocksSql} then ${position} || ' ' || ${epoch} else blocks_at end`;
 
 /** Somebody else moved the checkpoint or changed the rows: nothing was done, start again from what is there. */
 export class CheckpointMovedError extends Error {
@@ -21,17 +33,23 @@ export const openCheckpoint = async (
   name: string,
 ): Promise<Checkpoint> => {
   await pool.query(
-    'insert into projection_checkpoints (name, position) values ($1, $2) on conflict do nothing',
+    `insert into projection_checkpoints (name, position, blocks_at) values ($1, $2, $2 || ' 0') on conflict do nothing`,
     [name, START],
   );
-  const { rows } = await pool.query<{ position: Position; epoch: number; parked: string[] }>(
-    `select position, epoch, array(select stream from parked_streams where projection = $1) as parked
+  const { rows } = await pool.query<{
+    position: Position;
+    epoch: number;
+    parked: string[];
+    hasBlocks: boolean;
+  }>(
+    `select position, epoch, array(select stream from parked_streams where projection = $1) as parked,
+       ${hasBlocksSql} as "hasBlocks"
      from projection_checkpoints where name = $1`,
     [name],
   );
   const row = rows[0];
   if (row === undefined) throw new CheckpointMovedError(`the checkpoint of ${name} was removed`);
-  return { position: row.position, epoch: row.epoch, parked: new Set(row.parked) };
+  return { ...row, parked: new Set(row.parked) };
 };
 
 /**
@@ -55,7 +73,8 @@ export const moveCheckpoint = async (
 ): Promise<void> => {
   const { rowCount } = await client.query({
     name: 'move-checkpoint',
-    text: `update projection_checkpoints set position = $4, updated_at = clock_timestamp()
+    text: `update projection_checkpoints set position = $4, updated_at = clock_timestamp(),
+             blocks_at = ${blocksAtSql({ position: '$4' })}
            where name = $1 and position = $2 and epoch = $3`,
     values: [name, from.position, from.epoch, to],
   });

@@ -30,7 +30,9 @@ export const createMoveTogether = (pool: Pool): PassOver => {
                free as (
                  select c.name from projection_checkpoints c where c.name = any($1)
                  order by c.name for update skip locked)
-               update projection_checkpoints c set position = w.next, updated_at = clock_timestamp()
+               update projection_checkpoints c set position = w.next, updated_at = clock_timestamp(),
+                 blocks_at = case when c.blocks_at = c.position || ' ' || c.epoch then w.next || ' ' || c.epoch
+                   else c.blocks_at end
                from wanted w join free f on f.name = w.name
                where c.name = w.name and c.position = w.was and c.epoch = w.epoch
                returning c.name`,

@@ -10,6 +10,7 @@ import {
 import type { Logger } from '../../shared/log.ts';
 import { withChildSignal } from './child-signal.ts';
 import { CheckpointMovedError, openCheckpoint, type Checkpoint } from './checkpoint.ts';
+import { makeBlocks } from './make-blocks.ts';
 import { commitBatch, type CommittedBatch } from './commit-batch.ts';
 import { errorText } from './failure.ts';
 import type { PassOver } from './move-together.ts';
@@ -86,6 +87,7 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
   /** Returns to start again from the stored checkpoint, with larger batches or because `signal` says so. */
   const follow = async ({ signal }: AbortController): Promise<void> => {
     let checkpoint = await openCheckpoint(pool, projection.name);
+    if (!checkpoint.hasBlocks) checkpoint = await makeBlocks(pool, projection, checkpoint);
     report = { ...report, position: checkpoint.position };
     const batches = store.subscribeToAll({
       after: checkpoint.position,

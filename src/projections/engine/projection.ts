@@ -1,5 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { EventMetadata, Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import type { Comparison } from './comparison.ts';
+import type { ListBlocks } from './list-blocks.ts';
 
 /**
  * One read model: which events it is made of, and how a batch of them becomes rows. The engine
@@ -17,6 +19,8 @@ export interface Projection {
   readonly workLists?: readonly string[];
   /** How rows of its tables are compared with those of a copy. Default: all of them, by their primary key. */
   readonly compared?: Readonly<Record<string, Comparison>>;
+  /** Lists that it counts in blocks, whose tables are among `tables`; `apply` and `bulk` count what they change. */
+  readonly blocks?: readonly ListBlocks[];
   /** What else is done, in the same transaction, when it is made anew. */
   forget?(client: ClientBase): Promise<void>;
   /** A quicker way to make the very same rows of a whole log: folded in memory, written seldom. */
@@ -51,16 +55,6 @@ export interface BulkFolding {
 export interface ProjectedEvent extends Pick<RecordedEvent, 'type' | 'data' | 'stream' | 'revision'> {
   readonly position?: Position;
   readonly metadata: Pick<EventMetadata, 'occurredAt' | 'schemaVersion'>;
-}
-
-/** Where equal rows are not equal byte by byte, or need not be there. */
-export interface Comparison {
-  /** Which rows count, as SQL: not those that a purge by the clock may have taken, say. */
-  readonly where?: string;
-  /** What is compared instead of the table's rows, as a `select` from the table, and what is found by what. */
-  readonly instead?: { readonly select: (table: string) => string; readonly key: readonly string[] };
-  /** Numeric columns whose sums depend on how events came in batches: equal up to a billionth. */
-  readonly close?: readonly string[];
 }
 
 /** Counts: a kind of which there is none any more may have a row, or none. */

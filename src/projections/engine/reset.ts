@@ -33,9 +33,11 @@ const resetOne = async (client: PoolClient, projection: Projection, head: Positi
   const { name, tables } = projection;
   // First the fence: a runner that is in the middle of a batch ends before the rows go.
   await client.query(
-    `insert into projection_checkpoints (name, position, epoch, whole_at) values ($1, $2, 1, $3)
+    `insert into projection_checkpoints (name, position, epoch, whole_at, blocks_at)
+       values ($1, $2, 1, $3, $2 || ' 1')
      on conflict (name) do update set position = excluded.position, epoch = projection_checkpoints.epoch + 1,
-       whole_at = excluded.whole_at`,
+       whole_at = excluded.whole_at,
+       blocks_at = excluded.position || ' ' || projection_checkpoints.epoch + 1`,
     [name, START, head],
   );
   // Made of the log that was there before.

@@ -47,30 +47,42 @@ export const listAdvertisersQuery = (
   const parameter = (value: unknown): string => `$${values.push(value)}`;
   const conditions: string[] = [];
   const counted: string[] = [];
+  const kind: string[] = [];
   if (filters.status !== 'ALL') {
     const status = parameter(filters.status);
     conditions.push(`status = ${status}`);
+    kind.push(status);
     counted.push(`status = ${status}`);
   }
   if (filters.sandbox !== undefined) {
     const sandbox = parameter(filters.sandbox);
     conditions.push(`sandbox = ${sandbox}`);
+    kind.push(`'/'`, `${sandbox}::boolean::text`);
     counted.push(`sandbox = ${sandbox}`);
   }
   if (filters.name !== undefined) {
     conditions.push(`position(lower(${parameter(filters.name)}::text) in lower(name)) > 0`);
   }
   const where = ['customer_id = $1', ...conditions].join(' and ');
-  const total =
-    filters.name === undefined
-      ? `(select coalesce(sum(count), 0) from advertiser_counts where ${['customer_id = $1', ...counted].join(' and ')})`
-      : `(select count(*) from advertisers where ${where})`;
+  const isCounted = filters.name === undefined;
+  const total = isCounted
+    ? `(select coalesce(sum(count), 0) from advertiser_counts where ${['customer_id = $1', ...counted].join(' and ')})`
+    : `(select count(*) from advertisers where ${where})`;
   const keys = pageKeysSql({
     table: 'advertisers',
     where,
     take: '$3',
     skip: '$4',
     total: 'counted.total',
+    ...(isCounted && {
+      blocks: {
+        table: 'advertiser_blocks',
+        kind: kind.join(' || ') || `''`,
+        advertiserId: '0',
+        projection: '$2',
+        noId: '0',
+      },
+    }),
   });
   const variant = [
     filters.status === 'ALL' ? 'all' : 'status',

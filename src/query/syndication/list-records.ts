@@ -12,6 +12,7 @@ import {
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { pageKeysSql, pageStartSql, type PageBlocks } from '../resources/page-keys.ts';
 
 export interface SyndicationReads {
   readonly database: TenantDatabase;
@@ -28,6 +29,13 @@ export interface RecordFilters {
 }
 
 const projection = 'syndication';
+
+const blocks: PageBlocks = {
+  table: 'syndication_blocks',
+  advertiserId: '$4',
+  projection: '$2',
+  noId: `uuid '00000000-0000-0000-0000-000000000000'`,
+};
 
 interface ListRow extends Freshness {
   readonly known: boolean;
@@ -76,37 +84,39 @@ const pageSql = (where: string): string =>
   `select body, updated_at, id from syndication_records where ${where}
    order by updated_at desc, id desc limit $5 offset $6`;
 
-/** Counted from the end of the list that is nearer: of the two scans one has a limit of 0 and does nothing. */
-const pageOfAllSql = (where: string): string => {
-  const returned = 'least($5::bigint, greatest(counted.total - $6::bigint, 0))';
-  const isNearStart = '$6::bigint <= counted.total / 2';
-  const ids = (order: string, limit: string, offset: string): string =>
-    `(select id from syndication_records where ${where} order by ${order} limit ${limit} offset ${offset})`;
-  return `select r.body, r.updated_at, r.id
-   from (${ids('updated_at desc, id desc', `case when ${isNearStart} then ${returned} else 0 end`, '$6::bigint')}
-         union all
-         ${ids(
-           'updated_at, id',
-           `case when ${isNearStart} then 0 else ${returned} end`,
-           'greatest(counted.total - $6::bigint - $5::bigint, 0)',
-         )}) found
+const pageOfAllSql = (where: string): string =>
+  `select r.body, r.updated_at, r.id
+   from (${pageKeysSql({
+     table: 'syndication_records',
+     where,
+     at: 'updated_at',
+     take: '$5',
+     skip: '$6',
+     total: 'counted.total',
+     blocks,
+   })}) found
      join syndication_records r on r.customer_id = $1 and r.id = found.id`;
-};
 
 /**
  * The newest of each group (agent, type and status) that the filters name, and of them the newest: an index alone finds
- * them, however rare they are among the others. The groups are few: five statuses of three types for each agent.
+ * them, however rare they are among the others. The groups are few: five statuses of three types for each agent. Where
+ * they begin the blocks say: behind so many records of these groups that what is left to be passed over is within one.
  */
-const pageOfGroupsSql = (where: string): string =>
-  `select r.body, r.updated_at, r.id
-   from (select newest.id
-         from (select agent_id, resource_type, status from syndication_counts where ${where} and count > 0) g,
+const pageOfGroupsSql = (where: string): string => {
+  const groups = `select agent_id, resource_type, status from syndication_counts where ${where} and count > 0`;
+  const kinds = `select g.agent_id || '/' || g.resource_type || '/' || g.status from (${groups}) g`;
+  return `select r.body, r.updated_at, r.id
+   from (${pageStartSql({ ...blocks, kinds }, 'newest', '$6::bigint', 'true')}) s, lateral (
+         select newest.id
+         from (${groups}) g,
            lateral (select r.id, r.updated_at from syndication_records r
                     where r.customer_id = $1 and r.advertiser_id = $4 and r.agent_id = g.agent_id
                       and r.resource_type = g.resource_type and r.status = g.status
-                    order by r.updated_at desc, r.id desc limit $5::bigint + $6::bigint) newest
-         order by newest.updated_at desc, newest.id desc limit $5 offset $6) found
+                      and (r.updated_at, r.id) < (s.at, s.id)
+                    order by r.updated_at desc, r.id desc limit $5::bigint + s.rest) newest
+         order by newest.updated_at desc, newest.id desc limit $5 offset s.rest) found
      join syndication_records r on r.customer_id = $1 and r.id = found.id`;
+};
 
 /** SQL of the filters, one text for each set of them, so that each gets its plan. */
 const conditionsOf = (

@@ -14,6 +14,7 @@ export const REQUEST_ROLE = 'exchange_requests';
 const READABLE = [
   'advertisers',
   'advertiser_counts',
+  'advertiser_blocks',
   'accounts',
   'users',
   'event_sources',
@@ -26,6 +27,7 @@ const READABLE = [
   'engine_connections',
   'syndication_records',
   'syndication_counts',
+  'syndication_blocks',
   'campaigns',
   'campaign_counts',
   'creatives',
@@ -57,6 +59,7 @@ const GRANTS = `
 const TABLES = [
   'advertisers',
   'advertiser_counts',
+  'advertiser_blocks',
   'accounts',
   'users',
   'api_keys',
@@ -76,6 +79,7 @@ const TABLES = [
   'engine_connections',
   'syndication_records',
   'syndication_counts',
+  'syndication_blocks',
   'campaigns',
   'campaign_counts',
   'audience_removals',

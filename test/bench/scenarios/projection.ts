@@ -24,7 +24,7 @@ export const liveProjection: Scenario = async (bench) => {
   );
   const store = createPostgresEventStore({ connectionString: url, pool, log });
   const empty = (): Promise<unknown> =>
-    runSql(url, 'truncate advertisers, advertiser_counts, projection_checkpoints');
+    runSql(url, 'truncate advertisers, advertiser_counts, advertiser_blocks, projection_checkpoints');
   const project = async (): Promise<number> => {
     await empty();
     const ending = new AbortController();

@@ -205,14 +205,13 @@ const wrongAdvertisers = async ({ pool }: Backbone, streams: Streams): Promise<r
 };
 
 /** Rows of the live read models that are others when they are made anew of the whole log. */
-const differingRows = async ({ pool, databaseUrl, store }: Backbone): Promise<readonly string[]> => {
+const differingRows = async ({ databaseUrl, store }: Backbone): Promise<readonly string[]> => {
   const wrong: string[] = [];
   for (const projection of allProjections
     .filter(({ name }) => READ_MODELS.test(name))
     .filter(isRebuildable)) {
     const { tables } = await verifyOnline(
       {
-        pool,
         databaseUrl,
         store,
         log: createLog('silent'),

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
-import type { Comparison } from '../projection.ts';
+import { blocksCompared } from '../list-blocks.ts';
+import type { Comparison } from '../comparison.ts';
 import { cancelWhenInTheWay, workingName } from './cancel-statements.ts';
 import { connectCopy } from './copy-state.ts';
 import { copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
@@ -117,18 +118,24 @@ const parkedOf = (projection: string): Comparison => ({
 
 const pairsOf = async (
   client: Client,
-  { projection: { name, tables, workLists = [], compared = {} } }: HeldCopy,
+  { projection: { name, tables, workLists = [], compared = {}, blocks = [] } }: HeldCopy,
 ): Promise<readonly Pair[]> => {
-  const how: Readonly<Record<string, Comparison>> = { ...compared, parked_streams: parkedOf(name) };
+  const how: Readonly<Record<string, Comparison>> = {
+    ...compared,
+    ...Object.fromEntries(blocks.map((of) => [of.table, blocksCompared(of)])),
+    parked_streams: parkedOf(name),
+  };
   const pairs: Pair[] = [];
   for (const table of [...tables.filter((one) => !workLists.includes(one)), 'parked_streams']) {
     const live = await liveTable(client, table);
     const { where = 'true', instead, close } = how[table] ?? {};
     const select = instead?.select ?? ((from: string) => `select * from ${from} where ${where}`);
+    const selectIn = (schema: string): string =>
+      select(quotedTable({ schema, table }), (other) => quotedTable({ schema, table: other }));
     pairs.push({
       table,
-      live: select(quotedTable(live)),
-      rebuilt: select(quotedTable({ schema: copySchemaOf(name), table })),
+      live: selectIn(live.schema),
+      rebuilt: selectIn(copySchemaOf(name)),
       key: instead?.key ?? (await primaryKey(client, quotedTable(live))),
       ...(close !== undefined && { close }),
     });

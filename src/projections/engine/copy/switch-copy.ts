@@ -94,7 +94,9 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
       ),
       `delete from parked_streams where projection = ${literal}`,
       `insert into parked_streams select * from ${quoted(schema)}.parked_streams`,
-      `update projection_checkpoints set epoch = epoch + 1 where name = ${literal}`,
+      // The copy has them: who makes copies knows of them.
+      `update projection_checkpoints set epoch = epoch + 1, blocks_at = position || ' ' || (epoch + 1)
+       where name = ${literal}`,
       `delete from read_model_copies where name = ${literal}`,
       'commit',
     ].join(';\n'),
