@@ -31,6 +31,7 @@ export const evolveRecorded = (current: Advertiser, event: ProjectedEvent): Adve
 export const updateChanged = async (
   client: ClientBase,
   changed: readonly { readonly before: AdvertiserResource | undefined; readonly after: Row }[],
+  counted: typeof count,
 ): Promise<void> => {
   const [customerIds, ids, revisions, statuses, , names, , bodies] = columns(
     changed.map(({ after }) => after),
@@ -51,7 +52,7 @@ export const updateChanged = async (
           [state, 1],
         ] as const);
   });
-  await count(client, moved);
+  await counted(client, moved);
 };
 
 export const loadRows = async (client: ClientBase, streams: readonly string[]): Promise<Map<string, Row>> => {
@@ -103,7 +104,7 @@ export const count = async (
 };
 
 /** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */
-const addCounts = async (
+export const addCounts = async (
   client: ClientBase,
   changes: readonly (readonly [AdvertiserResource, number])[],
 ): Promise<void> => {

@@ -3,6 +3,7 @@ import { advertiserStream, type Advertiser } from '../domain/advertisers/adverti
 import { copyIn, CopyRows } from '../shared/postgres/copy-in.ts';
 import {
   addCount,
+  addCounts,
   evolveRecorded,
   loadRows,
   nothing,
@@ -21,7 +22,7 @@ const UPDATED_AT_ONCE = 5_000;
 /**
  * Advertisers' events are kept until the caller says so, and then folded stream by stream: those without a row are written
  * by COPY, whatever the number of their events; those with one, because they were written before, are read and updated.
- * No more than one chunk of what is folded is in memory.
+ * No more than one chunk of what is folded is in memory. Blocks are not counted: they are made of the rows at the end.
  */
 export const advertisersBulk = (): BulkFolding => {
   let kept = createKeptEvents();
@@ -106,7 +107,7 @@ const updateInSteps = async (client: ClientBase, streams: Iterable<KeptStream>):
       const after = fold(before ?? nothing, one);
       return after === undefined ? [] : [{ before: before?.state, after }];
     });
-    await updateChanged(client, changed);
+    await updateChanged(client, changed, addCounts);
     step = [];
   };
   for (const stream of streams) {

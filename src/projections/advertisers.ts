@@ -92,5 +92,6 @@ const updateRows = async (
   await updateChanged(
     client,
     changed.map(([stream, row]) => ({ before: before.get(stream)?.state, after: row })),
+    count,
   );
 };

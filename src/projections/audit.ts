@@ -111,32 +111,43 @@ const knownOf = async (client: ClientBase, entries: readonly Entry[]): Promise<M
 
 const KEY = 'api-key:';
 
+/** A user is told to the account that the key is of, not to one whose things a seller's key has reviewed. */
+const keyOf = (customerId: number, keyId: string): string => `${customerId}/${keyId}`;
+
 /** Users by the keys that acted: what issued a key is in the log before all that was done with it. */
 const usersOf = async (
   client: ClientBase,
   entries: readonly Entry[],
 ): Promise<ReadonlyMap<string, string>> => {
   const users = new Map<string, string>();
-  for (const { part, keyUserId } of entries) {
-    if (part !== undefined && keyUserId !== undefined) users.set(part, keyUserId);
+  for (const { event, part, keyUserId } of entries) {
+    if (part !== undefined && keyUserId !== undefined) {
+      users.set(keyOf(event.metadata.customerId, part), keyUserId);
+    }
   }
-  const asked = new Map<string, number>();
+  const asked = new Map<string, { readonly customerId: number; readonly keyId: string }>();
   for (const { event } of entries) {
     const { actor, customerId } = event.metadata;
     const keyId = actor.slice(KEY.length);
-    if (actor.startsWith(KEY) && !users.has(keyId)) asked.set(keyId, customerId);
+    const key = keyOf(customerId, keyId);
+    if (actor.startsWith(KEY) && !users.has(key)) asked.set(key, { customerId, keyId });
   }
   if (asked.size === 0) return users;
-  const { rows } = await client.query<{ key_id: string; user_id: string }>({
+  const { rows } = await client.query<{ customer_id: string; key_id: string; user_id: string }>({
     name: 'audit-entries-users',
-    text: `select asked.key_id, e.key_user_id as user_id
+    text: `select asked.customer_id, asked.key_id, e.key_user_id as user_id
            from unnest($1::bigint[], $2::text[]) as asked(customer_id, key_id), lateral (
              select k.key_user_id from audit_entries k
              where k.customer_id = asked.customer_id and k.part = asked.key_id and k.key_user_id is not null
              limit 1) e`,
-    values: [int8Array([...asked.values()]), textArray([...asked.keys()])],
+    values: [
+      int8Array([...asked.values()].map(({ customerId }) => customerId)),
+      textArray([...asked.values()].map(({ keyId }) => keyId)),
+    ],
   });
-  for (const { key_id, user_id } of rows) users.set(key_id, user_id);
+  for (const { customer_id, key_id, user_id } of rows) {
+    users.set(keyOf(Number(customer_id), key_id), user_id);
+  }
   return users;
 };
 
@@ -149,13 +160,13 @@ const complete = (
   entries.map((entry) => {
     const { event, carries, below, advertiserId, part } = entry;
     const before = known.get(event.stream) ?? (below === undefined ? undefined : known.get(below));
-    const { actor } = event.metadata;
+    const { actor, customerId } = event.metadata;
     const completed: Completed = {
       ...entry,
       advertiserId: advertiserId ?? (carries.includes('advertiserId') ? before?.advertiserId : undefined),
       part: part ?? (carries.includes('part') ? before?.part : undefined),
       ...campaignsAfter(carries.includes('campaignIds') ? (before?.campaignIds ?? []) : [], entry),
-      userId: actor.startsWith(KEY) ? users.get(actor.slice(KEY.length)) : undefined,
+      userId: actor.startsWith(KEY) ? users.get(keyOf(customerId, actor.slice(KEY.length))) : undefined,
     };
     known.set(event.stream, completed);
     return completed;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { untilTold } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { amount } from '../support/amount.ts';
 
@@ -65,8 +66,10 @@ describe('a read right behind a write', () => {
       writers.map(async ({ api }) => {
         const { id } = (await api.post<AdvertiserResource>('/advertisers', { name: 'Start' })).body.data;
         for (let n = 0; n < 10; n++) {
-          await api.put(`/advertisers/${id}`, { name: `N ${n}` });
-          expect((await api.get<AdvertiserResource>(`/advertisers/${id}`)).body.data.name).toBe(`N ${n}`);
+          const name = `N ${n}`;
+          await untilTold(() => api.put(`/advertisers/${id}`, { name }));
+          const seen = await untilTold(() => api.get<AdvertiserResource>(`/advertisers/${id}`));
+          expect(seen.body.data.name).toBe(`N ${n}`);
         }
       }),
     );

@@ -449,7 +449,7 @@ describe.each([
     expect(audit.text).not.toMatch(/"B1"|b-website|request-of-b/);
     const ofTheirs = `resourceId=${theirs.advertiser}&advertiserId=${theirs.advertiser}`;
     const foreign = await a.api.get(`/audit-logs?${ofTheirs}&outcome=success`);
-    expect(foreign.body.data).toEqual({ logs: [], total: 0 });
+    expect(foreign.body.data).toEqual({ logs: [], total: 0, truncated: false });
     const current = await fetch(`${service.baseUrl}/api/v2/accounts/current`, { headers: as(a.apiKey) });
     expect(await current.json()).toMatchObject({ data: { id: a.customerId, company: 'A' } });
   });

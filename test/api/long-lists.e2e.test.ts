@@ -17,7 +17,7 @@ const ARCHIVED = 40;
 const FIRST_ID = 1_000_000;
 const CAUGHT_UP_MS_MAX = 60_000;
 
-/** Without a request for each: their events are those of the first one under other ids, three of each moment. */
+/** Without a request for each: their events are those of the first one under other ids, three of each moment before. */
 const createMany = async (): Promise<void> => {
   const { id, createdAt } = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'First' }))
     .body.data;
@@ -26,7 +26,7 @@ const createMany = async (): Promise<void> => {
   const { type, data, metadata } = event;
   const append = async (n: number): Promise<void> => {
     const advertiserId = FIRST_ID + n;
-    const at = new Date(Date.parse(createdAt) + Math.floor(n / 3) * 20).toISOString();
+    const at = new Date(Date.parse(createdAt) - Math.floor((COUNT - n) / 3) * 20).toISOString();
     const other = JSON.parse(
       JSON.stringify({ type, data, metadata })
         .replace(new RegExp(`"(id|advertiserId)":${id}\\b`, 'g'), `"$1":${advertiserId}`)

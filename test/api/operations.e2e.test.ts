@@ -162,6 +162,7 @@ describe('/openapi.json', () => {
       'get /api/v2/buyer/event-sources/{key} getEventSource',
       'get /api/v2/buyer/sales-agents listSalesAgents',
       'get /api/v2/buyer/sellers listSellers',
+      'get /api/v2/buyer/sellers/{sellerId}/submissions listSellerSubmissions',
       'get /api/v2/buyer/tasks/{taskId} getTask',
       'get /assets/{storageKey} readAsset',
       'get /health getHealth',

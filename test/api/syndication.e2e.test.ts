@@ -329,6 +329,37 @@ describe('a catalog', () => {
   const causedBy = async (requestId: string): Promise<readonly Led[]> =>
     (await account.api.get<{ causes: CauseNode[] }>(`/requests/${requestId}`)).body.data.causes.map(inWords);
 
+  interface Page {
+    readonly causes: CauseNode[];
+    readonly nextAfter?: string;
+  }
+  const jobsIn = (nodes: readonly CauseNode[]): Extract<CauseNode, { kind: 'job' }>[] =>
+    nodes.flatMap((node) =>
+      node.kind === 'agentCall' ? [] : [...(node.kind === 'job' ? [node] : []), ...jobsIn(node.followedBy)],
+    );
+  /** What a job is said to be, but for the events of one page. */
+  const identityOf = ({
+    id,
+    causedBy: cause,
+    work,
+    status: of,
+    begunAt,
+    followedBy,
+  }: ReturnType<typeof jobsIn>[0]) => JSON.stringify({ id, cause, work, of, begunAt, calls: followedBy });
+  const jobsOf = async (requestId: string): Promise<readonly string[]> =>
+    jobsIn((await account.api.get<Page>(`/requests/${requestId}`)).body.data.causes).map(identityOf);
+  /** The jobs of all pages of one event each, those that are the same once. */
+  const pageByPage = async (requestId: string): Promise<readonly string[]> => {
+    const jobs = new Set<string>();
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const query: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`;
+      const { data } = (await account.api.get<Page>(`/requests/${requestId}?take=1${query}`)).body;
+      for (const job of jobsIn(data.causes)) jobs.add(identityOf(job));
+      after = data.nextAfter;
+    }
+    return [...jobs];
+  };
+
   const publish = async (
     advertiser: string,
     catalogs: readonly object[],
@@ -364,6 +395,7 @@ describe('a catalog', () => {
     await publish(setting.advertiser, [inline('inline', 4)], { 'X-Request-Id': 'publish-again' });
     await until(async () => (await countAt('inline')) === 4, 20_000);
     expect(await causedBy('publish-again')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
+    await expect(pageByPage('publish-again')).resolves.toEqual(await jobsOf('publish-again'));
     // It changes again while the agent takes it: brought again behind that call, well before its turn would be over.
     const before = (await agent.state()).calls.length;
     await agent.behave({ mode: 'slow', delayMs: 1_000 });

@@ -17,6 +17,7 @@ describe('kill -9 at failpoints, cut and stalled connections', () => {
     expect(report.crashes).toBeGreaterThanOrEqual(SIZE.crashes);
     expect(totalOf(report.faults)).toBeGreaterThanOrEqual(SIZE.faults);
     expect(report.failpointsMissed).toEqual([]);
+    expect(Math.min(report.reads, report.replays)).toBeGreaterThan(0);
   }, 600_000);
 
   it('nor with the events in EventStoreDB, and it and the way to it failing', async () => {

@@ -7,6 +7,7 @@ import { createAccount } from '../../src/operator/create-account.ts';
 import { startService, type Replacements } from '../../src/service.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import {
+  EventStoreUnavailableError,
   START,
   type EventStore,
   type Position,
@@ -104,7 +105,7 @@ export const startRunningService = async (
     store,
     pool,
     openAccount: async (name = 'Test account') => {
-      const { customerId, apiKey } = await createAccount(service.backbone, name);
+      const { customerId, apiKey } = await openedWhenReached(service.backbone, name);
       invariant.neverShow(apiKey);
       return { customerId, apiKey, api: apiOf(service.baseUrl, { Authorization: `Bearer ${apiKey}` }) };
     },
@@ -132,6 +133,19 @@ export const startRunningService = async (
       if (problems.length > 0) throw new Error(`answers that are not as declared:\n${problems.join('\n')}`);
     },
   };
+};
+
+const OPENINGS_MAX = 10;
+
+/** A log that is not reached in time, on a machine that is busy with other tests, has taken nothing: asked again. */
+const openedWhenReached = async (backbone: Backbone, name: string): ReturnType<typeof createAccount> => {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await createAccount(backbone, name);
+    } catch (error) {
+      if (!(error instanceof EventStoreUnavailableError) || tries === OPENINGS_MAX) throw error;
+    }
+  }
 };
 
 const wholeLog = async (store: EventStore): Promise<readonly RecordedEvent[]> => {

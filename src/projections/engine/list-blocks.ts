@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg';
+import type { ClientBase, QueryResult } from 'pg';
 import { int4Array, int8Array, textArray, uuidArray } from '../../shared/postgres/binary-array.ts';
 import type { Comparison } from './comparison.ts';
 
@@ -39,6 +39,7 @@ export interface BlockChange {
 const BLOCK_ROWS_MAX = 1_024;
 /** Rows that are counted into blocks by one statement while they are made of a whole table. */
 const FILLED_AT_ONCE = 16_384;
+const DELETED_AT_ONCE = 20_000;
 
 const NO_ID = { integer: '0', uuid: '00000000-0000-0000-0000-000000000000' } as const;
 
@@ -258,9 +259,19 @@ const joinBlock = async (client: ClientBase, blocks: ListBlocks, block: Block): 
   });
 };
 
+/** In steps, each of which a statement's time is enough for. */
+const deleteAll = async (client: ClientBase, { table }: ListBlocks): Promise<void> => {
+  for (let deleted: number | null = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE;) {
+    const gone: QueryResult = await client.query(
+      `delete from ${table} where ctid = any(array(select ctid from ${table} limit ${DELETED_AT_ONCE}))`,
+    );
+    deleted = gone.rowCount;
+  }
+};
+
 /** Makes all blocks of the rows that are there, in the transaction of `client`, in which nobody else writes them. */
 export const fillBlocks = async (client: ClientBase, blocks: ListBlocks): Promise<void> => {
-  await client.query(`delete from ${blocks.table}`);
+  await deleteAll(client, blocks);
   const { rows: table, lists, idType } = blocks;
   const advertiser = lists === 'account' ? '0' : 'advertiser_id';
   const next = async (
@@ -302,8 +313,15 @@ export const blocksCompared = (blocks: ListBlocks): Comparison => ({
   },
 });
 
-/** SQL of the sum of each kind of each list, and how many of its blocks have not as many rows as they say (`astray`). */
-export const judgeBlocksSql = ({ at, lists, kinds }: ListBlocks, table: string, rows: string): string => `
+/**
+ * SQL of the sum of each kind of each list, and how many of its blocks have not as many rows as they say (`astray`); a list
+ * without blocks is one that says none.
+ */
+export const judgeBlocksSql = (
+  { at, lists, kinds, idType }: ListBlocks,
+  table: string,
+  rows: string,
+): string => `
   select customer_id, advertiser_id, kind, sum(kept)::bigint as count, count(*) filter (where kept <> found) as astray
   from (
     select customer_id, advertiser_id, first_at, first_id, kind, sum(kept) as kept, sum(found) as found
@@ -319,5 +337,12 @@ export const judgeBlocksSql = ({ at, lists, kinds }: ListBlocks, table: string, 
             and (r.${at}, r.id) >= (b.first_at, b.first_id) and (r.${at}, r.id) < (b.next_at, b.next_id)) r,
         unnest(r.kinds || ''::text) as k(kind)
       group by 1, 2, 3, 4, 5
+      union all
+      select r.customer_id, ${lists === 'account' ? '0' : 'r.advertiser_id'}, '-infinity', '${NO_ID[idType]}'::${idType}, k.kind,
+        0, count(*)
+      from ${rows} r, unnest(${kinds} || ''::text) as k(kind)
+      where not exists (select from ${table} b where b.customer_id = r.customer_id
+        and b.advertiser_id = ${lists === 'account' ? '0' : 'r.advertiser_id'} and b.kind = '')
+      group by 1, 2, 5
     ) sides group by 1, 2, 3, 4, 5
   ) judged group by 1, 2, 3 having sum(kept) <> 0 or count(*) filter (where kept <> found) > 0`;

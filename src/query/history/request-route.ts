@@ -14,7 +14,7 @@ import type { SeenJob } from './seen-job.ts';
 import type { StreamHistory } from './stream-history.ts';
 
 const TAKE_MAX = 500;
-/** Events of a record behind those of a page that are looked at for how its jobs ended. */
+/** Events of a record before and behind those of a page that are looked at for how its jobs began and ended. */
 const JOB_EVENTS_MAX = 200;
 
 const CausedByRequest = z
@@ -105,8 +105,10 @@ const jobsOf = async (
   await lanes(streams, async ([stream, { first, last }]) => {
     const kind = kindOf(first);
     if (kind?.causes.jobsAmong === undefined) return;
-    const limit = last.revision - first.revision + JOB_EVENTS_MAX;
-    const { events, state } = await history.eventsBehind(kind, stream, first.revision, limit);
+    // What a job on this page began with may be on an earlier one.
+    const from = Math.max(0, first.revision - JOB_EVENTS_MAX);
+    const limit = last.revision - from + JOB_EVENTS_MAX;
+    const { events, state } = await history.eventsBehind(kind, stream, from, limit);
     jobs.push(...kind.causes.jobsAmong(events, state));
   });
   return jobs;

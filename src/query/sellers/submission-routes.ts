@@ -12,6 +12,7 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { cursorLimitOf, cursorParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { createLanes } from '../history/lanes.ts';
 import { behind } from '../resources/behind.ts';
 import type { SellerReads } from './find-sellers.ts';
 import { listSubmissions, type Submission } from './list-submissions.ts';
@@ -25,6 +26,8 @@ export interface SubmissionReads extends SellerReads {
 }
 
 const LIMIT_MAX = 50;
+/** Submissions that are put together at once: each reads its creative and its assets. */
+const LANES = { each: 4, together: 8 } as const;
 
 const SubmissionPage = z.strictObject({
   submissions: z.array(SellerSubmission),
@@ -32,7 +35,7 @@ const SubmissionPage = z.strictObject({
 });
 
 /** What a seller is to decide about: the read beside the review of decisions.md section 2. */
-export const submissionRoutes = (reads: SubmissionReads): readonly Route[] => [
+export const submissionRoutes = (reads: SubmissionReads, lanes = createLanes(LANES)): readonly Route[] => [
   route({
     method: 'get',
     path: '/api/v2/buyer/sellers/{sellerId}/submissions',
@@ -56,9 +59,13 @@ export const submissionRoutes = (reads: SubmissionReads): readonly Route[] => [
       const limit = cursorLimitOf(query);
       const page = await listSubmissions(reads, customerId, sellerId, after, limit).catch(behind);
       if (page === undefined) throw notFound('seller');
-      const found = await Promise.all(page.submissions.map((one) => shown(reads, sellerId, one)));
-      const submissions = found
-        .filter((one) => one !== undefined)
+      const found = new Map<Submission, SellerSubmission>();
+      await lanes(page.submissions, async (one) => {
+        const submission = await shown(reads, sellerId, one);
+        if (submission !== undefined) found.set(one, submission);
+      });
+      const submissions = page.submissions
+        .flatMap((one) => found.get(one) ?? [])
         .filter(({ status }) => query.status === undefined || status === query.status);
       const last = page.hasMore ? page.submissions.at(-1) : undefined;
       return { status: 200, data: { submissions, nextCursor: last && shownCreativeId(last.creativeId) } };

@@ -30,7 +30,7 @@ export interface Findings {
 
 /** Read models of what the clients write, and of all of it. */
 const READ_MODELS =
-  /^(?:campaigns|creatives|creative-submissions|creative-sessions|assets|engine-connections|audit)$/;
+  /^(?:advertisers|campaigns|creatives|creative-submissions|creative-sessions|assets|engine-connections|audit)$/;
 
 /**
  * Compares what the clients saw with the log, and the read models with the log. Call when nothing runs any

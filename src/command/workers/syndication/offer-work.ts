@@ -40,8 +40,8 @@ export const offerWork = async (options: OfferWorkOptions): Promise<void> => {
     try {
       const changed = watch();
       const offered = await offerOnce(options);
-      if (offered === 0) await changed(EVERY_MS);
       await sleep(GATHER_MS, signal);
+      if (offered === 0) await changed(EVERY_MS);
     } catch (error) {
       if (signal.aborted) return;
       log.warn({ err: error }, 'what waits to be syndicated cannot be offered now; trying again');

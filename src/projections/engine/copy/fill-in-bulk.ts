@@ -1,10 +1,11 @@
+import type { Pool } from 'pg';
 import { comparePositions, type Position } from '../../../shared/event-store/event-store.ts';
 import { failpoint } from '../../../shared/failpoints.ts';
 import { inTransaction } from '../../../shared/postgres/pool.ts';
 import { withChildSignal } from '../child-signal.ts';
 import { moveCheckpoint, openCheckpoint, type Checkpoint } from '../checkpoint.ts';
 import { isFaultOfEvent } from '../failure.ts';
-import type { BulkFolding } from '../projection.ts';
+import type { BulkFolding, Projection } from '../projection.ts';
 import { takeAhead } from '../take-ahead.ts';
 import { fillCopy, upTo, type BulkLimits, type FillOptions } from './fill-copy.ts';
 
@@ -15,16 +16,35 @@ const EVENTS_MAX = 1_000_000;
 /**
  * As `fillCopy`, for read models that can fold in memory: rows and checkpoint are written together and seldom. What
  * cannot be folded is left to `fillCopy`, with all that was to be written with it: that parks its stream.
+ * @param prepare is done before `fillCopy`, which looks rows up: makes the indexes
  */
-export const fillInBulk = async (options: FillOptions, target: Position): Promise<Checkpoint> => {
+export const fillInBulk = async (
+  options: FillOptions,
+  target: Position,
+  prepare: () => Promise<void>,
+): Promise<Checkpoint> => {
   const { projection, pool } = options;
-  if (projection.bulk === undefined) return fillCopy(options, target);
+  if (projection.bulk === undefined || (await isGuarded(pool, projection))) {
+    await prepare();
+    return fillCopy(options, target);
+  }
   for (;;) {
     const checkpoint = await openCheckpoint(pool, projection.name);
     if (comparePositions(checkpoint.position, target) >= 0) return checkpoint;
     const otherWay = await foldUpTo(options, projection.bulk(), checkpoint, target);
-    if (otherWay !== undefined) await fillCopy(options, otherWay);
+    if (otherWay === undefined) continue;
+    await prepare();
+    await fillCopy(options, otherWay);
   }
+};
+
+/** Whether policies hold for who writes the copy, too: Postgres takes no rows by COPY then. */
+const isGuarded = async (pool: Pool, { tables }: Projection): Promise<boolean> => {
+  const { rows } = await pool.query<{ guarded: boolean | null }>(
+    'select bool_or(row_security_active(name)) as guarded from unnest($1::text[]) as name',
+    [tables],
+  );
+  return rows[0]?.guarded === true;
 };
 
 /** @returns up to where it is to be done the other way, when something before that cannot be folded */

@@ -6,12 +6,20 @@ import {
   type Position,
 } from '../../../shared/event-store/event-store.ts';
 import type { Logger } from '../../../shared/log.ts';
-import { createPool } from '../../../shared/postgres/pool.ts';
+import { createPool, inTransaction } from '../../../shared/postgres/pool.ts';
 import { openCheckpoint } from '../checkpoint.ts';
+import { fillBlocks } from '../list-blocks.ts';
 import type { Projection } from '../projection.ts';
 import { cancelOnAbort, workingName } from './cancel-statements.ts';
 import { compareCopy, type ReadModelComparison } from './compare-copy.ts';
-import { copySchemaOf, indexTableLike, liveTable, quoted, quotedTable } from './copy-schema.ts';
+import {
+  copySchemaOf,
+  indexTableLike,
+  liveTable,
+  quoted,
+  quotedTable,
+  type TableName,
+} from './copy-schema.ts';
 import { beginCopy, connectCopy, copyTimeouts, dropCopy, holdCopy, inTransactionOf } from './copy-state.ts';
 import type { BulkLimits } from './fill-copy.ts';
 import { fillInBulk } from './fill-in-bulk.ts';
@@ -151,7 +159,7 @@ const makeCopy = async <T>(
   const copy = { projection, store, pool, guard, databaseUrl, signal, bulk, onCommit, maker };
   const stop = cancelOnAbort(guard, projection.name, signal);
   try {
-    await fillInBulk(copy, position);
+    await fillInBulk(copy, position, () => indexCopy(copy));
     await settle(copy);
     return await work(copy, resumed);
   } finally {
@@ -160,15 +168,33 @@ const makeCopy = async <T>(
   }
 };
 
-/** The copy has all its indexes, and the planner and its index-only scans know its tables, before anybody reads them. */
-const settle = async ({ pool, guard, projection }: HeldCopy): Promise<void> => {
+/**
+ * The copy has all its indexes, what was folded in bulk has its blocks, and the planner and its index-only scans know its
+ * tables, before anybody reads them.
+ */
+const settle = async (copy: HeldCopy): Promise<void> => {
+  const { pool, projection } = copy;
+  await indexCopy(copy);
+  if (projection.bulk !== undefined) {
+    await inTransaction(pool, async (client) => {
+      for (const blocks of projection.blocks ?? []) await fillBlocks(client, blocks);
+    });
+  }
+  for (const { ofCopy } of await tablesOf(copy)) await pool.query(`vacuum (analyze) ${quotedTable(ofCopy)}`);
+};
+
+const indexCopy = async (copy: HeldCopy): Promise<void> => {
+  for (const { live, ofCopy } of await tablesOf(copy)) await indexTableLike(copy.pool, live, ofCopy);
+};
+
+const tablesOf = async ({ guard, projection }: HeldCopy) => {
   const schema = copySchemaOf(projection.name);
+  const tables: { readonly live: TableName; readonly ofCopy: TableName }[] = [];
   for (const table of projection.tables) {
     const live = await liveTable(guard, table);
-    const ofCopy = { schema, table: live.table };
-    await indexTableLike(pool, live, ofCopy);
-    await pool.query(`vacuum (analyze) ${quotedTable(ofCopy)}`);
+    tables.push({ live, ofCopy: { schema, table: live.table } });
   }
+  return tables;
 };
 
 const progressOf = ({ store, onProgress }: OnlineOptions, target: Position): HeldCopy['onCommit'] => {
