@@ -5,6 +5,7 @@ import type { Change } from '../../src/domain/history/change-resource.ts';
 import type { HistoryEvent } from '../../src/query/history/event-resource.ts';
 import { invalid } from '../support/api-client.ts';
 import { refusalOf } from '../support/api-client.ts';
+import { until } from '../support/toy-projection.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';
 import { upload } from '../support/uploads.ts';
@@ -692,6 +693,16 @@ describe('what a request has led to', () => {
       .body.data.id;
     const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
     await api().post(`/campaigns/${campaign}/creatives/create`, tag);
+    // Launched while the list still holds the creative for its own sake, it would be submitted for that.
+    const isListed = async (): Promise<boolean> =>
+      (await service.pool.query('select from submission_work limit 1')).rowCount !== 0;
+    const head = await service.store.head();
+    await until(async () => {
+      const { rows } = await service.pool.query<{ position: string }>(
+        `select position from projection_checkpoints where name = 'sellers'`,
+      );
+      return (rows[0]?.position ?? '') >= head && !(await isListed());
+    }, 60_000);
     const requestId = { 'X-Request-Id': 'the-launch' };
     expect((await api().post(`/campaigns/${campaign}/execute`, {}, requestId)).status).toBe(200);
     const caused = async () => (await api().get<Caused>('/requests/the-launch')).body.data;
