@@ -6,7 +6,7 @@ import { sampleDefects } from './kit/sample-defects.ts';
 import { mutants } from './mutants.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
-const SIZE = { commands: amount(650, 1_500), crashes: amount(60, 150), faults: amount(80, 200) };
+const SIZE = { commands: amount(450, 1_500), crashes: amount(40, 150), faults: amount(60, 200) };
 
 describe('kill -9 at failpoints, cut and stalled connections', () => {
   it('loses nothing, doubles nothing, answers every repeat alike; read models equal the fold', async () => {

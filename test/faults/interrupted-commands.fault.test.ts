@@ -15,6 +15,8 @@ beforeAll(async () => {
   await Promise.all(
     Array.from({ length: 20 }, (_, n) => account.api.post('/advertisers', { name: `A ${n}` })),
   );
+  // Before anybody holds the read model up.
+  expect(await listed()).toBe(20);
 }, 120_000);
 afterAll(() => service.stop(), 120_000);
 

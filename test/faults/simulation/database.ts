@@ -19,6 +19,7 @@ const tableNames = [
   'parked',
   'advertisers',
   'counts',
+  'blocks',
   'snapshots',
 ] as const;
 export type TableName = (typeof tableNames)[number];

@@ -55,20 +55,22 @@ export const createSimulatedPool = (
     return change(statement, database);
   };
 
-  const run = (query: Query, tables: Tables, transaction?: Transaction): Promise<QueryResult> => {
+  const run = async (query: Query, tables: Tables, transaction?: Transaction): Promise<QueryResult> => {
     const statement = find(query);
     const values = query.values ?? [];
     const row = statement.locks?.(values);
+    const work = (): QueryResult => {
+      if (transaction?.isOpen === false) throw connectionLost();
+      if (row !== undefined && transaction !== undefined) database.lock(row, transaction);
+      transaction?.touch();
+      return resultOf(statement.run(tables, values, database));
+    };
+    if (statement.sharesStep === true) return work();
     return world.call({
       process,
       label: statement.is,
       mayRun: () => row === undefined || transaction?.isOpen === false || database.mayLock(row, transaction),
-      run: () => {
-        if (transaction?.isOpen === false) throw connectionLost();
-        if (row !== undefined && transaction !== undefined) database.lock(row, transaction);
-        transaction?.touch();
-        return resultOf(statement.run(tables, values, database));
-      },
+      run: work,
       refused: transaction === undefined ? refused : connectionLost,
       unknown: connectionLost,
       mayLandLate: transaction === undefined,

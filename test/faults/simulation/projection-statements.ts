@@ -25,7 +25,7 @@ const checkpointStatements: readonly Statement[] = [
       const row = checkpoints.get(String(name));
       return row === undefined
         ? []
-        : [{ ...row, parked: parkedOf(parked, name).map(({ stream }) => stream) }];
+        : [{ ...row, parked: parkedOf(parked, name).map(({ stream }) => stream), hasBlocks: true }];
     },
   },
   {
@@ -143,6 +143,22 @@ const advertiserStatements: readonly Statement[] = [
         counts.set(key, { count: before + ((sums as readonly number[])[index] ?? 0) });
       }
       return 0;
+    },
+  },
+  {
+    // Lists are short here: one block each, of which the sums are kept.
+    is: 'advertiser_blocks-add',
+    sharesStep: true,
+    run: ({ blocks }, [customerIds, , , , kinds, changes]) => {
+      const columns = [customerIds, kinds, changes].map(readArray);
+      for (const [index, customerId] of (columns[0] ?? []).entries()) {
+        for (const kind of ['', ...String(columns[1]?.[index]).split(',')]) {
+          const key = `${String(customerId)}/${kind}`;
+          const before = Number(blocks.get(key)?.['count'] ?? 0);
+          blocks.set(key, { count: before + Number(columns[2]?.[index]) });
+        }
+      }
+      return [];
     },
   },
 ];

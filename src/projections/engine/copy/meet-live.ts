@@ -1,4 +1,4 @@
-import type { Client } from 'pg';
+import { DatabaseError, type Client } from 'pg';
 import { comparePositions, type EventStore, type Position } from '../../../shared/event-store/event-store.ts';
 import { openCheckpoint } from '../checkpoint.ts';
 import type { Projection } from '../projection.ts';
@@ -24,8 +24,11 @@ class StaleCopyError extends Error {
 
 /** The live read model waits for so long at most, one batch aside, while the copy takes its last steps. */
 const FENCE_MS_MAX = 500;
-/** As long as it is waited for, in turn: a retry of a long parked stream has it. */
+/** As long as it is waited for: a retry of a long parked stream has it. */
 const FENCE_WAIT_MS_MAX = 60_000;
+/** At a time, so that whoever interrupts does not wait for it, too. */
+const FENCE_TRY_MS = 500;
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Brings the copy to the live read model's checkpoint and runs `work` while both stand there: in the transaction of the
@@ -61,12 +64,26 @@ const staleCopy = ({ name }: Projection, reached: Position, fenced: Position): S
     `the copy of ${name} is at ${reached}, and the live read model, which was reset meanwhile, at ${fenced}: run it again`,
   );
 
-const takeFence = async ({ guard, projection }: HeldCopy): Promise<Position> => {
-  await guard.query(`set local lock_timeout = ${FENCE_WAIT_MS_MAX}`);
-  const { rows } = await guard.query<{ position: Position }>(
-    'select position from projection_checkpoints where name = $1 for update',
-    [projection.name],
-  );
+const takeFence = async ({ guard, projection, signal }: HeldCopy): Promise<Position> => {
+  await guard.query(`set local lock_timeout = ${FENCE_TRY_MS}`);
+  const endMs = performance.now() + FENCE_WAIT_MS_MAX;
+  const rows = await (async () => {
+    for (;;) {
+      try {
+        await guard.query('savepoint fence');
+        const taken = await guard.query<{ position: Position }>(
+          'select position from projection_checkpoints where name = $1 for update',
+          [projection.name],
+        );
+        return taken.rows;
+      } catch (error) {
+        const isHeld = error instanceof DatabaseError && error.code === LOCK_NOT_AVAILABLE;
+        if (!isHeld || performance.now() > endMs) throw error;
+        await guard.query('rollback to savepoint fence');
+        signal.throwIfAborted();
+      }
+    }
+  })();
   const [row] = rows;
   if (row === undefined) throw new Error(`the checkpoint of ${projection.name} was removed`);
   return row.position;
