@@ -6,7 +6,7 @@ import { sampleDefects } from './kit/sample-defects.ts';
 import { mutants } from './mutants.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
-const SIZE = { commands: amount(450, 1_500), crashes: amount(40, 150), faults: amount(60, 200) };
+const SIZE = { commands: amount(250, 1_500), crashes: amount(25, 150), faults: amount(30, 200) };
 
 describe('kill -9 at failpoints, cut and stalled connections', () => {
   it('loses nothing, doubles nothing, answers every repeat alike; read models equal the fold', async () => {
@@ -21,7 +21,7 @@ describe('kill -9 at failpoints, cut and stalled connections', () => {
   }, 600_000);
 
   it('nor with the events in EventStoreDB, and it and the way to it failing', async () => {
-    const size = { commands: 60, crashes: 5, faults: 12, secondsMax: 240, crashProbability: 0.01 };
+    const size = { commands: 40, crashes: 4, faults: 8, secondsMax: 240, crashProbability: 0.01 };
     const report = await crashRun({ seed, ...size, events: 'eventstoredb' });
     console.log(text(report));
     expect(isClean(report) ? 'clean' : text(report)).toBe('clean');
