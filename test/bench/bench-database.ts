@@ -15,7 +15,9 @@ export interface BenchPostgres {
 export const temporaryDataDir = async (): Promise<{ path: string; remove(): Promise<void> }> => {
   const folder = await mkdtemp(join(tmpdir(), 'exchange-bench-'));
   await chmod(folder, 0o711);
-  return { path: join(folder, 'data'), remove: () => rm(folder, { recursive: true, force: true }) };
+  // Postgres may still be writing its last files there.
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 10 });
+  return { path: join(folder, 'data'), remove };
 };
 
 /** The Postgres of `DATABASE_URL`, or an embedded one with its data in a temporary folder. */
