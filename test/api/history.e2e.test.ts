@@ -3,8 +3,7 @@ import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser
 import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
 import type { Change } from '../../src/domain/history/change-resource.ts';
 import type { HistoryEvent } from '../../src/query/history/event-resource.ts';
-import { invalid } from '../support/api-client.ts';
-import { refusalOf } from '../support/api-client.ts';
+import { invalid, refusalOf } from '../support/api-client.ts';
 import { until } from '../support/toy-projection.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';

@@ -31,7 +31,6 @@ export const rebuildAgainstUpserts: Scenario = async (bench) => {
      select 'advertisers', lpad(max(position)::text, 16, '0') from events`,
   );
   const options = {
-    pool,
     databaseUrl: url,
     store,
     log,

@@ -64,27 +64,25 @@ const staleCopy = ({ name }: Projection, reached: Position, fenced: Position): S
     `the copy of ${name} is at ${reached}, and the live read model, which was reset meanwhile, at ${fenced}: run it again`,
   );
 
-const takeFence = async ({ guard, projection, signal }: HeldCopy): Promise<Position> => {
+const takeFence = async (copy: HeldCopy): Promise<Position> => {
+  const { guard, projection } = copy;
   await guard.query(`set local lock_timeout = ${FENCE_TRY_MS}`);
+  await guard.query('savepoint fence');
   const endMs = performance.now() + FENCE_WAIT_MS_MAX;
-  const rows = await (async () => {
-    for (;;) {
-      try {
-        await guard.query('savepoint fence');
-        const taken = await guard.query<{ position: Position }>(
-          'select position from projection_checkpoints where name = $1 for update',
-          [projection.name],
-        );
-        return taken.rows;
-      } catch (error) {
-        const isHeld = error instanceof DatabaseError && error.code === LOCK_NOT_AVAILABLE;
-        if (!isHeld || performance.now() > endMs) throw error;
-        await guard.query('rollback to savepoint fence');
-        signal.throwIfAborted();
-      }
+  for (;;) {
+    try {
+      const { rows } = await guard.query<{ position: Position }>(
+        'select position from projection_checkpoints where name = $1 for update',
+        [projection.name],
+      );
+      const [row] = rows;
+      if (row === undefined) throw new Error(`the checkpoint of ${projection.name} was removed`);
+      return row.position;
+    } catch (error) {
+      const isHeld = error instanceof DatabaseError && error.code === LOCK_NOT_AVAILABLE;
+      if (!isHeld || performance.now() > endMs) throw error;
+      await guard.query('rollback to savepoint fence');
+      copy.signal.throwIfAborted();
     }
-  })();
-  const [row] = rows;
-  if (row === undefined) throw new Error(`the checkpoint of ${projection.name} was removed`);
-  return row.position;
+  }
 };
