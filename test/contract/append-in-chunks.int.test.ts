@@ -77,7 +77,7 @@ describe('an append in chunks', () => {
     expect(answer.position).toBe(read.at(-1)?.position);
     expect(await appendInChunks(store, stream, events, 1)).toEqual({ ...answer, repeated: true });
     expect(await readIds(store, stream)).toHaveLength(2_506);
-  }, 60_000);
+  });
 
   it('learns the limit of a server that takes less, once', async () => {
     const { store, service } = made;

@@ -211,6 +211,29 @@ export const appendContract = (name: string, makeStore: MakeStore): void => {
       expect(await store().append(stream, events, 'no-stream')).toEqual({ ...first, repeated: true });
     });
 
+    it('is of the last one for any when the same events were appended more than once', async () => {
+      const stream = newStream();
+      const [a, b, c] = sampleEvents(3) as [NewEvent, NewEvent, NewEvent];
+      await store().append(stream, [a], 'any');
+      await store().append(stream, [b, c], 0);
+      const again = await store().append(stream, [b, c], 2);
+      expect(again).toMatchObject({ revision: 4, repeated: false });
+      expect(await store().append(stream, [b, c], 'any')).toEqual({ ...again, repeated: true });
+      const first = await store().append(stream, [b], 4);
+      expect(await store().append(stream, [b], 'any')).toEqual({ ...first, repeated: true });
+      expect(await conflictOf(store(), stream, [b, c], 'any')).toBe(5);
+      expect(await readIds(store(), stream)).toEqual(ids([a, b, c, b, c, b]));
+    });
+
+    it('is another append for any behind 1,000 events that came by other ways', async () => {
+      const stream = newStream();
+      const [a, b] = sampleEvents(2) as [NewEvent, NewEvent];
+      await store().append(stream, [a], 'any');
+      await store().append(stream, [b], 0);
+      await store().append(stream, sampleEvents(1_000), 1);
+      expect(await store().append(stream, [b], 'any')).toMatchObject({ revision: 1_002, repeated: false });
+    });
+
     it('is recognised in one stream only', async () => {
       const events = sampleEvents(1);
       await store().append(newStream(), events, 'any');

@@ -7,6 +7,7 @@ import {
   START,
   WrongExpectedRevisionError,
 } from '../../src/shared/event-store/event-store.ts';
+import { callLimits, type CallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { disconnect } from '../support/eventstoredb/client-kit.ts';
 import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
 import {
@@ -20,10 +21,13 @@ import { amount } from '../support/amount.ts';
 /** What the server and the way to it may do to an append or a read, over real gRPC to the in-memory service. */
 
 let made: EventStoreDbOnService;
-beforeEach(async () => {
-  made = await makeEventStoreDbOnService();
-});
-afterEach(() => made.dispose());
+/** For the tests of a `describe`; @param limits the service's where its answers are to come in time */
+const onService = (limits?: CallLimits): void => {
+  beforeEach(async () => {
+    made = await makeEventStoreDbOnService({}, limits);
+  });
+  afterEach(() => made.dispose());
+};
 
 const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -41,7 +45,9 @@ const timed = async <T>(work: Promise<T>): Promise<T> => {
   return result;
 };
 
-describe('an append whose outcome is unknown', () => {
+describe('an append that gets no answer', () => {
+  onService(callLimits);
+
   it.each([
     ['the server never answers and did nothing', { fault: 'mute', next: 1 }, false],
     ['the server never answers and did it', { fault: 'mute-after-commit', next: 1 }, true],
@@ -65,6 +71,10 @@ describe('an append whose outcome is unknown', () => {
     if (fault.fault === 'late-reply') await new Promise((resolve) => setTimeout(resolve, 2_000));
     expect(await store.append(stream, sampleEvents(1), 2)).toMatchObject({ revision: 3, repeated: false });
   });
+});
+
+describe('an append whose outcome is unknown', () => {
+  onService();
 
   it.each(['timeout-after-commit', 'reset-after-commit', 'reset', 'timeout'] as const)(
     '%s, once: settled within the call, and known to be its own',
@@ -99,7 +109,7 @@ describe('an append whose outcome is unknown', () => {
   });
 
   it('an account that is marked too slowly leaves the outcome unknown, in time', async () => {
-    const { store } = openEventStoreDbStore(made.service.url, () => new Promise(() => undefined));
+    const { store } = openEventStoreDbStore(made.service.url, () => new Promise(() => undefined), callLimits);
     expect(await timed(failureOf(store.append(newStream(), sampleEvents(1), 'no-stream')))).toBeInstanceOf(
       AppendOutcomeUnknownError,
     );
@@ -120,10 +130,12 @@ describe('an append whose outcome is unknown', () => {
 });
 
 describe('an append that is definitely refused', () => {
+  onService();
+
   it('by nobody being there', async () => {
     const { url } = made.service;
     await made.service.close();
-    const { store } = openEventStoreDbStore(url);
+    const { store } = openEventStoreDbStore(url, undefined, callLimits);
     for (let times = 0; times < 3; times += 1) {
       const failure = await timed(failureOf(store.append(newStream(), sampleEvents(1), 'no-stream')));
       expect(failure).toBeInstanceOf(EventStoreUnavailableError);
@@ -174,6 +186,8 @@ describe('an append that is definitely refused', () => {
 });
 
 describe('the leader', () => {
+  onService();
+
   it('is found by the node that is not', async () => {
     const leader = await startEventStoreService({ log: made.service.log });
     made.service.faults.inject({ fault: 'not-leader', host: '127.0.0.1', port: leader.port, next: null });
@@ -189,6 +203,8 @@ describe('the leader', () => {
     const { service } = made;
     const { store } = openEventStoreDbStore(
       `esdb://127.0.0.1:${service.port},localhost:${service.port}?tls=false`,
+      undefined,
+      callLimits,
     );
     const member = { host: '127.0.0.1', port: service.port };
     service.faults.gossip([]);
@@ -206,6 +222,8 @@ describe('the leader', () => {
 });
 
 describe('the client', () => {
+  onService();
+
   it('appends by unary calls only, and never asks what the server supports', async () => {
     const { store, service } = made;
     service.faults.inject({
@@ -306,7 +324,9 @@ describe('the client', () => {
   });
 });
 
-describe('a read', () => {
+describe('a read that gets no answer', () => {
+  onService(callLimits);
+
   it.each(['mute', 'reset', 'unavailable'] as const)(
     '%s: fails within 3 s, as unavailable',
     async (fault) => {
@@ -325,6 +345,10 @@ describe('a read', () => {
       expect(await readIds(store, stream)).toHaveLength(1);
     },
   );
+});
+
+describe('a read', () => {
+  onService();
 
   it('is whole or fails, however often connections are reset and clients replaced beneath it', async () => {
     const { store, service } = made;
@@ -348,7 +372,7 @@ describe('a read', () => {
     clearInterval(resetting);
     expect(isEnough()).toBe(true);
     expect(new Set(sizes)).toEqual(new Set([1_000]));
-  }, 60_000);
+  });
 
   it('is tried again when its connection was lost', async () => {
     const { store, service } = made;
@@ -360,6 +384,8 @@ describe('a read', () => {
 });
 
 describe('two processes that run the same command at once', () => {
+  onService();
+
   it('are told apart: exactly one has written', async () => {
     const { store: other } = openEventStoreDbStore(made.service.url);
     let both = 0;

@@ -234,5 +234,5 @@ describe('a slow subscriber', () => {
     }
     expect(Math.max(...sizes)).toBe(100);
     expect(sizes.reduce((total, n) => total + n, 0)).toBe(EVENTS);
-  }, 60_000);
+  });
 });

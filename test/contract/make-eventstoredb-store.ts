@@ -1,9 +1,11 @@
 import { pino } from 'pino';
+import type { CallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import type { Position } from '../../src/shared/event-store/event-store.ts';
 import {
   createEventStoreDbEventStore,
   type EventStoreDbEventStore,
 } from '../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import { patientLimits } from '../support/eventstoredb/patient-limits.ts';
 import {
   startEventStoreService,
   type EventStoreService,
@@ -18,14 +20,16 @@ export interface EventStoreDbUnderTest {
   readonly marks: readonly Mark[];
 }
 
-/** One process' worth: a store of its own on a server. */
+/** One process' worth: a store of its own on a server. @param limits the service's for what is about them */
 export const openEventStoreDbStore = (
   connectionString: string,
   markAccount: () => Promise<void> = async () => undefined,
+  limits: CallLimits = patientLimits,
 ): EventStoreDbUnderTest => {
   const marks: Mark[] = [];
   const store = createEventStoreDbEventStore({
     connectionString,
+    limits,
     log: pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
     markAccount: async (customerId, position) => {
       await markAccount();
@@ -40,12 +44,13 @@ export interface EventStoreDbOnService extends EventStoreDbUnderTest {
   readonly dispose: () => Promise<void>;
 }
 
-/** On an in-memory service of its own, which speaks the real protocol. */
+/** On an in-memory service of its own, which speaks the real protocol. @param limits as of `openEventStoreDbStore` */
 export const makeEventStoreDbOnService = async (
   options: EventStoreServiceOptions = {},
+  limits?: CallLimits,
 ): Promise<EventStoreDbOnService> => {
   const service = await startEventStoreService(options);
-  const opened = openEventStoreDbStore(service.url);
+  const opened = openEventStoreDbStore(service.url, undefined, limits);
   return {
     ...opened,
     service,

@@ -100,7 +100,7 @@ describe('two processes on one database', () => {
         `${repeats} of them had been written: 0 lost, 0 doubled`,
     );
     expect(retries).toBeGreaterThan(0);
-  }, 60_000);
+  });
 
   it('let exactly one of two creators win', async () => {
     for (let round = 0; round < 30; round += 1) {
@@ -139,7 +139,7 @@ describe('two processes on one database', () => {
       `60 writers on one stream: ${conflicts} conflicts, ${Math.round(performance.now() - startMs)} ms`,
     );
     expect((await readIds(first.store, stream)).slice(1).toSorted()).toEqual(ids.toSorted());
-  }, 60_000);
+  });
 
   it('wake one another, and find what they missed by themselves when LISTEN is cut', async () => {
     const ended = new AbortController();

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
 import { encodeAppend } from '../../src/shared/event-store/append-request.ts';
 import { createAppender } from '../../src/shared/event-store/eventstoredb/appender.ts';
+import { callLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import type { Connection } from '../../src/shared/event-store/eventstoredb/connection.ts';
 import type { LogReader } from '../../src/shared/event-store/eventstoredb/log-reader.ts';
 import { sampleEvents } from '../contract/sample-events.ts';
@@ -32,6 +33,7 @@ const setUp = () => {
       }),
   };
   const connection = {
+    limits: callLimits,
     client: () => client,
     warm: async () => undefined,
     report: () => undefined,

@@ -53,8 +53,11 @@ export interface RecordedEvent extends NewEvent {
   readonly position: Position;
   /** When the store recorded it, by the store's clock: ISO 8601, UTC. */
   readonly recordedAt: string;
-  /** `data` as text, where the store has read no more than that: to be kept in less room. */
-  readonly dataJson?: string;
+  /**
+   * `data` as JSON in UTF-8, where the store has read no more than that. It is a part of what was read with it, to be copied
+   * by whoever keeps it.
+   */
+  readonly dataUtf8?: Uint8Array;
 }
 
 /**
@@ -139,8 +142,8 @@ export interface SubscribeOptions {
   /** Events in one batch at most, 1 to 10,000. Default 1,000. */
   readonly batchSize?: number;
   /**
-   * What events hold is read when it is first asked for, where the store can do so: for who follows much and looks at few
-   * of its members. Such events must be read, not copied member by member. Default false.
+   * What events hold is read each time that it is asked for, where the store can do so and the subscriber is behind: for
+   * who follows much and looks at few of its members. Such events must be read, not copied member by member. Default false.
    */
   readonly lazy?: boolean;
   /** Ends the subscription: the iterable finishes normally. */
@@ -166,7 +169,9 @@ export interface EventStore {
   /**
    * Appends `events` (1 to 1,000) to one stream: all of them or none.
    * A repeat of the same ids at the same expected revision answers as the first time, `repeated: true`.
-   * For `any` the repeat is recognised within the last 1,000 events of the stream.
+   * For `any` the repeat is looked for in the last 1,000 events of the stream, by the id of its first event: where that
+   * stands several times, because it was appended again at an exact revision, its last place counts. The other events
+   * must follow there, else it is a conflict.
    * @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError
    */
   append(stream: string, events: readonly NewEvent[], expected: ExpectedRevision): Promise<AppendResult>;

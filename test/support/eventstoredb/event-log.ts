@@ -29,7 +29,10 @@ export interface EventLog {
   lastRevision(stream: string): bigint;
   write(stream: string, events: readonly ProposedEvent[]): readonly LogRecord[];
   writeTombstone(stream: string, event: ProposedEvent): LogRecord;
-  /** The revision under which an id was appended to a stream since the server started. */
+  /**
+   * The revision under which an id was appended to a stream since the server started. An id that was appended before
+   * stays where it was first, in whatever stream (the server's cache of ids takes no second entry for one).
+   */
   recentRevision(stream: string, id: string): bigint | undefined;
   /** Calls back once when there are more than `count` records. */
   whenBeyond(count: number, wake: () => void): void;
@@ -82,7 +85,7 @@ export const createEventLog = (from: readonly LogRecord[] = []): EventLog => {
     return streams.get(stream)?.at(-1)?.revision ?? NO_STREAM;
   };
   const write = (stream: string, event: ProposedEvent, revision: bigint): LogRecord => {
-    recent.set(event.id, { stream, revision });
+    if (!recent.has(event.id)) recent.set(event.id, { stream, revision });
     return put({ ...event, stream, revision, position: end(), createdAt: Date.now() });
   };
   const wake = (): void => {

@@ -4,8 +4,6 @@ import { EventStoreUnavailableError } from '../event-store.ts';
 import type { Connection } from './connection.ts';
 import { describeFailure, failureOf, isStreamNotFound, isUnreachable } from './failure.ts';
 
-/** Longest time for one read, all tries together (a request must be answered within 3 s). */
-export const READ_MS_MAX = 2_500;
 const TRIES_MAX = 4;
 const RETRY = { baseMs: 20, capMs: 400 };
 
@@ -17,7 +15,7 @@ export type Read<T> = (client: EventStoreDBClient, withinMs: number) => Promise<
  * @throws EventStoreUnavailableError; the client's StreamNotFoundError
  */
 export const callRead = async <T>(connection: Connection, read: Read<T>): Promise<T> => {
-  const endMs = performance.now() + READ_MS_MAX;
+  const endMs = performance.now() + connection.limits.readMs;
   for (let tries = 1; ; tries += 1) {
     const client = connection.client();
     try {

@@ -1,12 +1,15 @@
 import { BACKWARDS, END, EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 import { backoffMs, sleep } from '../../backoff.ts';
+import { callLimits, type CallLimits } from './call-limits.ts';
 import { optionOf, withOption } from './connection-string.ts';
 import { describeFailure, isSilence, isUnreachable, SilentServerError } from './failure.ts';
 import { collect } from './read-events.ts';
 
 /** The one client of this process, and when to replace it by a new one. */
 export interface Connection {
+  /** Of calls on its clients. */
+  readonly limits: CallLimits;
   /** The client for the next call. Never kept: the one after may need another. */
   client(): EventStoreDBClient;
   /** Resolves when `client` has answered a read: until then no append goes out on it. @throws what the read throws */
@@ -41,7 +44,11 @@ const LAST_CALLS_MS = 50;
  * be tried again half a minute after its return. A channel with another keepalive time is not alike.
  * @param connectionString as `connectionStringProblem` accepts it
  */
-export const createConnection = (connectionString: string, log: Logger): Connection => {
+export const createConnection = (
+  connectionString: string,
+  log: Logger,
+  limits: CallLimits = callLimits,
+): Connection => {
   let current = createClient(connectionString, 0);
   const warming = new WeakMap<EventStoreDBClient, Promise<void>>();
   const givenUp = new WeakSet<EventStoreDBClient>();
@@ -68,6 +75,7 @@ export const createConnection = (connectionString: string, log: Logger): Connect
   };
 
   return {
+    limits,
     client: () => {
       if (inDoubt && !closed && performance.now() >= rebuildAtMs) rebuild();
       return current;

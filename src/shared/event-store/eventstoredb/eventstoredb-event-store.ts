@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { encodeAppend } from '../append-request.ts';
 import { comparePositions, EventStoreUnavailableError, type EventStore } from '../event-store.ts';
 import { createAppender } from './appender.ts';
+import type { CallLimits } from './call-limits.ts';
 import type { OnAppended } from './confirm-append.ts';
 import { createConnection } from './connection.ts';
 import { followEventStoreDb } from './follow-eventstoredb.ts';
@@ -18,6 +19,8 @@ export interface EventStoreDbOptions {
    * log, before its caller is answered; when it fails, the outcome is unknown to the caller.
    */
   readonly markAccount: OnAppended;
+  /** Default: the service's. */
+  readonly limits?: CallLimits;
 }
 
 export interface EventStoreDbEventStore extends EventStore {
@@ -34,9 +37,9 @@ const APPEND_BYTES_MAX = 960 * 1024;
 
 /** The event log in EventStoreDB (docs/eventstoredb.md). Connects when first used. */
 export const createEventStoreDbEventStore = (options: EventStoreDbOptions): EventStoreDbEventStore => {
-  const { log, connectionString, markAccount } = options;
+  const { log, connectionString, markAccount, limits } = options;
   const closing = new AbortController();
-  const connection = createConnection(connectionString, log);
+  const connection = createConnection(connectionString, log, limits);
   const reader = createLogReader(connection);
   const logEnd = createLogEndReader(connection);
   const appender = createAppender(connection, reader, markAccount);

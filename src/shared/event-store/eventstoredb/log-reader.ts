@@ -13,7 +13,7 @@ import {
   type ReadStreamOptions,
   type RecordedEvent,
 } from '../event-store.ts';
-import { callRead, READ_MS_MAX } from './call-reads.ts';
+import { callRead } from './call-reads.ts';
 import type { Connection } from './connection.ts';
 import { isStreamNotFound } from './failure.ts';
 import { parsePosition, printPosition } from './log-position.ts';
@@ -121,7 +121,7 @@ const readLogFrom = (
         direction: FORWARDS,
         requiresLeader: true,
       }),
-      Math.min(withinMs, READ_MS_MAX),
+      withinMs,
     ),
   );
 };

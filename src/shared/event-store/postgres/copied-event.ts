@@ -1,18 +1,21 @@
 import type { CopiedRows } from '../../postgres/copy-out.ts';
 import { printPosition } from '../dense-position.ts';
-import type { Position, RecordedEvent } from '../event-store.ts';
+import type { EventMetadata, Position, RecordedEvent } from '../event-store.ts';
 
 /**
  * Columns of a copied row, in this order: position, stream, revision, id, type, data, metadata, when it was recorded, and
  * how many bytes the payloads up to it take. All but the first and the last are null where the row is passed over.
  */
-const [STREAM, ID, DATA, METADATA, RECORDED_AT, BYTES] = [1, 3, 5, 6, 7, 8];
+const [STREAM, ID, RECORDED_AT, BYTES] = [1, 3, 7, 8];
 const TWO_TO_32 = 2 ** 32;
 /** 2000-01-01, from which Postgres counts. */
 const POSTGRES_EPOCH_MS = 946_684_800_000;
 const NULL = -1;
 
-/** A row of the log as it was copied, and what is made of it when somebody asks. It keeps its whole page in memory. */
+/**
+ * A row of the log as it was copied, and what is made of it each time that somebody asks: kept, it would be moved about by
+ * the garbage collector for as long as its batch lasts. It keeps its whole page in memory.
+ */
 export class CopiedEvent implements RecordedEvent {
   readonly stream: string;
   readonly revision: number;
@@ -20,8 +23,7 @@ export class CopiedEvent implements RecordedEvent {
   readonly #page: Buffer;
   /** Where its columns begin: with the length of the first. */
   readonly #start: number;
-  #data: RecordedEvent['data'] | undefined;
-  #metadata: RecordedEvent['metadata'] | undefined;
+  readonly #dataAt: number;
 
   constructor(page: Buffer, start: number) {
     this.#page = page;
@@ -32,6 +34,7 @@ export class CopiedEvent implements RecordedEvent {
     this.revision = int8At(page, at);
     at = nextColumn(page, nextColumn(page, at));
     this.type = textAt(page, at);
+    this.#dataAt = nextColumn(page, at);
   }
 
   get id(): string {
@@ -44,23 +47,62 @@ export class CopiedEvent implements RecordedEvent {
     return printPosition(int8At(this.#page, this.#start));
   }
 
-  get dataJson(): string {
-    return textAt(this.#page, columnAt(this.#page, this.#start, DATA));
+  get dataUtf8(): Uint8Array {
+    return this.#page.subarray(this.#dataAt + 4, nextColumn(this.#page, this.#dataAt));
   }
 
   get data(): RecordedEvent['data'] {
-    return (this.#data ??= JSON.parse(this.dataJson) as RecordedEvent['data']);
+    return JSON.parse(textAt(this.#page, this.#dataAt)) as RecordedEvent['data'];
   }
 
   get metadata(): RecordedEvent['metadata'] {
-    return (this.#metadata ??= JSON.parse(
-      textAt(this.#page, columnAt(this.#page, this.#start, METADATA)),
-    ) as RecordedEvent['metadata']);
+    return new CopiedMetadata(textAt(this.#page, nextColumn(this.#page, this.#dataAt)));
   }
 
   get recordedAt(): string {
     const micros = int8At(this.#page, columnAt(this.#page, this.#start, RECORDED_AT));
     return new Date(POSTGRES_EPOCH_MS + Math.floor(micros / 1_000)).toISOString();
+  }
+}
+
+/** How metadata end that this program has written: what every read model asks for. */
+const END = /"occurredAt":"([^"\\]*)","schemaVersion":(\d{1,9})\}$/;
+
+/** Metadata as JSON, of which no more is read than is asked for: to read all of them takes longer than to read most data. */
+class CopiedMetadata implements EventMetadata {
+  readonly occurredAt: string;
+  readonly schemaVersion: number;
+  readonly #json: string;
+
+  constructor(json: string) {
+    this.#json = json;
+    const [, occurredAt, schemaVersion] = END.exec(json) ?? [];
+    this.occurredAt = occurredAt ?? this.#all.occurredAt;
+    this.schemaVersion = schemaVersion === undefined ? this.#all.schemaVersion : Number(schemaVersion);
+  }
+
+  get #all(): EventMetadata {
+    return JSON.parse(this.#json) as EventMetadata;
+  }
+
+  get customerId(): number {
+    return this.#all.customerId;
+  }
+
+  get actor(): string {
+    return this.#all.actor;
+  }
+
+  get requestId(): string {
+    return this.#all.requestId;
+  }
+
+  get correlationId(): string {
+    return this.#all.correlationId;
+  }
+
+  get causationId(): string {
+    return this.#all.causationId;
   }
 }
 

@@ -66,9 +66,14 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     readAll: async ({ after, limit }) => (await reader.readPage(parsePosition(after), limit)).events,
     subscribeToAll: (subscription) => {
       listener.listen();
-      // Nobody else stands where somebody reads lazily: there is nothing to be read together.
-      const readPage: LogSource['readPage'] =
-        subscription.lazy === true ? (...page) => reader.readLazily(...page) : source.readPage.bind(source);
+      let isBehind = false;
+      // Nobody else stands where somebody is behind: there is nothing to be read together.
+      const readPage: LogSource['readPage'] = async (...asked) => {
+        const isLazy = isBehind && subscription.lazy === true;
+        const page = await (isLazy ? reader.readLazily(...asked) : source.readPage(...asked));
+        isBehind = !page.atEnd;
+        return page;
+      };
       return followLog(
         { ...source, readPage },
         {

@@ -120,6 +120,18 @@ export const checkAppends = (): void => {
       expect([node.countOf(stream), node.countOf(other)]).toEqual([5, 2]);
     });
 
+    it('knows an id that was written twice where it was first when any revision will do', async () => {
+      const stream = newStream();
+      const written = events(1);
+      const first = await write(stream, written, 'any');
+      expect(await write(stream, written, 0n)).toMatchObject({ nextExpectedRevision: 1n });
+      expect(await write(stream, written, 'any')).toEqual(first);
+      const other = newStream();
+      await write(other, written, 'any');
+      await write(other, written, 'any');
+      expect([node.countOf(stream), node.countOf(other)]).toEqual([2, 2]);
+    });
+
     it('says what was expected and what there is', async () => {
       const stream = newStream();
       for (const expected of [0n, 'stream_exists'] as const) {

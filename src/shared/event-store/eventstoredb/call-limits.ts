@@ -1,0 +1,17 @@
+/** How long calls to EventStoreDB may take until their callers are told how they stand, ms. */
+export interface CallLimits {
+  /** One read, all tries together. */
+  readonly readMs: number;
+  /** Before an append goes out, for the streams before it and for a slot together. */
+  readonly waitMs: number;
+  /** From the beginning of an append until it must have been sent, all tries together. */
+  readonly sendMs: number;
+  /** From the beginning of an append until it must have been read back and its account marked. */
+  readonly answerMs: number;
+}
+
+/**
+ * A request is answered within 3 s, whatever stalls. Whoever waits in vain is told so in time, and knows that nothing
+ * was written.
+ */
+export const callLimits: CallLimits = { readMs: 2_500, waitMs: 2_000, sendMs: 2_400, answerMs: 2_700 };
