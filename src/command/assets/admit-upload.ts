@@ -1,14 +1,20 @@
+import type { AssetState } from '../../domain/assets/asset.ts';
 import { assetIdOfUpload, type Asset } from '../../domain/assets/asset-resource.ts';
 import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
+import type { LoadedStream } from '../../shared/command/load-stream.ts';
 import { ApiError, unavailable } from '../../shared/http/errors.ts';
 import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
-import { loadAsset, type AssetWrites } from './asset-writes.ts';
+import { loadAssetStream, type AssetWrites } from './asset-writes.ts';
 import type { UploadGrant } from './upload-token.ts';
 
 /** An upload that may begin, and what its asset was then. */
 export interface AdmittedUpload {
   readonly grant: UploadGrant;
   readonly asset: Asset;
+  /** The asset's stream then. */
+  readonly stream: LoadedStream<AssetState>;
+  /** To the end of its token then, ms. */
+  readonly withinMs: number;
 }
 
 /**
@@ -29,18 +35,40 @@ export const admitUpload = async (
   // All at once; what is wrong is said in order.
   const advertiser = writableAdvertiser(writes, customerId, advertiserId);
   advertiser.catch(() => undefined);
-  const [{ nowMs, isOpen, isKnown }, asset] = await Promise.all([
+  const [answer, stream] = await Promise.all([
     askDatabase(writes, customerId),
-    assetId === undefined ? undefined : loadAsset(writes.store, customerId, assetId),
+    assetId === undefined ? undefined : loadAssetStream(writes.store, customerId, assetId),
   ]);
+  requireOpen(answer);
+  const withinMs = grant.exp * 1_000 - answer.nowMs;
+  if (withinMs <= 0) throw noToken();
+  const asset = stream?.state;
+  if (stream === undefined || asset === undefined || asset.status === 'NONE') throw noToken();
+  if (asset.status === 'EXPIRED' || asset.status === 'REMOVED') throw assetIsGone();
+  await advertiser;
+  return { grant, asset, stream, withinMs };
+};
+
+/**
+ * Asked again behind the bytes, which may take as long as their token lasts: whether there may still be something of the
+ * account and below the advertiser.
+ * @throws ApiError as `admitUpload`, but for the time of the token: who has begun in time is not late
+ */
+export const requireStillOpen = async (
+  writes: Pick<AssetWrites, 'store' | 'snapshots' | 'pool'>,
+  { customerId, advertiserId }: UploadGrant,
+): Promise<void> => {
+  const advertiser = writableAdvertiser(writes, customerId, advertiserId);
+  advertiser.catch(() => undefined);
+  requireOpen(await askDatabase(writes, customerId));
+  await advertiser;
+};
+
+const requireOpen = ({ isOpen, isKnown }: Answer): void => {
   if (!isKnown) {
     throw unavailable('Upload tokens cannot be verified right now. Repeat the request after Retry-After.');
   }
-  if (!isOpen || nowMs >= grant.exp * 1_000) throw noToken();
-  if (asset === undefined || asset.status === 'NONE') throw noToken();
-  if (asset.status === 'EXPIRED' || asset.status === 'REMOVED') throw assetIsGone();
-  await advertiser;
-  return { grant, asset };
+  if (!isOpen) throw noToken();
 };
 
 const noToken = (): ApiError =>

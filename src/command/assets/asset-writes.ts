@@ -9,7 +9,8 @@ import {
 } from '../../domain/assets/asset.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
-import { executeCommand, loadState, type Outcome } from '../../shared/command/execute-command.ts';
+import { executeCommand, type Outcome } from '../../shared/command/execute-command.ts';
+import { loadStream, type LoadedStream } from '../../shared/command/load-stream.ts';
 import type { SnapshotStore } from '../../shared/command/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
@@ -40,18 +41,21 @@ export interface AssetWrites {
 
 const aggregate = { decider: assetDecider, events: assetEvents };
 
+/** @param known its stream as it was when it held no event of this command (`ExecuteOptions`) */
 export const runOnAsset = (
   { store }: Pick<AssetWrites, 'store'>,
   assetId: string,
   command: AssetCommand,
   context: CommandContext,
   request: Partial<Pick<RequestContext, 'isAbandoned' | 'hasRunBefore'>> = {},
+  known?: LoadedStream<AssetState>,
 ): Promise<Outcome<AssetState, AssetRefusal>> => {
   const { isAbandoned, hasRunBefore } = request;
   return executeCommand(store, aggregate, {
     stream: assetStream(context.customerId, assetId),
     command,
     context,
+    known,
     ...(isAbandoned && { isAbandoned }),
     ...(hasRunBefore && { hasRunBefore }),
   });
@@ -61,5 +65,15 @@ export const runOnAsset = (
  * An asset as its stream says now, whatever has become of it.
  * @param assetId UUID
  */
-export const loadAsset = (store: EventStore, customerId: number, assetId: string): Promise<AssetState> =>
-  loadState(store, aggregate, assetStream(customerId, assetId));
+export const loadAsset = async (
+  store: EventStore,
+  customerId: number,
+  assetId: string,
+): Promise<AssetState> => (await loadAssetStream(store, customerId, assetId)).state;
+
+/** The same with how far its stream has come. */
+export const loadAssetStream = (
+  store: EventStore,
+  customerId: number,
+  assetId: string,
+): Promise<LoadedStream<AssetState>> => loadStream(store, aggregate, assetStream(customerId, assetId), {});

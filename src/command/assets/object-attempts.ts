@@ -7,8 +7,8 @@ import type { AskDatabase } from './asset-writes.ts';
 export interface ObjectAttempts {
   begin(attempt: ObjectAttempt): Promise<void>;
   end(storageKey: string): Promise<void>;
-  /** Those that nobody can be at work on any more, oldest first. */
-  unsettled(rowsMax: number): Promise<readonly ObjectAttempt[]>;
+  /** Those that nobody can be at work on any more, oldest first; behind `after`, if it is given. */
+  unsettled(after: UnsettledAttempt | undefined, rowsMax: number): Promise<readonly UnsettledAttempt[]>;
 }
 
 export interface ObjectAttempt {
@@ -16,6 +16,11 @@ export interface ObjectAttempt {
   /** UUID. */
   readonly assetId: string;
   readonly storageKey: string;
+}
+
+export interface UnsettledAttempt extends ObjectAttempt {
+  /** As text: microseconds count. */
+  readonly begunAt: string;
 }
 
 /** No request lasts as long, however its clock runs. */
@@ -39,13 +44,15 @@ export const createObjectAttempts = (pool: AskDatabase): ObjectAttempts => ({
       values: [storageKey],
     });
   },
-  unsettled: async (rowsMax) => {
-    const { rows } = await pool.query<ObjectAttempt>({
+  unsettled: async (after, rowsMax) => {
+    const { rows } = await pool.query<UnsettledAttempt>({
       name: 'object-attempts-unsettled',
-      text: `select customer_id::int as "customerId", asset_id as "assetId", storage_key as "storageKey"
-             from asset_objects where begun_at < clock_timestamp() - interval '${SETTLED_HOURS} hours'
-             order by begun_at limit $1`,
-      values: [rowsMax],
+      text: `select customer_id::int as "customerId", asset_id as "assetId", storage_key as "storageKey",
+               begun_at::text as "begunAt"
+             from asset_objects where begun_at < now() - interval '${SETTLED_HOURS} hours'
+               and (begun_at, storage_key) > ($1::timestamptz, $2)
+             order by begun_at, storage_key limit $3`,
+      values: [after?.begunAt ?? '-infinity', after?.storageKey ?? '', rowsMax],
     });
     return rows;
   },

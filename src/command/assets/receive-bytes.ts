@@ -11,10 +11,14 @@ export interface ReceivedBytes {
   readonly sha256: string;
 }
 
-/** A write costs the same for less. Two of them for each of a hundred uploads are 25 MB. */
-const PIECE_BYTES = 128 * 1024;
+/**
+ * Bytes of a piece, by how many uploads there are: large writes take a quarter less processor time for their bytes than
+ * small ones do, and many uploads are not to take more memory than a few. Two pieces for each of a hundred are 25 MB.
+ */
+const PIECE_BYTES = { least: 128 * 1024, most: 1024 * 1024, ofAll: 16 * 1024 * 1024 };
 /** Smaller chunks are copied together: a thousand of them would take many times the memory of their bytes. */
 const CHUNK_BYTES_MIN = 8 * 1024;
+const SLAB_BYTES = 128 * 1024;
 
 /** Chunks in their order, the small ones copied together. */
 const createGathering = () => {
@@ -30,7 +34,7 @@ const createGathering = () => {
   const copy = (chunk: Buffer): void => {
     if (slab.length - to < chunk.length) {
       closeSlab();
-      slab = Buffer.allocUnsafe(PIECE_BYTES);
+      slab = Buffer.allocUnsafe(SLAB_BYTES);
       from = to = 0;
     }
     to += chunk.copy(slab, to);
@@ -55,8 +59,8 @@ const createGathering = () => {
   };
 };
 
-/** Gathers chunks into pieces, and writes one piece while the next is gathered. */
-const createPieces = (draft: Pick<Draft, 'write'>) => {
+/** Gathers chunks into pieces of so many bytes, and writes one piece while the next is gathered. */
+const createPieces = (draft: Pick<Draft, 'write'>, pieceBytes: () => number) => {
   const gathering = createGathering();
   let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {
@@ -70,22 +74,49 @@ const createPieces = (draft: Pick<Draft, 'write'>) => {
   return {
     /** To be waited for when it is a promise. */
     add: (chunk: Buffer): Promise<void> | undefined =>
-      gathering.add(chunk) < PIECE_BYTES ? undefined : write(),
+      gathering.add(chunk) < pieceBytes() ? undefined : write(),
     write,
     /** Returns when nothing is being written any more. */
     settled: (): Promise<void> => writing,
   };
 };
 
+export interface ExpectedUpload {
+  readonly asset: Asset;
+  /** For how long the client may send, ms (`IncomingBytes.open`). */
+  readonly withinMs: number;
+}
+
 /**
  * Takes the bytes of an upload as they come, into `draft` or, without one, only to see what they are. One piece is
  * gathered and hashed while the one before it is written: no more than these two are in memory, and none is copied.
  * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known; VALIDATION_ERROR when they are not what was promised
  */
-export const receiveBytes = async (
+export type ReceiveBytes = (
   incoming: IncomingBytes,
-  asset: Asset,
+  upload: ExpectedUpload,
   draft: Pick<Draft, 'write'> | undefined,
+) => Promise<ReceivedBytes>;
+
+/** To be made once: the uploads that it receives share a bound of memory. */
+export const createReceiveBytes = (): ReceiveBytes => {
+  let uploads = 0;
+  const pieceBytes = (): number =>
+    Math.max(PIECE_BYTES.least, Math.min(PIECE_BYTES.most, PIECE_BYTES.ofAll / (2 * uploads)));
+  return async (incoming, upload, draft) => {
+    uploads += 1;
+    try {
+      return await receive(incoming, upload, draft && createPieces(draft, pieceBytes));
+    } finally {
+      uploads -= 1;
+    }
+  };
+};
+
+const receive = async (
+  incoming: IncomingBytes,
+  { asset, withinMs }: ExpectedUpload,
+  pieces: ReturnType<typeof createPieces> | undefined,
 ): Promise<ReceivedBytes> => {
   const { bytesMax } = asset;
   if (incoming.length !== undefined) {
@@ -94,9 +125,8 @@ export const receiveBytes = async (
   }
   const hash = createHash('sha256');
   let bytes = 0;
-  const pieces = draft && createPieces(draft);
   try {
-    for await (const chunk of incoming.open()) {
+    for await (const chunk of incoming.open(withinMs)) {
       bytes += chunk.length;
       if (bytes > bytesMax) throw tooLarge(bytesMax);
       hash.update(chunk);

@@ -1,36 +1,54 @@
 import { isoTimestamp } from '../../shared/clock.ts';
-import { eachOf } from '../../shared/each-of.ts';
 import { derivedId } from '../../shared/ids.ts';
 import type { Purgeable } from '../../shared/purge-regularly.ts';
 import { objectKeyOf } from '../../shared/storage/object-store.ts';
+import { createSweep } from '../../shared/sweep.ts';
 import { loadAsset, runOnAsset, type AssetWrites } from './asset-writes.ts';
-import { createObjectAttempts } from './object-attempts.ts';
+import { createObjectAttempts, type UnsettledAttempt } from './object-attempts.ts';
 
 type SweepWrites = Pick<AssetWrites, 'store' | 'pool' | 'clock' | 'objects'>;
 
 /** How long after its token's end an upload may still be under way: longer than any request lasts. */
 const OVERDUE_MINUTES = 60;
 
+interface ReservedRow {
+  readonly customerId: number;
+  readonly id: string;
+  /** As text: microseconds count. */
+  readonly expiresAt: string;
+}
+
+const FIRST_RESERVED: ReservedRow = {
+  customerId: 0,
+  id: '00000000-0000-0000-0000-000000000000',
+  expiresAt: '-infinity',
+};
+
 /** Reservations whose bytes never came: they end, so that nothing arrives at them any more. */
-export const createOverdueReservations = (writes: SweepWrites): Purgeable => ({
-  purge: async (rowsMax) => {
-    const { rows } = await writes.pool.query<{ customerId: number; id: string }>({
-      name: 'overdue-reservations',
-      text: `select customer_id::int as "customerId", id from assets
-             where status = 'RESERVED' and expires_at < clock_timestamp() - interval '${OVERDUE_MINUTES} minutes'
-             order by expires_at limit $1`,
-      values: [rowsMax],
-    });
-    await eachOf(rows, async ({ customerId, id }) => {
-      const commandId = derivedId(id, 'expire');
-      const context = { commandId, customerId, actor: 'worker:expire-uploads', requestId: commandId };
-      const now = isoTimestamp(writes.clock.now());
-      await runOnAsset(writes, id, { type: 'ExpireReservation', now }, context);
-    });
-    // Until the rows say so, they are found again: what is left of a full page waits for the next round.
-    return 0;
-  },
-});
+export const createOverdueReservations = (writes: SweepWrites, runMsMax?: number): Purgeable =>
+  createSweep<ReservedRow>(
+    {
+      find: async (after = FIRST_RESERVED, rowsMax) => {
+        const { rows } = await writes.pool.query<ReservedRow>({
+          name: 'overdue-reservations',
+          text: `select customer_id::int as "customerId", id, expires_at::text as "expiresAt" from assets
+                 where status = 'RESERVED'
+                   and expires_at < now() - interval '${OVERDUE_MINUTES} minutes'
+                   and (expires_at, customer_id, id) > ($1::timestamptz, $2::bigint, $3::uuid)
+                 order by expires_at, customer_id, id limit $4`,
+          values: [after.expiresAt, after.customerId, after.id, rowsMax],
+        });
+        return rows;
+      },
+      work: async ({ customerId, id }) => {
+        const commandId = derivedId(id, 'expire');
+        const context = { commandId, customerId, actor: 'worker:expire-uploads', requestId: commandId };
+        const now = isoTimestamp(writes.clock.now());
+        await runOnAsset(writes, id, { type: 'ExpireReservation', now }, context);
+      },
+    },
+    runMsMax,
+  );
 
 /** After the end of a reservation: time enough to look at what has become of it. */
 const GONE_DAYS = 7;
@@ -60,17 +78,14 @@ export const createGoneAssets = ({ pool }: Pick<AssetWrites, 'pool'>): Purgeable
  */
 export const createOrphanedObjects = (writes: SweepWrites): Purgeable => {
   const attempts = createObjectAttempts(writes.pool);
-  return {
-    purge: async (rowsMax) => {
-      const unsettled = await attempts.unsettled(rowsMax);
-      await eachOf(unsettled, async ({ customerId, assetId, storageKey }) => {
-        const asset = await loadAsset(writes.store, customerId, assetId);
-        const isKept = asset.status === 'READY' && asset.storageKey === storageKey;
-        const object = objectKeyOf(storageKey);
-        if (!isKept && object !== undefined) await writes.objects.remove(object);
-        await attempts.end(storageKey);
-      });
-      return unsettled.length;
+  return createSweep({
+    find: (after: UnsettledAttempt | undefined, rowsMax) => attempts.unsettled(after, rowsMax),
+    work: async ({ customerId, assetId, storageKey }) => {
+      const asset = await loadAsset(writes.store, customerId, assetId);
+      const isKept = asset.status === 'READY' && asset.storageKey === storageKey;
+      const object = objectKeyOf(storageKey);
+      if (!isKept && object !== undefined) await writes.objects.remove(object);
+      await attempts.end(storageKey);
     },
-  };
+  });
 };

@@ -12,30 +12,41 @@ import { derivedId } from '../../shared/ids.ts';
 import type { ByteSource } from '../../shared/media/byte-source.ts';
 import { mediaTypeOf } from '../../shared/media/media-types.ts';
 import { objectKeyOf, type Draft, type ObjectKey } from '../../shared/storage/object-store.ts';
-import { admitUpload, assetIsGone, type AdmittedUpload } from './admit-upload.ts';
+import { admitUpload, assetIsGone, requireStillOpen, type AdmittedUpload } from './admit-upload.ts';
 import { runOnAsset, type AssetWrites } from './asset-writes.ts';
 import { inspectBytes } from './inspect-bytes.ts';
 import { createObjectAttempts, type ObjectAttempts } from './object-attempts.ts';
-import { receiveBytes, type ReceivedBytes } from './receive-bytes.ts';
+import { createReceiveBytes, type ReceiveBytes, type ReceivedBytes } from './receive-bytes.ts';
 
 const UploadResult = z
   .strictObject({ assetId: z.string(), bytes: z.int().min(0) })
   .meta({ id: 'UploadResult' });
 
 /** Endpoints 12 and 13 of the specification. */
-export const uploadRoutes = (writes: AssetWrites): readonly Route[] => [
-  uploadRoute(writes, 'put', 'uploadAsset', 'Send the bytes of a reserved asset'),
-  uploadRoute(writes, 'post', 'uploadAssetByPost', 'The same by POST'),
-];
+export const uploadRoutes = (writes: AssetWrites): readonly Route[] => {
+  const parts = {
+    ...writes,
+    attempts: createObjectAttempts(writes.pool),
+    receiveBytes: createReceiveBytes(),
+  };
+  return [
+    uploadRoute(parts, 'put', 'uploadAsset', 'Send the bytes of a reserved asset'),
+    uploadRoute(parts, 'post', 'uploadAssetByPost', 'The same by POST'),
+  ];
+};
+
+interface UploadParts extends AssetWrites {
+  readonly attempts: ObjectAttempts;
+  readonly receiveBytes: ReceiveBytes;
+}
 
 const uploadRoute = (
-  writes: AssetWrites,
+  parts: UploadParts,
   method: 'put' | 'post',
   operationId: string,
   summary: string,
-): Route => {
-  const attempts = createObjectAttempts(writes.pool);
-  return route({
+): Route =>
+  route({
     method,
     path: '/api/v2/buyer/assets/uploads/{uploadId}',
     operationId,
@@ -51,14 +62,13 @@ const uploadRoute = (
     responses: { 200: { description: 'The asset is in the library', data: UploadResult } },
     receive: async ({ params: { uploadId }, query, headers, bytes }) => {
       const token = query.token ?? headers['x-upload-token'];
-      return receiveUpload(writes, attempts, await admitUpload(writes, uploadId, token), bytes);
+      return receiveUpload(parts, await admitUpload(parts, uploadId, token), bytes);
     },
     handle: async ({ received, request }) => ({
       status: 200,
-      data: await completeUpload(writes, attempts, received, request),
+      data: await completeUpload(parts, received, request),
     }),
   });
-};
 
 /** Bytes that have come: those of an object of their own, or the same again, of which there is none. */
 interface ReceivedUpload extends AdmittedUpload {
@@ -71,14 +81,14 @@ interface ReceivedUpload extends AdmittedUpload {
  * draft, or an object that is noted as an attempt and that nobody knows the address of.
  */
 const receiveUpload = async (
-  { objects }: AssetWrites,
-  attempts: ObjectAttempts,
+  parts: UploadParts,
   admitted: AdmittedUpload,
   incoming: IncomingBytes,
 ): Promise<ReceivedUpload> => {
-  const { asset } = admitted;
+  const { objects, attempts, receiveBytes } = parts;
+  const { asset, grant } = admitted;
   if (asset.status === 'READY') {
-    const again = await receiveBytes(incoming, asset, undefined);
+    const again = await receiveBytes(incoming, admitted, undefined);
     return { ...admitted, upload: { ...again, storageKey: asset.storageKey } };
   }
   const object = newObjectKey(asset.assetId, asset.mimeType);
@@ -89,9 +99,11 @@ const receiveUpload = async (
   let isKept = false;
   try {
     draft = await objects.begin(object, asset.mimeType);
-    const received = await receiveBytes(incoming, asset, draft);
+    const received = await receiveBytes(incoming, admitted, draft);
+    const stillOpen = requireStillOpen(parts, grant);
+    stillOpen.catch(() => undefined);
     const inspected = await inspectBytes(asset.mimeType, sourceOf(draft, received));
-    await noted;
+    await Promise.all([stillOpen, noted]);
     failpoint('upload-before-keep');
     isKept = true;
     await draft.keep();
@@ -134,23 +146,24 @@ const newObjectKey = (assetId: string, mimeType: string): ObjectKey => {
 };
 
 const completeUpload = async (
-  writes: AssetWrites,
-  attempts: ObjectAttempts,
-  { grant: { customerId, uploadId }, asset: { assetId }, upload, object }: ReceivedUpload,
+  parts: UploadParts,
+  { grant: { customerId, uploadId }, asset: { assetId }, stream, upload, object }: ReceivedUpload,
   request: RequestContext,
 ): Promise<z.infer<typeof UploadResult>> => {
   const { requestId } = request;
   // The same bytes for the same place are one command, however often and wherever they come in.
   const commandId = derivedId(assetId, upload.sha256);
   const context = { commandId, customerId, actor: `upload:${uploadId}`, requestId, continues: true };
-  const now = isoTimestamp(writes.clock.now());
-  const outcome = await runOnAsset(writes, assetId, { type: 'CompleteUpload', now, upload }, context, {
-    isAbandoned: request.isAbandoned,
-  });
+  const now = isoTimestamp(parts.clock.now());
+  const command = { type: 'CompleteUpload', now, upload } as const;
+  const { isAbandoned } = request;
+  // Without bytes there was no event of theirs; what has come since is met as a lost race.
+  const known = object === undefined ? undefined : stream;
+  const outcome = await runOnAsset(parts, assetId, command, context, { isAbandoned }, known);
   failpoint('upload-after-event');
   if (object !== undefined) {
     const isOurs = outcome.outcome === 'done' && isAt(outcome.state, object);
-    await settle(writes, attempts, object, isOurs);
+    await settle(parts, object, isOurs);
   }
   if (outcome.outcome === 'refused') throw refused(outcome.refusal);
   return { assetId: shownAssetId(assetId), bytes: upload.bytes };
@@ -161,8 +174,7 @@ const isAt = (state: AssetState, object: ObjectKey): boolean =>
 
 /** Best effort: what is not settled here the sweep settles. */
 const settle = async (
-  { objects }: AssetWrites,
-  attempts: ObjectAttempts,
+  { objects, attempts }: UploadParts,
   object: ObjectKey,
   isOurs: boolean,
 ): Promise<void> => {

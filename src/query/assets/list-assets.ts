@@ -8,7 +8,7 @@ import {
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
-import { pageKeysSql } from '../resources/page-keys.ts';
+import { NO_UUID, pageKeysSql } from '../resources/page-keys.ts';
 
 export interface AssetReads {
   readonly database: TenantDatabase;
@@ -43,7 +43,7 @@ export const listAssets = async (
   { skip, take }: { readonly skip: number; readonly take: number },
 ): Promise<{ readonly assets: readonly StoredAsset[]; readonly total: number } | undefined> => {
   const values: unknown[] = [customerId, ASSETS, 'advertisers', advertiserId, take, skip];
-  const { where, counted, variant } = conditionsOf(filters, (value) => `$${values.push(value)}`);
+  const { where, counted, kind, variant } = conditionsOf(filters, (value) => `$${values.push(value)}`);
   const ready = `${where} and status = 'READY'`;
   const total =
     filters.search === undefined
@@ -55,6 +55,9 @@ export const listAssets = async (
     take: '$5',
     skip: '$6',
     total: 'counted.total',
+    ...(filters.search === undefined && {
+      blocks: { table: 'asset_blocks', advertiserId: '$4', kind, projection: '$2', noId: NO_UUID },
+    }),
   });
   const row = await consistentRead<ListRow>({
     pool: boundTo(database, customerId),
@@ -82,9 +85,10 @@ export const listAssets = async (
 const conditionsOf = (
   { mediaKind, source, search }: AssetFilters,
   parameter: (value: unknown) => string,
-): { readonly where: string; readonly counted: string; readonly variant: string } => {
+): { readonly where: string; readonly counted: string; readonly kind: string; readonly variant: string } => {
   const conditions = ['customer_id = $1', 'advertiser_id = $4'];
   const counted = [...conditions];
+  const kind: string[] = [];
   const variant: string[] = [];
   const add = (name: string, condition: string): void => {
     conditions.push(condition);
@@ -94,14 +98,21 @@ const conditionsOf = (
     const value = parameter(mediaKind);
     add('kind', `media_kind = ${value}`);
     counted.push(`split_part(kind, '/', 1) = ${value}`);
+    kind.push(value);
   }
   if (source !== undefined) {
     const value = parameter(source);
     add('source', `source = ${value}`);
     counted.push(`split_part(kind, '/', 2) = ${value}`);
+    kind.push(`'/'`, value);
   }
   if (search !== undefined) add('search', `position(lower(${parameter(search)}::text) in lower(name)) > 0`);
-  return { where: conditions.join(' and '), counted: counted.join(' and '), variant: variant.join('') };
+  return {
+    where: conditions.join(' and '),
+    counted: counted.join(' and '),
+    kind: kind.join(' || ') || `''`,
+    variant: variant.join(''),
+  };
 };
 
 /**

@@ -1,15 +1,8 @@
 import { UnknownEventVersionError } from '../command/event-versions.ts';
 import { CommandAbandonedError, TooManyConflictsError } from '../command/execute-command.ts';
-import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store/event-store.ts';
-import { isPostgresUnavailable } from '../postgres/unavailable.ts';
-import { ObjectStoreUnavailableError } from '../storage/object-store.ts';
+import { AppendOutcomeUnknownError } from '../event-store/event-store.ts';
+import { isUnavailable } from '../unavailable.ts';
 import { ApiError, unavailable, UnheardError } from './errors.ts';
-
-/** A store that could not be asked, or did not answer. */
-const isUnavailable = (error: unknown): boolean =>
-  error instanceof EventStoreUnavailableError ||
-  error instanceof ObjectStoreUnavailableError ||
-  isPostgresUnavailable(error);
 
 /**
  * The answer to whatever was thrown beneath a route: the only place where failures become statuses. What is

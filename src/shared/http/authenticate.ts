@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { kindOfCredential, type CredentialKind } from './credential-kind.ts';
-import { ApiError, unavailable } from './errors.ts';
+import { ApiError, FormerCredentialError, unavailable } from './errors.ts';
 import { headerValues } from './headers.ts';
-import type { Principal, Verification, VerifyCredential } from './principal.ts';
+import type { Holder, Principal, Verification, VerifyCredential } from './principal.ts';
 
 /** RFC 6750, 3.1: another scheme counts as no credential at all. */
 const BEARER_SCHEME = /^bearer(?: |$)/i;
@@ -36,14 +36,17 @@ export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => stri
     outcome: 'missing',
     challenge: unauthorized('Send your API key as `Authorization: Bearer <API key>`.'),
   });
-  const rejected = (kind: CredentialKind): Authentication => ({
-    outcome: 'rejected',
-    kind,
-    challenge: unauthorized(
+  const rejected = (kind: CredentialKind, holder?: Holder): Authentication => {
+    const refusal = unauthorized(
       'The credential is unknown, revoked or malformed. Use a valid API key.',
       ', error="invalid_token"',
-    ),
-  });
+    );
+    return {
+      outcome: 'rejected',
+      kind,
+      challenge: holder === undefined ? refusal : new FormerCredentialError(refusal, holder),
+    };
+  };
   const expired = (): Authentication => ({
     outcome: 'expired',
     challenge: unauthorized(
@@ -66,7 +69,7 @@ export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => stri
     }
     const kind = kindOfCredential(credential);
     if (verification.outcome === 'expired') return expired();
-    if (verification.outcome === 'rejected') return rejected(kind);
+    if (verification.outcome === 'rejected') return rejected(kind, verification.holder);
     return { outcome: 'verified', kind, principal: verification.principal };
   };
 };

@@ -4,14 +4,18 @@ import { randomId } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import { errorEnvelope } from './envelope.ts';
 import type { ErrorCode } from './errors.ts';
+import { createPatience, type Pace } from './long-bodies.ts';
 import type { HeaderLines } from './security-headers.ts';
 
 type Refusal = readonly [status: number, code: ErrorCode, message: string];
 
+/** Node's code of a request whose time is over. */
+const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 const refusals: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: [431, 'BAD_REQUEST', 'The headers are larger than 16 KiB. Send less.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'PAYLOAD_TOO_LARGE', 'The chunk extensions are too large. Send none.'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'BAD_REQUEST', 'The request did not arrive in time. Send it again.'],
+  [TIMEOUT]: [408, 'BAD_REQUEST', 'The request did not arrive in time. Send it again.'],
 };
 const notHttp: Refusal = [400, 'BAD_REQUEST', 'This is not an HTTP request. Correct it and send it again.'];
 const noTunnel: Refusal = [405, 'METHOD_NOT_ALLOWED', 'This server is no proxy: CONNECT is not possible.'];
@@ -24,8 +28,19 @@ interface Answering {
   readonly _httpMessage?: { readonly headersSent: boolean } | null;
 }
 
-/** What Node's parser refuses never reaches a route; it gets the envelope, an id and a log line all the same. */
-export const answerBrokenRequests = (server: Server, log: Logger, headers: HeaderLines): void => {
+interface BrokenRequestOptions {
+  readonly log: Logger;
+  /** On every answer. */
+  readonly headers: HeaderLines;
+  readonly pace: Pace;
+}
+
+/**
+ * What Node's parser refuses never reaches a route; it gets the envelope, an id and a log line all the same. So does a
+ * request that does not arrive in time, unless it is a long body that keeps its pace.
+ */
+export const answerBrokenRequests = (server: Server, { log, headers, pace }: BrokenRequestOptions): void => {
+  const isPatient = createPatience(pace);
   const headerText = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   const answer = (socket: Duplex & Answering, [status, code, message]: Refusal): void => {
     const requestId = randomId();
@@ -39,15 +54,20 @@ export const answerBrokenRequests = (server: Server, log: Logger, headers: Heade
     log.info({ requestId, route: 'broken', status }, 'request');
   };
 
-  server.on('clientError', (error: Error & { code?: string }, socket: Duplex & Answering) => {
+  const refuse = ({ code = '' }: { readonly code?: string }, socket: Duplex & Answering): void => {
     // Node reports again for what a refused client goes on sending.
     if (socket.writableEnded) return;
-    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    if (!socket.writable || code === 'ECONNRESET') socket.destroy();
     // An answer that is on its way must not get a second one into its middle.
     else if (socket._httpMessage?.headersSent === true) {
       socket.end();
       cutSoon(socket);
-    } else answer(socket, refusals[error.code ?? ''] ?? notHttp);
+    } else answer(socket, refusals[code] ?? notHttp);
+  };
+
+  server.on('clientError', (error: Error & { code?: string }, socket: Duplex & Answering) => {
+    if (error.code === TIMEOUT && isPatient(socket, () => refuse(error, socket))) return;
+    refuse(error, socket);
   });
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy());

@@ -1,3 +1,5 @@
+import type { Holder } from './principal.ts';
+
 /** Every error code of the API and its status (decisions.md 1.3). The only place where the two meet. */
 export const statusOfCode = {
   BAD_REQUEST: 400,
@@ -50,6 +52,16 @@ export class ApiError extends Error {
 
   get status(): number {
     return statusOfCode[this.body.code];
+  }
+}
+
+/** The refusal of a credential that was good once: for who keeps what an account's credentials were refused. */
+export class FormerCredentialError extends ApiError {
+  readonly holder: Holder;
+
+  constructor({ body, headers }: ApiError, holder: Holder) {
+    super(body, headers);
+    this.holder = holder;
   }
 }
 

@@ -14,10 +14,12 @@ export interface Exchange {
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-const exchanges = new WeakMap<ServerResponse, Exchange>();
+/** On the answer itself: a `WeakMap` with an entry for each request is work for every garbage collection. */
+const ofAnswer = Symbol('exchange');
+type Followed = ServerResponse & { [ofAnswer]?: Exchange };
 
 /** Starts following a request; its id is the inbound `X-Request-Id` when that is safe to repeat. */
-export const beginExchange = (request: IncomingMessage, response: ServerResponse): Exchange => {
+export const beginExchange = (request: IncomingMessage, response: Followed): Exchange => {
   const inbound = request.headers['x-request-id'];
   const exchange: Exchange = {
     requestId: typeof inbound === 'string' && REQUEST_ID.test(inbound) ? inbound : randomId(),
@@ -25,12 +27,12 @@ export const beginExchange = (request: IncomingMessage, response: ServerResponse
     route: '',
     customerId: 0,
   };
-  exchanges.set(response, exchange);
+  response[ofAnswer] = exchange;
   return exchange;
 };
 
-export const exchangeOf = (response: ServerResponse): Exchange => {
-  const exchange = exchanges.get(response);
+export const exchangeOf = (response: Followed): Exchange => {
+  const exchange = response[ofAnswer];
   if (exchange === undefined) throw new Error('the first middleware did not run');
   return exchange;
 };

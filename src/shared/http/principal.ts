@@ -22,13 +22,19 @@ export interface Principal {
   readonly mark?: string;
 }
 
+/** Whose a credential is, whatever it may do. */
+export type Holder = Pick<Principal, 'customerId' | 'actor' | 'user'>;
+
 export const anonymous: Principal = { customerId: 0, actor: 'anonymous', scopes: [] };
 
 /** What became of a request's credential. */
 export type Verification =
   | { readonly outcome: 'verified'; readonly principal: Principal }
-  /** Unknown, revoked or malformed: they look the same from outside. */
-  | { readonly outcome: 'rejected' }
+  /**
+   * Unknown, revoked or malformed: they look the same from outside. `holder` is whose it was, of one that was good
+   * once: its account may know that it was used.
+   */
+  | { readonly outcome: 'rejected'; readonly holder?: Holder }
   /** An access token that was valid once: its client refreshes it (specification, Authentication, rule 5). */
   | { readonly outcome: 'expired' };
 

@@ -1,5 +1,5 @@
-import type { OutgoingHttpHeaders } from 'node:http';
-import type { Request, Response } from 'express';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { z } from 'zod';
 import { failpoint } from '../failpoints.ts';
 import { randomId } from '../ids.ts';
 import type { CanonicalPieces } from '../idempotency/canonical-json.ts';
@@ -11,7 +11,7 @@ import { apiErrorOf } from './api-error-of.ts';
 import { readJsonBytes } from './body.ts';
 import { createDeadline } from './deadline.ts';
 import { errorEnvelope, successEnvelope } from './envelope.ts';
-import { ApiError, notFound, UnheardError } from './errors.ts';
+import { ApiError, FormerCredentialError, notFound, UnheardError } from './errors.ts';
 import { exchangeOf } from './exchange.ts';
 import type { KeyedDigest } from '../secrets/keyed-digest.ts';
 import type { Gate } from './gate.ts';
@@ -20,7 +20,7 @@ import { incomingBytes } from './incoming-bytes.ts';
 import { parseJsonBody } from './json-ingress.ts';
 import { parameterNames } from './openapi.ts';
 import type { OutgoingBytes } from './outgoing-bytes.ts';
-import type { Principal } from './principal.ts';
+import type { Holder, Principal } from './principal.ts';
 import { parseQueryString } from './query-string.ts';
 import type { Reply, RequestContext, Route } from './route.ts';
 import { sendBytes } from './send-bytes.ts';
@@ -34,7 +34,7 @@ export interface RouteServices {
   /** For what is kept of a body that holds a secret (`Route.bodyIsSecret`). */
   readonly keyedDigest?: KeyedDigest;
   readonly log: Logger;
-  /** Told of every refusal to somebody whose credential has verified. Must not throw, and is not waited for. */
+  /** Told of every refusal to somebody whose credential is known. Must not throw, and is not waited for. */
   readonly onRefused?: (request: RefusedRequest) => void;
   /** Sees every answer of a route, refusals too, with its headers so far. For tests. */
   readonly onAnswer?: (route: Route, status: number, text: string, headers: OutgoingHttpHeaders) => void;
@@ -43,7 +43,8 @@ export interface RouteServices {
 /** A request of somebody who is known, and was refused. */
 export interface RefusedRequest {
   readonly route: Route;
-  readonly principal: Principal;
+  /** Also of a credential that is refused itself, since it was revoked, say. */
+  readonly holder: Holder;
   /** Of its path, as they were sent. */
   readonly params: Readonly<Record<string, string>>;
   readonly requestId: string;
@@ -56,6 +57,8 @@ type Answer = StoredAnswer & {
   readonly headers?: Readonly<Record<string, string>>;
   /** Instead of the body. */
   readonly bytes?: OutgoingBytes;
+  /** True when this is the answer of an earlier request with the same key. */
+  readonly replayed?: boolean;
 };
 
 interface Input {
@@ -74,7 +77,7 @@ interface Input {
 }
 
 /**
- * The Express handler of a route. Order of checks: credential, rate, key format, schema, key, handler
+ * The handler of a route. Order of checks: credential, rate, key format, schema, key, handler
  * (decisions.md 1.2, order of checks).
  */
 export const routeHandler = (route: Route, services: RouteServices) => {
@@ -84,7 +87,11 @@ export const routeHandler = (route: Route, services: RouteServices) => {
   };
   const isWrite = route.method !== 'get';
 
-  return async (request: Request, response: Response): Promise<void> => {
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    rawParams: Readonly<Record<string, string>>,
+  ): Promise<void> => {
     const exchange = exchangeOf(response);
     exchange.route = route.path;
     const { log } = services;
@@ -101,7 +108,7 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
       exchange.customerId = principal.customerId;
       refuseWithoutScope(route, principal);
-      const input = await readInput(route, request, response, principal, isWrite, known);
+      const input = await readInput(route, request, response, principal, rawParams, known);
       const {
         status,
         body,
@@ -112,7 +119,7 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       } = await deadline.wait(answer(route, input, { requestId, isAbandoned, isUnheard }, services));
       if (isWrite) failpoint('before-reply');
       services.onAnswer?.(route, status, body, response.getHeaders());
-      const headers = replayed ? { ...own, 'Idempotent-Replayed': 'true' } : own;
+      const headers = replayed === true ? { ...own, 'Idempotent-Replayed': 'true' } : own;
       if (bytes !== undefined) await sendBytes(response, status, bytes, headers);
       else if (body === '') sendEmpty(response, status, headers);
       else sendText(response, status, body, headers, contentType);
@@ -120,9 +127,9 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       const refusal = apiErrorOf(error);
       logFailure(log, error, refusal, requestId, route.path);
       sendError(response, refusal);
-      if (principal !== undefined && services.onRefused !== undefined) {
-        const params = request.params as Readonly<Record<string, string>>;
-        services.onRefused({ route, principal, params, requestId, refusal });
+      const holder = error instanceof FormerCredentialError ? error.holder : principal;
+      if (holder !== undefined && services.onRefused !== undefined) {
+        services.onRefused({ route, holder, params: rawParams, requestId, refusal });
       }
       services.onAnswer?.(route, refusal.status, errorEnvelope(refusal.body), response.getHeaders());
     } finally {
@@ -165,55 +172,75 @@ interface KnownNames {
 
 const readInput = async (
   route: Route,
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
   principal: Principal,
-  isWrite: boolean,
+  rawParams: Readonly<Record<string, string>>,
   known: KnownNames,
 ): Promise<Input> => {
-  const idempotencyKey = isWrite ? idempotencyKeyOf(request) : undefined;
-  const rawParams = request.params as Readonly<Record<string, string>>;
+  const idempotencyKey = route.method === 'get' ? undefined : idempotencyKeyOf(request);
   const params = route.params === undefined ? undefined : validate(route.params, rawParams);
   for (const name in rawParams) {
     // No id has one in it, and a query with one in it fails.
     if (rawParams[name]?.includes('\0') === true) throw notFound('resource');
   }
-  const mark = request.url.indexOf('?');
-  const search = mark < 0 ? '' : request.url.slice(mark + 1);
+  const { url = '' } = request;
+  const mark = url.indexOf('?');
+  const search = mark < 0 ? '' : url.slice(mark + 1);
   refuseParameters(route, search);
   const query =
     route.query === undefined ? undefined : validate(route.query, parseQueryString(search, known.parameters));
   const headers =
     route.headers === undefined ? undefined : validate(route.headers, headersOf(request, known.headers));
-  const withoutBody = {
+  const received =
+    route.receive === undefined
+      ? undefined
+      : await route.receive({ params, query, headers, bytes: incomingBytes(request, response) });
+  const read =
+    route.body === undefined || route.receive !== undefined
+      ? noBody
+      : await readBody(route, route.body, request, response, idempotencyKey !== undefined);
+  // Members one by one, here and below: copying those of other objects takes longer than reading a small request does.
+  return {
     principal,
     idempotencyKey,
     rawParams,
     params,
     query,
     headers,
-    canonical: undefined,
-    received: undefined,
+    received,
+    rawBody: read.rawBody,
+    body: read.body,
+    canonical: read.canonical,
+    bodyBytes: read.bodyBytes,
   };
-  if (route.receive !== undefined) {
-    const bytes = incomingBytes(request, response);
-    const received = await route.receive({ params, query, headers, bytes });
-    return { ...withoutBody, rawBody: undefined, body: undefined, bodyBytes: 0, received };
-  }
-  if (route.body === undefined) return { ...withoutBody, rawBody: undefined, body: undefined, bodyBytes: 0 };
+};
+
+type ReadBody = Pick<Input, 'rawBody' | 'body' | 'canonical' | 'bodyBytes'>;
+
+const noBody: ReadBody = { rawBody: undefined, body: undefined, canonical: undefined, bodyBytes: 0 };
+
+const readBody = async (
+  route: Route,
+  schema: z.ZodType,
+  request: IncomingMessage,
+  response: ServerResponse,
+  isKeyed: boolean,
+): Promise<ReadBody> => {
   const bytes = await readJsonBytes(request, response, route);
-  const withBytes = { ...withoutBody, bodyBytes: bytes?.length ?? 0 };
-  const quick = bytes && route.readQuickly?.(bytes, idempotencyKey !== undefined);
+  const bodyBytes = bytes?.length ?? 0;
+  const quick = bytes && route.readQuickly?.(bytes, isKeyed);
   if (quick !== undefined) {
-    return { ...withBytes, rawBody: undefined, body: quick.body, canonical: quick.canonical };
+    return { rawBody: undefined, body: quick.body, canonical: quick.canonical, bodyBytes };
   }
   // An absent body is an empty one: what is missing from it is named member by member.
   const rawBody = bytes === undefined ? undefined : parseJsonBody(bytes, route.checksText !== true);
-  const body = validate(route.body, rawBody === undefined ? {} : rawBody);
-  return { ...withBytes, rawBody, body };
+  const body = validate(schema, rawBody === undefined ? {} : rawBody);
+  return { rawBody, body, canonical: undefined, bodyBytes };
 };
 
-const refuseParameters = ({ refusedQuery }: Route, search: string): void => {
+/** @throws ApiError VALIDATION_ERROR for a parameter that the route refuses (`Route.refusedQuery`) */
+export const refuseParameters = ({ refusedQuery }: Route, search: string): void => {
   if (refusedQuery === undefined || search === '') return;
   const [field] = Object.keys(parseQueryString(search, new Set(Object.keys(refusedQuery))));
   if (field === undefined) return;
@@ -224,7 +251,7 @@ const refuseParameters = ({ refusedQuery }: Route, search: string): void => {
   });
 };
 
-const headersOf = (request: Request, names: readonly string[]): Readonly<Record<string, string>> =>
+const headersOf = (request: IncomingMessage, names: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     names.flatMap((name) => {
       const value = request.headers[name];
@@ -237,24 +264,31 @@ const answer = async (
   input: Input,
   exchange: Pick<RequestContext, 'requestId' | 'isAbandoned' | 'isUnheard'>,
   { executeOnce, keyedDigest }: RouteServices,
-): Promise<Answer & { readonly replayed: boolean }> => {
+): Promise<Answer> => {
   const { principal, idempotencyKey, params, query, headers, body, bodyBytes, received } = input;
   const run = async (command: KeyedCommand): Promise<Answer> => {
     try {
       const isRepeatable = idempotencyKey !== undefined;
-      const request = { ...exchange, ...command, principal, isRepeatable, bodyBytes };
+      const request: RequestContext = {
+        requestId: exchange.requestId,
+        isAbandoned: exchange.isAbandoned,
+        isUnheard: exchange.isUnheard,
+        commandId: command.commandId,
+        reserved: command.reserved,
+        hasRunBefore: command.hasRunBefore,
+        principal,
+        isRepeatable,
+        bodyBytes,
+      };
       return answerOf(await route.handle({ params, query, headers, body, received, request }), route);
     } catch (error) {
       throw apiErrorOf(error);
     }
   };
-  const reserved = await reserve(route);
+  const reserved = route.reserves === undefined ? nothing : await reserve(route);
   failpoint('after-reserve');
   if (idempotencyKey === undefined || executeOnce === undefined || route.isIdempotent === true) {
-    return {
-      ...(await run({ commandId: randomId(), reserved, hasRunBefore: neverRunBefore })),
-      replayed: false,
-    };
+    return run({ commandId: randomId(), reserved, hasRunBefore: neverRunBefore });
   }
   const plain = fingerprintOf({
     method: route.method,
@@ -284,20 +318,23 @@ const withKey = (fingerprint: Buffer, keyedDigest: KeyedDigest | undefined): Pro
 /** Of a command whose id was made this moment. */
 const neverRunBefore = async (): Promise<boolean> => false;
 
-const reserve = async (route: Route): Promise<Readonly<Record<string, number>>> => {
+const nothing: Readonly<Record<string, number>> = {};
+
+const reserve = async ({ reserves }: Route): Promise<Readonly<Record<string, number>>> => {
   const reserved: Record<string, number> = {};
-  for (const [name, allocate] of Object.entries(route.reserves ?? {})) reserved[name] = await allocate();
+  for (const [name, allocate] of Object.entries(reserves ?? {})) reserved[name] = await allocate();
   return reserved;
 };
 
 const answerOf = (reply: Reply, { responses }: Route): Answer => {
-  if ('text' in reply) return { status: reply.status, body: reply.text, contentType: reply.contentType };
+  const { status } = reply;
+  if ('text' in reply) return { status, body: reply.text, contentType: reply.contentType };
   const headers = 'headers' in reply ? reply.headers : undefined;
   const own = headers && { headers, isKept: false };
-  if ('bytes' in reply) return { status: reply.status, body: '', bytes: reply.bytes, ...own };
-  if (!('data' in reply || 'dataJson' in reply)) return { status: reply.status, body: '', ...own };
+  if ('bytes' in reply) return { status, body: '', bytes: reply.bytes, ...own };
+  if (!('data' in reply || 'dataJson' in reply)) return { status, body: '', ...own };
   const text = 'dataJson' in reply ? reply.dataJson : JSON.stringify(reply.data);
-  const enveloped = responses[reply.status]?.enveloped ?? true;
+  const enveloped = responses[status]?.enveloped ?? true;
   const body = enveloped ? successEnvelope(text, reply.pagination) : text;
-  return { status: reply.status, body, ...own };
+  return own === undefined ? { status, body } : { status, body, ...own };
 };

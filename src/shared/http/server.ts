@@ -4,7 +4,9 @@ import type { Express } from 'express';
 import { sleep } from '../backoff.ts';
 import type { Logger } from '../log.ts';
 import { answerBrokenRequests } from './broken-request.ts';
+import { messagesOf } from './express-messages.ts';
 import { isBehindLast, makeLast } from './last-answer.ts';
+import type { Pace } from './long-bodies.ts';
 import type { HeaderLines } from './security-headers.ts';
 
 export interface RunningServer {
@@ -33,9 +35,17 @@ export interface ClientTimeouts {
   readonly requestMs: number;
   /** Without a byte in either direction while a request is under way: a body not sent, an answer not read. */
   readonly silenceMs: number;
+  /** Of a body that may take longer than `requestMs` (`IncomingBytes.open`): in that time, and from then on. */
+  readonly pace: Pace;
 }
 
-const clientTimeouts: ClientTimeouts = { headersMs: 8_000, requestMs: 60_000, silenceMs: 30_000 };
+const clientTimeouts: ClientTimeouts = {
+  headersMs: 8_000,
+  requestMs: 60_000,
+  silenceMs: 30_000,
+  // 64 kbit/s. Whoever wants to hold ten thousand connections needs a line of 655 Mbit/s for it.
+  pace: { bytesPerSecondMin: 8 * 1024, spanMs: 30_000 },
+};
 
 export interface ServerOptions {
   readonly host: string;
@@ -47,7 +57,10 @@ export interface ServerOptions {
   readonly timeouts?: ClientTimeouts;
 }
 
-/** Starts to listen. Slow clients are cut: 8 s for the headers, 60 s for the whole request, 30 s of silence. */
+/**
+ * Starts to listen. Slow clients are cut: 8 s for the headers, 60 s for the whole request, 30 s of silence. A body of
+ * bytes may take as long as its route lets it, if it keeps its pace after the 60 s.
+ */
 export const startServer = async (
   app: Express,
   { host, port, connectionsMax, headers = [], timeouts = clientTimeouts }: ServerOptions,
@@ -58,6 +71,7 @@ export const startServer = async (
   let begun = 0;
   const server = createServer(
     {
+      ...messagesOf(app),
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: 65_000,
@@ -70,6 +84,7 @@ export const startServer = async (
       begun += 1;
       if (draining) makeLast(response);
       else trackUntilClosed(running, response);
+      if (!isReadable(request.url)) request.url = '*';
       app(request, response);
     },
   );
@@ -79,7 +94,7 @@ export const startServer = async (
   // for longer sets its own with `response.setTimeout`.
   server.timeout = timeouts.silenceMs;
   if (connectionsMax !== undefined) server.maxConnections = connectionsMax;
-  answerBrokenRequests(server, log, headers);
+  answerBrokenRequests(server, { log, headers, pace: timeouts.pace });
   // `body.ts` answers `Expect: 100-continue`; other expectations are ignored (RFC 9110, 10.1.1).
   const serve = (request: IncomingMessage, response: ServerResponse): boolean =>
     server.emit('request', request, response);
@@ -98,6 +113,13 @@ export const startServer = async (
     },
   };
 };
+
+/**
+ * Node lets targets through that Express cannot read: it would pass over all that we have put into it and answer a page
+ * of its own. As `*`, which is no path, such a one is answered as any path that there is not.
+ */
+const isReadable = (target = ''): boolean =>
+  target.startsWith('/') || (/^https?:\/\//i.test(target) && URL.canParse(target));
 
 /**
  * A request that has arrived but was not read yet looks like an idle connection, and closing that resets its

@@ -8,7 +8,7 @@ import { createSpool, ifMissing, orUnavailable, type SpoolFile } from './spool.t
  * it an object: there is no moment in which a part of one could be read.
  */
 export const createFolderStore = (folder: string): ObjectStore => {
-  const spool = createSpool(join(folder, 'drafts'));
+  const spool = createSpool(join(folder, 'drafts'), true);
   // Two levels of folders: a million files are some fifteen in each.
   const pathOf = (key: ObjectKey): string => join(folder, 'objects', key.slice(0, 2), key.slice(2, 4), key);
   return {

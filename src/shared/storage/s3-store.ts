@@ -47,7 +47,7 @@ export const createS3Store = (location: S3Location, spoolFolder: string): Object
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
-  const spool = createSpool(spoolFolder);
+  const spool = createSpool(spoolFolder, false);
   const at = (key: ObjectKey) => ({ Bucket: location.bucket, Key: location.prefix + key });
   return {
     kind: 's3',

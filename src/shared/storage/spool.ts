@@ -2,6 +2,7 @@ import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promise
 import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { randomSecret } from '../ids.ts';
+import { createFlushEarly, type EarlyFlush } from './flush-early.ts';
 import { ObjectStoreUnavailableError } from './object-store.ts';
 
 /** Files of a folder that hold what is being written. They are of no use to anybody but who writes them. */
@@ -24,30 +25,37 @@ export interface SpoolFile {
 
 const PREFIX = 'draft-';
 
-/** @param folder made when it is first needed */
-export const createSpool = (folder: string): Spool => ({
-  create: () =>
-    orUnavailable(async () => {
-      await mkdir(folder, { recursive: true });
-      const path = join(folder, `${PREFIX}${process.pid}-${randomSecret(12)}`);
-      return spoolFile(path, await open(path, 'wx+', 0o600));
-    }),
-  sweep: (olderThanMs) =>
-    orUnavailable(async () => {
-      const names = await readdir(folder).catch(ifMissing<string[]>([]));
-      let removed = 0;
-      for (const name of names.filter((one) => one.startsWith(PREFIX))) {
-        const path = join(folder, name);
-        const file = await stat(path).catch(ifMissing(undefined));
-        if (file === undefined || systemClock.now() - file.mtimeMs < olderThanMs) continue;
-        await rm(path, { force: true });
-        removed += 1;
-      }
-      return removed;
-    }),
-});
+/**
+ * @param folder made when it is first needed
+ * @param isToLast whether its files are to be on the disk in the end (`sync`)
+ */
+export const createSpool = (folder: string, isToLast: boolean): Spool => {
+  const flushEarly = createFlushEarly();
+  return {
+    create: () =>
+      orUnavailable(async () => {
+        await mkdir(folder, { recursive: true });
+        const path = join(folder, `${PREFIX}${process.pid}-${randomSecret(12)}`);
+        const file = await open(path, 'wx+', 0o600);
+        return spoolFile(path, file, isToLast ? flushEarly(file) : undefined);
+      }),
+    sweep: (olderThanMs) =>
+      orUnavailable(async () => {
+        const names = await readdir(folder).catch(ifMissing<string[]>([]));
+        let removed = 0;
+        for (const name of names.filter((one) => one.startsWith(PREFIX))) {
+          const path = join(folder, name);
+          const file = await stat(path).catch(ifMissing(undefined));
+          if (file === undefined || systemClock.now() - file.mtimeMs < olderThanMs) continue;
+          await rm(path, { force: true });
+          removed += 1;
+        }
+        return removed;
+      }),
+  };
+};
 
-const spoolFile = (path: string, file: FileHandle): SpoolFile => {
+const spoolFile = (path: string, file: FileHandle, early: EarlyFlush | undefined): SpoolFile => {
   let bytes = 0;
   return {
     path,
@@ -61,13 +69,18 @@ const spoolFile = (path: string, file: FileHandle): SpoolFile => {
           bytes += bytesWritten;
           rest = without(rest, bytesWritten);
         }
+        early?.written(bytes);
       }),
     readAt: (position, length) =>
       orUnavailable(async () => {
         const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
         return buffer.subarray(0, bytesRead);
       }),
-    sync: () => orUnavailable(() => file.sync()),
+    sync: () =>
+      orUnavailable(async () => {
+        await early?.done();
+        await file.sync();
+      }),
     close: () => orUnavailable(() => file.close()),
     remove: () => orUnavailable(() => rm(path, { force: true })),
   };

@@ -1,0 +1,286 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createUploadTokens } from '../../src/command/assets/upload-token.ts';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { assetIdOfUpload } from '../../src/domain/assets/asset-resource.ts';
+import { assetStream } from '../../src/domain/assets/asset.ts';
+import { setAccess } from '../../src/operator/accounts.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import type { ClientTimeouts } from '../../src/shared/http/server.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
+import { parseAnswers, type RawAnswer } from '../support/raw-http.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { png } from '../support/sample-media.ts';
+import { reserve, send, storedFiles, type Reservation } from '../support/uploads.ts';
+
+/** Uploads over slow lines, and attacks that look like them: over sockets, on a service with shorter times. */
+
+const timeouts: ClientTimeouts = {
+  headersMs: 3_000,
+  requestMs: 3_000,
+  // Client and server are one process here: when it stands still, neither of them is to be blamed.
+  silenceMs: 30_000,
+  pace: { bytesPerSecondMin: 10_000, spanMs: 2_500 },
+};
+/** Bytes a second: a machine that stands still for seconds does not make the one of the other. */
+const [STEADY, TRICKLED] = [80_000, 500];
+/** Longer than any other request may take, with the interval at which slow ones are looked for. */
+const LONG_MS = 8_000;
+const ROOM_MS = 8_000;
+
+const tokens = createUploadTokens(async () => parseKeyRing(`test:${'A'.repeat(43)}`));
+
+let service: RunningService;
+let account: TestAccount;
+let advertiser: number;
+beforeAll(async () => {
+  service = await startRunningService({}, createLog('silent'), { timeouts });
+  account = await service.openAccount();
+  advertiser = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;
+});
+afterAll(() => service.stop());
+
+const sockets: Socket[] = [];
+afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()));
+
+const place = async (body = {}): Promise<Reservation> =>
+  (await reserve(account.api, advertiser, { name: 'Hero', mimeType: 'image/png', ...body })).body.data;
+
+const library = async () => (await account.api.get<object[]>(`/advertisers/${advertiser}/assets`)).body;
+
+interface Paced {
+  readonly socket: Socket;
+  readonly answer: RawAnswer;
+  /** From the first byte to the answer. */
+  readonly ms: number;
+}
+
+/** Sends a request's head and then its body, so many bytes a second as `pace` says of the time that has passed. */
+const sendPaced = (
+  head: string,
+  body: Buffer,
+  pace: (passedMs: number) => number,
+  socket = connect(service.port, '127.0.0.1'),
+): Promise<Paced> =>
+  new Promise((resolve, reject) => {
+    sockets.push(socket);
+    const startedAt = performance.now();
+    let [lookedAt, sent, due, text] = [startedAt, 0, 0, ''];
+    const timer = setInterval(() => {
+      const now = performance.now();
+      due += (pace(now - startedAt) * (now - lookedAt)) / 1_000;
+      lookedAt = now;
+      const end = Math.min(Math.floor(due), body.length);
+      if (socket.writable && end > sent) socket.write(body.subarray(sent, end));
+      sent = end;
+    }, 50);
+    const done = (): void => {
+      clearInterval(timer);
+      socket.off('data', onData);
+    };
+    const onData = (bytes: Buffer): void => {
+      text += bytes.toString('latin1');
+      const [, length] = /content-length: (\d+)\r\n/i.exec(text) ?? [];
+      if (length === undefined || text.length < text.indexOf('\r\n\r\n') + 4 + Number(length)) return;
+      done();
+      const [answer] = parseAnswers(text);
+      if (answer !== undefined) resolve({ socket, answer, ms: performance.now() - startedAt });
+    };
+    socket.on('data', onData);
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      done();
+      reject(new Error(`closed without an answer: ${text}`));
+    });
+    socket.write(head);
+  });
+
+const headOf = (method: string, target: string, headers: Readonly<Record<string, string | number>>): string =>
+  [
+    `${method} ${target} HTTP/1.1`,
+    'Host: a',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ]
+    .join('\r\n')
+    .concat('\r\n\r\n');
+
+const uploadHead = (uploadUrl: string, bytes: number): string => {
+  const { pathname, search } = new URL(uploadUrl);
+  const headers = { 'Content-Type': 'application/octet-stream', 'Content-Length': bytes };
+  return headOf('PUT', `${pathname}${search}`, headers);
+};
+
+const jsonHead = (bytes: number): string =>
+  headOf('POST', '/api/v2/buyer/advertisers', {
+    'Content-Type': 'application/json',
+    Authorization: `Bearer ${account.apiKey}`,
+    'Content-Length': bytes,
+  });
+/** A body that nobody has time for. */
+const longJson = Buffer.from(JSON.stringify({ name: 'x', labels: { a: 'a'.repeat(1_000_000) } }));
+
+const steadily = () => STEADY;
+const trickling = () => TRICKLED;
+
+const tooLate = {
+  status: 408,
+  headers: expect.objectContaining({ connection: 'close', 'x-request-id': expect.any(String) }),
+};
+const closedWithin = async (socket: Socket, ms: number): Promise<boolean> => {
+  const startedAt = performance.now();
+  while (!socket.closed && performance.now() - startedAt < ms) await sleep(20);
+  return socket.closed;
+};
+
+describe('an upload', () => {
+  it('that is slow and steady comes in whole, and its connection is like any other then', async () => {
+    const bytes = png(300, 250, (STEADY * LONG_MS) / 1_000);
+    const reserved = await place({ bytes: bytes.length });
+    const { answer, ms, socket } = await sendPaced(
+      uploadHead(reserved.uploadUrl, bytes.length),
+      bytes,
+      steadily,
+    );
+    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([
+      200,
+      { data: { assetId: reserved.assetId, bytes: bytes.length } },
+    ]);
+    expect(ms).toBeGreaterThan(LONG_MS - 1_000);
+    const next = await sendPaced(jsonHead(longJson.length), longJson, steadily, socket);
+    expect(next.answer).toMatchObject(tooLate);
+    expect(next.ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
+  }, 60_000);
+
+  it('that trickles ends with 408, leaves nothing, and can be sent again', async () => {
+    const bytes = png(10, 20, 100_000);
+    const reserved = await place();
+    const head = uploadHead(reserved.uploadUrl, bytes.length);
+    const { answer, ms, socket } = await sendPaced(head, bytes, trickling);
+    expect(answer).toMatchObject(tooLate);
+    expect(JSON.parse(answer.body)).toMatchObject({ data: null, error: { code: 'BAD_REQUEST' } });
+    expect(ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
+    expect(await closedWithin(socket, 5_000)).toBe(true);
+    const path = `/advertisers/${advertiser}/assets/${reserved.assetId}`;
+    expect((await account.api.get(path)).status).toBe(404);
+    expect((await send(reserved.uploadUrl, bytes)).status).toBe(200);
+    expect((await account.api.get(path)).status).toBe(200);
+  }, 60_000);
+
+  it('that begins well and trickles then is ended soon after, whatever it has sent before', async () => {
+    const bytes = png(10, 20, 2_000_000);
+    const reserved = await place();
+    const head = uploadHead(reserved.uploadUrl, bytes.length);
+    const wellMs = timeouts.requestMs + 2_500;
+    const { answer, ms } = await sendPaced(head, bytes, (passedMs) =>
+      passedMs < wellMs ? 4 * STEADY : TRICKLED,
+    );
+    expect(answer).toMatchObject(tooLate);
+    expect(ms).toBeGreaterThan(wellMs);
+    expect(ms).toBeLessThan(wellMs + 2 * timeouts.pace.spanMs + ROOM_MS);
+  }, 60_000);
+
+  it.each<readonly [string, number, (of: TestAccount, advertiserId: number) => Promise<unknown>]>([
+    ['account is disabled', 401, (of) => setAccess(service.backbone, of.customerId, 'disabled')],
+    ['advertiser is archived', 409, (of, id) => of.api.delete(`/advertisers/${id}`)],
+  ])(
+    'whose %s meanwhile is refused with %i at its end, and leaves nothing',
+    async (_what, status, close) => {
+      const other = await service.openAccount();
+      const { id } = (await other.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
+      const bytes = png(10, 20, 4_000_000);
+      const reserved = (await reserve(other.api, id, { name: 'Hero', mimeType: 'image/png' })).body.data;
+      let isClosed = false;
+      const sending = sendPaced(uploadHead(reserved.uploadUrl, bytes.length), bytes, () =>
+        isClosed ? 100 * STEADY : STEADY,
+      );
+      const noted = async () =>
+        (await service.pool.query('select from asset_objects where customer_id = $1', [other.customerId]))
+          .rowCount;
+      while ((await noted()) === 0) await sleep(20);
+      const before = await storedFiles(service.dataDir);
+      await close(other, id);
+      isClosed = true;
+      expect((await sending).answer.status).toBe(status);
+      const stream = assetStream(other.customerId, assetIdOfUpload(reserved.uploadId) ?? '');
+      expect((await service.eventsOf(stream)).map(({ type }) => type)).toEqual(['AssetReserved']);
+      expect(await storedFiles(service.dataDir)).toEqual({ drafts: [], objects: before.objects });
+      expect(await noted()).toBe(0);
+    },
+    60_000,
+  );
+
+  it('goes on to the end of its token and no longer', async () => {
+    const reserved = await place();
+    const exp = Math.floor(Date.now() / 1_000) + 7;
+    const token = await tokens.issue({
+      uploadId: reserved.uploadId,
+      customerId: account.customerId,
+      advertiserId: advertiser,
+      maxBytes: 20_000_000,
+      mimeType: 'image/png',
+      exp,
+    });
+    const url = reserved.uploadUrl.replace(/token=.*$/, `token=${token}`);
+    const bytes = png(10, 20, 3_000_000);
+    const { answer, ms } = await sendPaced(uploadHead(url, bytes.length), bytes, steadily);
+    expect(answer).toMatchObject(tooLate);
+    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1_000 - 500);
+    expect(ms).toBeLessThan(7_000 + ROOM_MS);
+  }, 60_000);
+});
+
+describe('a JSON body', () => {
+  it.each([
+    ['trickles', trickling],
+    ['comes steadily', steadily],
+  ])(
+    'that %s is ended at the same time as ever',
+    async (_how, pace) => {
+      const { answer, ms } = await sendPaced(jsonHead(longJson.length), longJson, pace);
+      expect(answer).toMatchObject(tooLate);
+      expect(ms).toBeGreaterThan(timeouts.requestMs - 500);
+      expect(ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
+    },
+    60_000,
+  );
+});
+
+it('a hundred that trickle are all ended, take no memory while they last, and leave no file', async () => {
+  const memory = (): number => {
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const bytes = png(10, 20, 5_000_000);
+  const places = await Promise.all(Array.from({ length: 100 }, () => place()));
+  const before = memory();
+  const sending = places.map(async ({ uploadUrl }, n) => {
+    // Not all of them are to ask the database in the same moment.
+    await sleep(n * 20);
+    // Half of them fast enough at first.
+    return sendPaced(uploadHead(uploadUrl, bytes.length), bytes, (passedMs) =>
+      n % 2 === 0 && passedMs < 4_000 ? STEADY : TRICKLED,
+    );
+  });
+  let most = 0;
+  const watch = setInterval(() => (most = Math.max(most, memory())), 100);
+  const ended = await Promise.all(sending);
+  clearInterval(watch);
+  expect(new Set(ended.map(({ answer }) => answer.status))).toEqual(new Set([408]));
+  const longestMs = Math.max(...ended.map(({ ms }) => ms));
+  expect(longestMs).toBeLessThan(4_000 + 2 * timeouts.pace.spanMs + ROOM_MS);
+  expect((most - before) / 1_048_576).toBeLessThan(64);
+  for (const { socket } of ended) expect(await closedWithin(socket, 5_000)).toBe(true);
+  const startedAt = performance.now();
+  let drafts = (await storedFiles(service.dataDir)).drafts;
+  while (drafts.length > 0 && performance.now() - startedAt < 10_000) {
+    await sleep(100);
+    drafts = (await storedFiles(service.dataDir)).drafts;
+  }
+  expect(drafts).toEqual([]);
+  console.log(
+    `100 that trickle: ended after ${(longestMs / 1_000).toFixed(1)} s at most, ` +
+      `${((most - before) / 1_048_576).toFixed(0)} MiB more memory at most`,
+  );
+  expect((await library()).meta.pagination.total).toBeLessThanOrEqual(2);
+}, 90_000);

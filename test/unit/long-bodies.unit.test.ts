@@ -1,0 +1,51 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { afterEach, expect, it } from '@jest/globals';
+import { sleep } from '../../src/shared/backoff.ts';
+import { beginLongBody, createPatience, type LongBody } from '../../src/shared/http/long-bodies.ts';
+
+const pace = { bytesPerSecondMin: 1_000, spanMs: 40 };
+
+const open: LongBody[] = [];
+afterEach(() => open.splice(0).forEach((body) => body.end()));
+
+/** A request whose body has begun; what is pushed to it has arrived. */
+const begin = (withinMs = 60_000): { readonly request: IncomingMessage; readonly body: LongBody } => {
+  const request = new IncomingMessage(new Socket());
+  const body = beginLongBody(request, withinMs);
+  open.push(body);
+  return { request, body };
+};
+const never = (): void => {
+  throw new Error('it keeps its pace');
+};
+
+it('what has arrived counts, also while the service does not get to take it', async () => {
+  const { request } = begin();
+  await sleep(20);
+  request.push(Buffer.alloc(10_000));
+  expect(createPatience(pace)(request.socket, never)).toBe(true);
+});
+
+it('what has arrived does not count twice', async () => {
+  const { request, body } = begin();
+  request.push(Buffer.alloc(10_000));
+  await sleep(5);
+  const late = new Promise<number>((resolve) => {
+    expect(createPatience(pace)(request.socket, () => resolve(performance.now()))).toBe(true);
+  });
+  const startedAt = performance.now();
+  request.read();
+  body.took(10_000);
+  expect((await late) - startedAt).toBeLessThan(10 * pace.spanMs);
+});
+
+it('ended, it is like any other connection again, and nothing is looked at any more', async () => {
+  const { request, body } = begin();
+  body.took(10_000);
+  const isPatient = createPatience(pace);
+  expect(isPatient(request.socket, never)).toBe(true);
+  body.end();
+  await sleep(3 * pace.spanMs);
+  expect(isPatient(request.socket, never)).toBe(false);
+});
