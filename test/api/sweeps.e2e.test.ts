@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runOnAsset } from '../../src/command/assets/asset-writes.ts';
+import { createOrphanedObjects, createOverdueReservations } from '../../src/command/assets/sweep-assets.ts';
+import { createObjectAttempts } from '../../src/command/assets/object-attempts.ts';
+import { createEndedFlights } from '../../src/command/campaigns/complete-campaigns.ts';
+import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { assetStream } from '../../src/domain/assets/asset.ts';
+import type { CampaignResource } from '../../src/domain/campaigns/campaign-resource.ts';
+import { campaignStream } from '../../src/domain/campaigns/campaign.ts';
+import { sleep } from '../../src/shared/backoff.ts';
+import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import type { ObjectStore } from '../../src/shared/storage/object-store.ts';
+import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** What becomes due by itself is done, whatever stands at the head of the list. */
+
+const POISONED = 30;
+const DUE = 1_200;
+
+let service: RunningService;
+let account: TestAccount;
+let advertiser: number;
+let objects: ObjectStore;
+beforeAll(async () => {
+  // The sweeps are this test's alone.
+  service = await startRunningService({ ROLES: 'api,projector' });
+  account = await service.openAccount();
+  advertiser = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;
+  objects = await openObjectStore(undefined, service.dataDir);
+});
+afterAll(() => service.stop());
+
+/** From now on no command on the stream comes to anything: a later version has written to it. */
+const poison = (stream: string, type: string): Promise<unknown> => {
+  const id = randomId();
+  const metadata = {
+    customerId: account.customerId,
+    actor: 'test',
+    requestId: id,
+    correlationId: id,
+    causationId: id,
+    occurredAt: isoTimestamp(Date.now()),
+    schemaVersion: 99,
+  };
+  return service.store.append(stream, [{ id, type, data: {}, metadata }], 'any');
+};
+
+const countOf = async (sql: string): Promise<number> =>
+  (await service.pool.query<{ count: number }>(`select count(*)::int as count from ${sql}`)).rows[0]?.count ??
+  0;
+
+const until = async (condition: () => Promise<boolean>): Promise<void> => {
+  const startedAt = performance.now();
+  while (!(await condition()) && performance.now() - startedAt < 60_000) await sleep(50);
+  expect(await condition()).toBe(true);
+};
+
+/** Of two processes, one behind the other; what either of them says of failures. */
+const failuresOfTwo = async (purge: () => Promise<number>, purgeToo: () => Promise<number>) => {
+  const ends = await Promise.allSettled([purge(), purgeToo()]);
+  return ends.map((end) => (end.status === 'rejected' ? (end.reason as { failed?: number }).failed : 0));
+};
+
+const eventTypes = async (streamOf: (id: string) => string, ids: readonly string[]): Promise<Set<string>> => {
+  const types = new Set<string>();
+  for (const id of ids) {
+    types.add((await service.eventsOf(streamOf(id))).map(({ type }) => type).join());
+  }
+  return types;
+};
+
+describe(`behind ${POISONED} that cannot be done`, () => {
+  it(`${DUE} overdue reservations end in one run, each once, also by two processes at once`, async () => {
+    const { customerId } = account;
+    const streamOf = (id: string): string => assetStream(customerId, id);
+    const ids = Array.from({ length: POISONED + DUE }, () => randomId());
+    const writes = { ...service.backbone, clock: systemClock, objects };
+    const reserve = async (assetId: string): Promise<void> => {
+      const now = isoTimestamp(Date.now());
+      const asset = {
+        assetId,
+        customerId,
+        advertiserId: advertiser,
+        name: 'A',
+        mimeType: 'image/png',
+        mediaKind: 'image',
+        source: 'uploaded',
+        bytesMax: 1_000,
+        expiresAt: now,
+      } as const;
+      const context = { commandId: assetId, customerId, actor: 'test', requestId: assetId };
+      await runOnAsset(writes, assetId, { type: 'ReserveAsset', now, asset }, context);
+    };
+    for (let at = 0; at < ids.length; at += 50) await Promise.all(ids.slice(at, at + 50).map(reserve));
+    await until(async () => (await countOf(`assets where status = 'RESERVED'`)) === ids.length);
+    const [poisoned, due] = [ids.slice(0, POISONED), ids.slice(POISONED)];
+    for (const id of poisoned) await poison(streamOf(id), 'AssetRemoved');
+    // All of the same moment but those at the head.
+    await service.pool.query(
+      `update assets set expires_at = date_trunc('hour', now())
+         - case when id = any($1::uuid[]) then interval '4 hours' else interval '3 hours' end`,
+      [poisoned],
+    );
+    const one = () => createOverdueReservations(writes, Infinity).purge(100);
+    expect(await failuresOfTwo(one, one)).toEqual([POISONED, POISONED]);
+    await until(async () => (await countOf(`assets where status = 'RESERVED'`)) === POISONED);
+    expect(await countOf(`assets where status = 'EXPIRED'`)).toBe(DUE);
+    expect(await eventTypes(streamOf, due)).toEqual(new Set(['AssetReserved,AssetReservationExpired']));
+    expect(await eventTypes(streamOf, poisoned)).toEqual(new Set(['AssetReserved,AssetRemoved']));
+    // They are still there, and still told of.
+    await expect(one()).rejects.toMatchObject({ failed: POISONED, done: 0 });
+  }, 300_000);
+
+  it('the flights that are over end, and the objects of no asset go', async () => {
+    const { customerId, api } = account;
+    const flight = { startAt: '2020-01-01T00:00:00Z', endAt: '2020-02-01T00:00:00Z' };
+    const [uuids, shown]: [string[], string[]] = [[], []];
+    for (let n = 0; n < POISONED + 60; n++) {
+      const { id } = (
+        await api.post<CampaignResource>('/campaigns', { advertiserId: advertiser, name: `C ${n}` })
+      ).body.data;
+      await api.post(`/campaigns/${id}/execute`);
+      expect((await api.put(`/campaigns/${id}`, { flight })).status).toBe(200);
+      shown.push(id);
+      uuids.push(id.replace(/^cmp_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
+    }
+    const ordered = uuids.toSorted();
+    const poisoned = ordered.slice(0, POISONED);
+    for (const id of poisoned) await poison(campaignStream(customerId, id), 'CampaignPaused');
+    await until(async () => (await countOf(`campaigns where ends_at < now()`)) === uuids.length);
+    const { store, pool } = service;
+    const ended = () => createEndedFlights({ store, pool, clock: systemClock }, Infinity).purge(10);
+    expect(await failuresOfTwo(ended, ended)).toEqual([POISONED, POISONED]);
+    const due = ordered.slice(POISONED);
+    const streamOf = (id: string): string => campaignStream(customerId, id);
+    expect(await eventTypes(streamOf, due)).toEqual(
+      new Set(['CampaignCreated,CampaignLaunched,CampaignUpdated,CampaignCompleted']),
+    );
+    const last = shown[uuids.indexOf(ordered.at(-1) ?? '')];
+    expect((await api.get<CampaignResource>(`/campaigns/${last}`)).body.data.phase).toBe('completed');
+
+    const attempts = createObjectAttempts(pool);
+    for (let n = 0; n < POISONED + 60; n++) {
+      const assetId = randomId();
+      const storageKey = `${assetId.replaceAll('-', '')}-${'0'.repeat(24)}.bin`;
+      await attempts.begin({ customerId, assetId, storageKey });
+      if (n < POISONED) await poison(assetStream(customerId, assetId), 'AssetRemoved');
+    }
+    await pool.query(`update asset_objects set begun_at = date_trunc('hour', now()) - interval '2 days'`);
+    const writes = { ...service.backbone, clock: systemClock, objects };
+    await expect(createOrphanedObjects(writes).purge(10)).rejects.toMatchObject({
+      failed: POISONED,
+      done: 60,
+    });
+    expect(await countOf('asset_objects')).toBe(POISONED);
+  }, 300_000);
+});

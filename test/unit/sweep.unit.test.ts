@@ -1,0 +1,96 @@
+import { expect, it } from '@jest/globals';
+import { sleep } from '../../src/shared/backoff.ts';
+import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
+import { createSweep, SweepError } from '../../src/shared/sweep.ts';
+
+const PAGE = 10;
+
+/** Numbers that are due until they are done; `failing` says which fail, and how. */
+const numbers = (count: number, failing: (n: number) => Error | undefined = () => undefined) => {
+  const due = new Set(Array.from({ length: count }, (_, n) => n));
+  const tried: number[] = [];
+  const pages: number[] = [];
+  const find = async (after: number | undefined, rowsMax: number): Promise<readonly number[]> => {
+    const page = [...due].filter((n) => n > (after ?? -1)).slice(0, rowsMax);
+    pages.push(page.length);
+    return page;
+  };
+  const work = async (n: number): Promise<void> => {
+    tried.push(n);
+    const error = failing(n);
+    if (error !== undefined) throw error;
+    due.delete(n);
+  };
+  return { due, tried, pages, find, work };
+};
+
+const poisoned = (n: number): Error | undefined => (n < 30 ? new Error(`number ${n}`) : undefined);
+
+it('all that is due is done in one run, behind any number that fails; they are told of once, and tried again', async () => {
+  const all = numbers(2_530, poisoned);
+  const sweep = createSweep(all);
+  await expect(sweep.purge(PAGE)).rejects.toMatchObject({
+    name: 'SweepError',
+    message: '30 could not be done, 2500 were',
+    failed: 30,
+    done: 2_500,
+    cause: expect.objectContaining({ message: 'number 0' }),
+  });
+  expect([...all.due]).toEqual(Array.from({ length: 30 }, (_, n) => n));
+  expect(all.tried).toHaveLength(2_530);
+  await expect(sweep.purge(PAGE)).rejects.toMatchObject({ failed: 30, done: 0 });
+  expect(all.tried).toHaveLength(2_560);
+});
+
+it('a run that has lasted long enough is continued behind the last that was tried, and then the list begins anew', async () => {
+  const all = numbers(35, (n) => (n < 5 ? new Error('bad') : undefined));
+  const slow = async (n: number): Promise<void> => {
+    await sleep(10);
+    await all.work(n);
+  };
+  const sweep = createSweep({ find: all.find, work: slow }, 40);
+  let runs = 0;
+  while (all.due.size > 5) {
+    await sweep.purge(PAGE).catch((error: unknown) => expect(error).toBeInstanceOf(SweepError));
+    runs += 1;
+  }
+  expect(runs).toBeGreaterThan(5);
+  // Nothing was tried twice before everything was tried once.
+  expect(all.tried).toEqual(Array.from({ length: 35 }, (_, n) => n));
+  while (all.tried.length === 35) await sweep.purge(PAGE).catch(() => undefined);
+  expect(all.tried[35]).toBe(0);
+});
+
+it('a store that is away ends the run soon, and what was tried waits for the others', async () => {
+  let isAway = true;
+  const all = numbers(25, () => (isAway ? new EventStoreUnavailableError('away') : undefined));
+  const sweep = createSweep(all);
+  await expect(sweep.purge(PAGE)).rejects.toMatchObject({ failed: 5, done: 0 });
+  isAway = false;
+  expect(await sweep.purge(PAGE)).toBe(0);
+  expect([...all.due]).toEqual([0, 1, 2, 3, 4]);
+  expect(await sweep.purge(PAGE)).toBe(0);
+  expect(all.due.size).toBe(0);
+});
+
+it('rows that say that it is due after it was done are not gone through again in the same run', async () => {
+  const all = numbers(25);
+  const behind = createSweep({ find: all.find, work: async (n) => void all.tried.push(n) });
+  expect(await behind.purge(PAGE)).toBe(0);
+  expect(all.tried).toHaveLength(25);
+  expect(all.pages).toEqual([10, 10, 5]);
+});
+
+it('ends with its process', async () => {
+  const ending = new AbortController();
+  const all = numbers(25);
+  const sweep = createSweep({
+    find: all.find,
+    work: async (n) => {
+      await all.work(n);
+      if (n === 2) ending.abort();
+    },
+  });
+  expect(await sweep.purge(PAGE, ending.signal)).toBe(0);
+  expect(all.tried).toEqual([0, 1, 2]);
+});
