@@ -3,6 +3,7 @@ import { advertiserEvents, type AdvertiserEvent } from '../domain/advertisers/ad
 import type { AdvertiserResource } from '../domain/advertisers/advertiser-resource.ts';
 import { evolve, initialState, type Advertiser } from '../domain/advertisers/advertiser.ts';
 import { boolArray, int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
+import { copyIn, CopyRows } from '../shared/postgres/copy-in.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import { countInBlocks, type ListBlocks } from './engine/list-blocks.ts';
 import type { Folded } from './engine/fold-streams.ts';
@@ -17,6 +18,9 @@ export const advertiserBlocks: ListBlocks = {
   idType: 'integer',
   kinds: `array[r.status, '/' || r.sandbox::text, r.status || '/' || r.sandbox::text]`,
 };
+
+/** What of an advertiser it is counted by. */
+export type CountedRow = Pick<AdvertiserResource, 'customerId' | 'id' | 'status' | 'sandbox' | 'createdAt'>;
 
 /** Rows of the tables `advertisers`, `advertiser_counts` and `advertiser_blocks`. */
 export type Row = Folded<AdvertiserResource>;
@@ -83,10 +87,40 @@ export const columns = (rows: readonly Row[]): Buffer[] => [
   textArray(rows.map(({ state }) => JSON.stringify(state))),
 ];
 
+/**
+ * Writes rows that are not there yet, while they are still being made.
+ * @param isEmptied the table was emptied in this transaction: rows are written as if they had always been there
+ * @throws what `rows` throws; `unique_violation` when one is there: none is written then
+ */
+export const copyRows = (client: ClientBase, rows: Iterable<Row>, isEmptied = false): Promise<void> =>
+  copyIn(
+    client,
+    `copy advertisers (customer_id, id, revision, status, sandbox, name, created_at, body)
+     from stdin (format binary${isEmptied ? ', freeze' : ''})`,
+    copied(rows),
+  );
+
+function* copied(rows: Iterable<Row>): Generator<Buffer> {
+  const written = new CopyRows();
+  for (const { state, revision } of rows) {
+    written.row(8);
+    written.int8(state.customerId);
+    written.int4(state.id);
+    written.int8(revision);
+    written.text(state.status);
+    written.boolean(state.sandbox);
+    written.text(state.name);
+    written.timestamp(state.createdAt);
+    written.text(JSON.stringify(state));
+    yield* written.take();
+  }
+  yield* written.end();
+}
+
 /** Counts what has come and gone, in all and where it is in the list. */
 export const count = async (
   client: ClientBase,
-  changes: readonly (readonly [AdvertiserResource, 1 | -1])[],
+  changes: readonly (readonly [CountedRow, 1 | -1])[],
 ): Promise<void> => {
   await addCounts(client, changes);
   await countInBlocks(
@@ -97,16 +131,24 @@ export const count = async (
       advertiserId: 0,
       at: createdAt,
       id,
-      kinds: [status, `/${sandbox}`, `${status}/${sandbox}`],
+      kinds: kindsOf(status, sandbox),
       change,
     })),
   );
 };
 
+const kindsOf = (status: AdvertiserResource['status'], sandbox: boolean): readonly string[] =>
+  KINDS[status][sandbox ? 'true' : 'false'];
+
+const KINDS = {
+  ACTIVE: { true: ['ACTIVE', '/true', 'ACTIVE/true'], false: ['ACTIVE', '/false', 'ACTIVE/false'] },
+  ARCHIVED: { true: ['ARCHIVED', '/true', 'ARCHIVED/true'], false: ['ARCHIVED', '/false', 'ARCHIVED/false'] },
+} as const;
+
 /** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */
 export const addCounts = async (
   client: ClientBase,
-  changes: readonly (readonly [AdvertiserResource, number])[],
+  changes: readonly (readonly [CountedRow, number])[],
 ): Promise<void> => {
   const sums: CountSums = new Map();
   for (const [row, change] of changes) addCount(sums, row, change);
@@ -114,9 +156,9 @@ export const addCounts = async (
 };
 
 /** Changes of counts, by account, status and sandbox. */
-export type CountSums = Map<string, { readonly row: AdvertiserResource; sum: number }>;
+export type CountSums = Map<string, { readonly row: CountedRow; sum: number }>;
 
-export const addCount = (sums: CountSums, row: AdvertiserResource, change: number): void => {
+export const addCount = (sums: CountSums, row: CountedRow, change: number): void => {
   const key = `${row.customerId}/${row.status}/${row.sandbox}`;
   const known = sums.get(key);
   if (known === undefined) sums.set(key, { row, sum: change });

@@ -1,9 +1,9 @@
 import type { ClientBase } from 'pg';
 import { advertiserStream, type Advertiser } from '../domain/advertisers/advertiser.ts';
-import { copyIn, CopyRows } from '../shared/postgres/copy-in.ts';
 import {
   addCount,
   addCounts,
+  copyRows,
   evolveRecorded,
   loadRows,
   nothing,
@@ -13,8 +13,8 @@ import {
   type Row,
 } from './advertiser-rows.ts';
 import { foldStream, type Folded } from './engine/fold-streams.ts';
-import { createKeptEvents, type KeptEvent, type KeptStream } from './engine/kept-events.ts';
-import { UnprojectableEventError, type BulkFolding } from './engine/projection.ts';
+import { createKeptEvents, type KeptEvents, type KeptStream } from './engine/kept-events.ts';
+import { UnprojectableEventError, type BulkFolding, type ProjectedEvent } from './engine/projection.ts';
 
 /** Rows of one update. */
 const UPDATED_AT_ONCE = 5_000;
@@ -32,59 +32,42 @@ export const advertisersBulk = (): BulkFolding => {
     },
     add: (events) => kept.add(events),
     flush: async (client) => {
-      const { streams } = kept;
+      const folded = kept;
       kept = createKeptEvents();
-      await insertByCopy(client, streams.values());
-      await updateInSteps(client, streams.values());
+      await insertByCopy(client, folded);
+      await updateInSteps(client, folded);
     },
   };
 };
 
-const isBegun = ({ first }: KeptStream): boolean => first.revision === 0;
+const isBegun = ({ revision }: KeptStream): boolean => revision === 0;
 
 /** @throws UnprojectableEventError */
-const fold = (before: Folded<Advertiser>, { stream, first }: KeptStream): Row | undefined => {
-  const { state, revision } = foldStream<Advertiser, KeptEvent>(before, eventsFrom(first), evolveRecorded);
+const fold = (before: Folded<Advertiser>, kept: KeptEvents, of: KeptStream): Row | undefined => {
+  const events = kept.eventsOf(of);
+  const { state, revision } = foldStream<Advertiser, ProjectedEvent>(before, events, evolveRecorded);
   if (state.status === 'NONE') return undefined;
-  if (advertiserStream(state.customerId, state.id) !== stream) {
-    throw new UnprojectableEventError(first, 'the stream is not that of what its events describe');
+  if (advertiserStream(state.customerId, state.id) !== of.stream) {
+    const [first] = kept.eventsOf(of);
+    throw new UnprojectableEventError(
+      first as ProjectedEvent,
+      'the stream is not that of what its events describe',
+    );
   }
   return { state, revision };
 };
 
-function* eventsFrom(first: KeptEvent): Generator<KeptEvent> {
-  for (let event: KeptEvent | undefined = first; event !== undefined; event = event.next) yield event;
-}
-
-const insertByCopy = async (client: ClientBase, streams: Iterable<KeptStream>): Promise<void> => {
+const insertByCopy = async (client: ClientBase, kept: KeptEvents): Promise<void> => {
   const counts: CountSums = new Map();
-  const copied = function* (): Generator<Buffer> {
-    const written = new CopyRows();
-    for (const stream of streams) {
-      const row = isBegun(stream) ? fold(nothing, stream) : undefined;
+  const folded = function* (): Generator<Row> {
+    for (const stream of kept.streams.values()) {
+      const row = isBegun(stream) ? fold(nothing, kept, stream) : undefined;
       if (row === undefined) continue;
-      const { state, revision } = row;
-      addCount(counts, state, 1);
-      written.row(8);
-      written.int8(state.customerId);
-      written.int4(state.id);
-      written.int8(revision);
-      written.text(state.status);
-      written.boolean(state.sandbox);
-      written.text(state.name);
-      written.timestamp(state.createdAt);
-      written.text(JSON.stringify(state));
-      yield* written.take();
+      addCount(counts, row.state, 1);
+      yield row;
     }
-    yield* written.end();
   };
-  const freeze = (await isEmptied(client)) ? ', freeze' : '';
-  await copyIn(
-    client,
-    `copy advertisers (customer_id, id, revision, status, sandbox, name, created_at, body)
-     from stdin (format binary${freeze})`,
-    copied(),
-  );
+  await copyRows(client, folded(), await isEmptied(client));
   await writeCounts(client, counts);
 };
 
@@ -95,7 +78,7 @@ const isEmptied = async (client: ClientBase): Promise<boolean> => {
   return rowCount === 0;
 };
 
-const updateInSteps = async (client: ClientBase, streams: Iterable<KeptStream>): Promise<void> => {
+const updateInSteps = async (client: ClientBase, kept: KeptEvents): Promise<void> => {
   let step: KeptStream[] = [];
   const update = async (): Promise<void> => {
     const rows = await loadRows(
@@ -104,13 +87,13 @@ const updateInSteps = async (client: ClientBase, streams: Iterable<KeptStream>):
     );
     const changed = step.flatMap((one) => {
       const before = rows.get(one.stream);
-      const after = fold(before ?? nothing, one);
+      const after = fold(before ?? nothing, kept, one);
       return after === undefined ? [] : [{ before: before?.state, after }];
     });
     await updateChanged(client, changed, addCounts);
     step = [];
   };
-  for (const stream of streams) {
+  for (const stream of kept.streams.values()) {
     if (isBegun(stream)) continue;
     step.push(stream);
     if (step.length === UPDATED_AT_ONCE) await update();

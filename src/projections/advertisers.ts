@@ -1,15 +1,17 @@
-import type { ClientBase } from 'pg';
+import { DatabaseError, type ClientBase } from 'pg';
 import type { AdvertiserResource } from '../domain/advertisers/advertiser-resource.ts';
 import { advertiserStream, type Advertiser } from '../domain/advertisers/advertiser.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import {
   advertiserBlocks,
   columns,
+  copyRows,
   count,
   evolveRecorded,
   loadRows,
   nothing,
   updateChanged,
+  type CountedRow,
   type Row,
 } from './advertiser-rows.ts';
 import { advertisersBulk } from './advertisers-bulk.ts';
@@ -27,33 +29,30 @@ export const advertisersProjection: Projection = {
   compared: { advertiser_counts: keptCounts },
   blocks: [advertiserBlocks],
   bulk: advertisersBulk,
+  lazy: true,
   apply: async (client, events) => {
     const streams = byStream(events);
-    const created = foldAll(streams, ([first]) => first?.revision === 0, new Map());
-    const inserted = await insertRows(client, created);
+    const begun = new Map([...streams].filter(([, [first]]) => first?.revision === 0));
+    const inserted = await insertRows(client, begun);
     // What was not inserted is there already: an update, or an event that is delivered again.
-    const rest = new Map([...streams].filter(([stream]) => !inserted.has(stream)));
-    if (rest.size > 0) await updateRows(client, rest);
+    if (inserted.size === streams.size) return;
+    await updateRows(client, new Map([...streams].filter(([stream]) => !inserted.has(stream))));
   },
 };
 
-const foldAll = (
-  streams: ReadonlyMap<string, readonly RecordedEvent[]>,
-  wanted: (events: readonly RecordedEvent[]) => boolean,
-  before: ReadonlyMap<string, Row>,
-): Map<string, Row> => {
-  const rows = new Map<string, Row>();
+type Streams = ReadonlyMap<string, readonly RecordedEvent[]>;
+
+/** Of each stream the row that its events make, one by one. @throws UnprojectableEventError */
+function* folded(streams: Streams, before: ReadonlyMap<string, Row>): Generator<readonly [string, Row]> {
   for (const [stream, events] of streams) {
-    if (!wanted(events)) continue;
     const { state, revision } = foldStream<Advertiser>(before.get(stream) ?? nothing, events, evolveRecorded);
     if (state.status === 'NONE') continue;
     // A row goes where its stream's name says, never where an event's data says: no event may reach another
     // account's rows.
     if (advertiserStream(state.customerId, state.id) !== stream) throw misplaced(events, state);
-    rows.set(stream, { state, revision });
+    yield [stream, { state, revision }];
   }
-  return rows;
-};
+}
 
 const misplaced = (events: readonly RecordedEvent[], { customerId, id }: AdvertiserResource): Error => {
   const [first] = events;
@@ -61,8 +60,59 @@ const misplaced = (events: readonly RecordedEvent[], { customerId, id }: Adverti
   return first === undefined ? new Error(reason) : new UnprojectableEventError(first, reason);
 };
 
-const insertRows = async (client: ClientBase, rows: ReadonlyMap<string, Row>): Promise<Set<string>> => {
-  if (rows.size === 0) return new Set();
+/** So many new rows at once are written by COPY, which takes less time for each and begins while they are being made. */
+const COPIED_MIN = 100;
+
+/** @returns those that were not there */
+const insertRows = async (client: ClientBase, begun: Streams): Promise<Inserted> => {
+  if (begun.size === 0) return new Map();
+  const inserted =
+    (begun.size >= COPIED_MIN ? await insertByCopy(client, begun) : undefined) ??
+    (await insertUnknown(client, begun));
+  await count(
+    client,
+    [...inserted.values()].map((row) => [row, 1] as const),
+  );
+  return inserted;
+};
+
+/** By their streams. Whole rows are not kept: the garbage collector would have to move them about. */
+type Inserted = ReadonlyMap<string, CountedRow>;
+
+const countedOf = ({ customerId, id, status, sandbox, createdAt }: AdvertiserResource): CountedRow => ({
+  customerId,
+  id,
+  status,
+  sandbox,
+  createdAt,
+});
+
+/** A row that is there already (`unique_violation`); policies that hold for who writes, too (`feature_not_supported`). */
+const NOT_BY_COPY: readonly (string | undefined)[] = ['23505', '0A000'];
+
+/** @returns undefined when it cannot be done like that: nothing was, then */
+const insertByCopy = async (client: ClientBase, begun: Streams): Promise<Inserted | undefined> => {
+  const inserted = new Map<string, CountedRow>();
+  const made = function* (): Generator<Row> {
+    for (const [stream, row] of folded(begun, new Map())) {
+      inserted.set(stream, countedOf(row.state));
+      yield row;
+    }
+  };
+  await client.query('savepoint copied');
+  try {
+    await copyRows(client, made());
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || !NOT_BY_COPY.includes(error.code)) throw error;
+    await client.query('rollback to savepoint copied');
+    return undefined;
+  }
+  return inserted;
+};
+
+const insertUnknown = async (client: ClientBase, begun: Streams): Promise<Inserted> => {
+  const rows = new Map(folded(begun, new Map()));
+  if (rows.size === 0) return new Map();
   const { rows: inserted } = await client.query<{ customer_id: string; id: number }>({
     name: 'advertisers-insert',
     text: `insert into advertisers (customer_id, id, revision, status, sandbox, name, created_at, body)
@@ -73,20 +123,18 @@ const insertRows = async (client: ClientBase, rows: ReadonlyMap<string, Row>): P
            returning customer_id, id`,
     values: columns([...rows.values()]),
   });
-  const streams = new Set(inserted.map(({ customer_id, id }) => advertiserStream(Number(customer_id), id)));
-  await count(
-    client,
-    [...rows].flatMap(([stream, row]) => (streams.has(stream) ? [[row.state, 1] as const] : [])),
+  return new Map(
+    inserted.flatMap(({ customer_id, id }) => {
+      const stream = advertiserStream(Number(customer_id), id);
+      const row = rows.get(stream);
+      return row === undefined ? [] : [[stream, row.state] as const];
+    }),
   );
-  return streams;
 };
 
-const updateRows = async (
-  client: ClientBase,
-  streams: ReadonlyMap<string, readonly RecordedEvent[]>,
-): Promise<void> => {
+const updateRows = async (client: ClientBase, streams: Streams): Promise<void> => {
   const before = await loadRows(client, [...streams.keys()]);
-  const after = foldAll(streams, () => true, before);
+  const after = new Map(folded(streams, before));
   const changed = [...after].filter(([stream, { revision }]) => revision !== before.get(stream)?.revision);
   if (changed.length === 0) return;
   await updateChanged(

@@ -1,8 +1,9 @@
 import { assetEvents } from '../domain/assets/asset-events.ts';
 import { ASSET, evolve, initialState, type Asset, type AssetState } from '../domain/assets/asset.ts';
+import { countInBlocks, type ListBlocks } from './engine/list-blocks.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
-import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
-import { addCounts, type CountChange } from './kept-counts.ts';
+import { applyFolded, countedChanges, type FoldedTable } from './folded-rows.ts';
+import { addCounts } from './kept-counts.ts';
 
 const table: FoldedTable<AssetState, Asset> = {
   table: 'assets',
@@ -23,11 +24,22 @@ const table: FoldedTable<AssetState, Asset> = {
   ],
 };
 
-/** The read model behind endpoint 8: tables `assets`, `asset_counts`. */
+/** Of the libraries; each filter is a kind of its own: media kind, source, both. */
+const assetBlocks: ListBlocks = {
+  table: 'asset_blocks',
+  rows: table.table,
+  where: `r.status = 'READY'`,
+  lists: 'advertiser',
+  at: 'created_at',
+  idType: 'uuid',
+  kinds: `array[r.media_kind, '/' || r.source, r.media_kind || '/' || r.source]`,
+};
+
+/** The read model behind endpoint 8: tables `assets`, `asset_counts`, `asset_blocks`. */
 export const assetsProjection: Projection = {
   name: 'assets',
   categories: [ASSET],
-  tables: [table.table, 'asset_counts'],
+  tables: [table.table, 'asset_counts', assetBlocks.table],
   compared: {
     // The others are swept a week after their end (`command/assets/sweep-assets.ts`), or are about to be.
     [table.table]: {
@@ -35,15 +47,35 @@ export const assetsProjection: Projection = {
     },
     asset_counts: keptCounts,
   },
+  blocks: [assetBlocks],
   apply: async (client, events) => {
     const changes = await applyFolded(client, table, events);
-    await addCounts(client, { table: 'asset_counts', columns: ['kind'] }, changes.flatMap(counted));
+    await addCounts(
+      client,
+      { table: 'asset_counts', columns: ['kind'] },
+      countedChanges(changes, (asset) => inLibrary(asset).map(counted)),
+    );
+    await countInBlocks(
+      client,
+      assetBlocks,
+      countedChanges(changes, (asset) => inLibrary(asset).map(placed)),
+    );
   },
 };
 
 /** What is in the library, and nothing that is on its way there. */
-const counted = ({ before, after }: RowChange<Asset>): readonly CountChange[] => {
-  const of = (asset: Asset | undefined, change: number): readonly CountChange[] =>
-    asset?.status === 'READY' ? [{ ...asset, kind: [`${asset.mediaKind}/${asset.source}`], change }] : [];
-  return [...of(before, -1), ...of(after, 1)];
-};
+const inLibrary = (asset: Asset): readonly Asset[] => (asset.status === 'READY' ? [asset] : []);
+
+const counted = ({ customerId, advertiserId, mediaKind, source }: Asset) => ({
+  customerId,
+  advertiserId,
+  kind: [`${mediaKind}/${source}`],
+});
+
+const placed = ({ customerId, advertiserId, assetId, createdAt, mediaKind, source }: Asset) => ({
+  customerId,
+  advertiserId,
+  at: createdAt,
+  id: assetId,
+  kinds: [mediaKind, `/${source}`, `${mediaKind}/${source}`],
+});

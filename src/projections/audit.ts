@@ -89,7 +89,8 @@ const knownOf = async (client: ClientBase, entries: readonly Entry[]): Promise<M
     text: `select asked.stream, e.advertiser_id, e.campaign_ids, e.part
            from unnest($1::bigint[], $2::text[], $3::bigint[]) as asked(customer_id, stream, before), lateral (
              select advertiser_id, campaign_ids, part from audit_entries k
-             where k.customer_id = asked.customer_id and k.stream = asked.stream and k.revision < asked.before
+             where k.customer_id = asked.customer_id and k.stream = asked.stream
+               and k.revision >= 0 and k.revision < asked.before
              order by k.revision desc limit 1) e`,
     values: [
       int8Array([...asked.values()].map(({ customerId }) => customerId)),

@@ -1,9 +1,10 @@
 import { campaignEvents } from '../domain/campaigns/campaign-events.ts';
 import type { Campaign } from '../domain/campaigns/campaign-resource.ts';
 import { CAMPAIGN, evolve, initialState, type CampaignState } from '../domain/campaigns/campaign.ts';
+import { countInBlocks, type ListBlocks } from './engine/list-blocks.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
-import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
-import { addCounts, type CountChange } from './kept-counts.ts';
+import { applyFolded, countedChanges, type FoldedTable } from './folded-rows.ts';
+import { addCounts } from './kept-counts.ts';
 
 const table: FoldedTable<CampaignState, Campaign> = {
   table: 'campaigns',
@@ -24,25 +25,60 @@ const table: FoldedTable<CampaignState, Campaign> = {
 
 const counts = { table: 'campaign_counts', columns: ['phase'] };
 
-/** The read model behind campaigns: tables `campaigns`, `campaign_counts`. */
+/** Each phase is a kind, and so is what is not archived. */
+const inBlocks = {
+  rows: table.table,
+  at: 'created_at',
+  idType: 'uuid',
+  kinds: `case when r.archived then array[r.phase] else array[r.phase, 'live'] end`,
+} as const;
+
+/** Of accounts' lists and of advertisers'. */
+const campaignBlocks: readonly [ListBlocks, ListBlocks] = [
+  { ...inBlocks, table: 'campaign_blocks', lists: 'account' },
+  { ...inBlocks, table: 'advertiser_campaign_blocks', lists: 'advertiser' },
+];
+
+/** The read model behind campaigns: tables `campaigns`, `campaign_counts`, and the blocks of both lists. */
 export const campaignsProjection: Projection = {
   name: 'campaigns',
   categories: [CAMPAIGN],
-  tables: [table.table, counts.table],
+  tables: [table.table, counts.table, ...campaignBlocks.map((blocks) => blocks.table)],
   compared: { [counts.table]: keptCounts },
+  blocks: campaignBlocks,
   apply: async (client, events) => {
     const changes = await applyFolded(client, table, events);
-    await addCounts(client, counts, changes.flatMap(counted));
+    const [ofAccount, ofAdvertiser] = campaignBlocks;
+    await addCounts(
+      client,
+      counts,
+      countedChanges(changes, (campaign) => [counted(campaign, 0), counted(campaign, campaign.advertiserId)]),
+    );
+    await countInBlocks(
+      client,
+      ofAccount,
+      countedChanges(changes, (campaign) => [placed(campaign, 0)]),
+    );
+    await countInBlocks(
+      client,
+      ofAdvertiser,
+      countedChanges(changes, (campaign) => [placed(campaign, campaign.advertiserId)]),
+    );
   },
 };
 
-const counted = ({ before, after }: RowChange<Campaign>): readonly CountChange[] => {
-  const of = (campaign: Campaign, change: number): readonly CountChange[] =>
-    [0, campaign.advertiserId].map((advertiserId) => ({
-      customerId: campaign.customerId,
-      advertiserId,
-      kind: [campaign.phase],
-      change,
-    }));
-  return [...(before === undefined ? [] : of(before, -1)), ...of(after, 1)];
-};
+/** @param advertiserId 0: in the account's count */
+const counted = ({ customerId, phase }: Campaign, advertiserId: number) => ({
+  customerId,
+  advertiserId,
+  kind: [phase],
+});
+
+/** @param advertiserId 0: in the account's list */
+const placed = ({ customerId, campaignId, createdAt, phase }: Campaign, advertiserId: number) => ({
+  customerId,
+  advertiserId,
+  at: createdAt,
+  id: campaignId,
+  kinds: phase === 'archived' ? [phase] : [phase, 'live'],
+});

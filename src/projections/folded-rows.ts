@@ -45,6 +45,19 @@ export interface RowChange<Live> {
 }
 
 /**
+ * What the rows' changes change of what is counted: a row counts no longer as it was, and counts as it is.
+ * @param counted what a row counts as, in each of the counts that it is in
+ */
+export const countedChanges = <Live, Counted extends object>(
+  changes: readonly RowChange<Live>[],
+  counted: (row: Live) => readonly Counted[],
+): readonly (Counted & { readonly change: 1 | -1 })[] =>
+  changes.flatMap(({ before, after }) => [
+    ...(before === undefined ? [] : counted(before)).map((one) => ({ ...one, change: -1 as const })),
+    ...counted(after).map((one) => ({ ...one, change: 1 as const })),
+  ]);
+
+/**
  * Brings a table of one row for each stream up to date: the folded state as JSON text, and what it is found by.
  * @returns what has changed
  */

@@ -9,7 +9,7 @@ export interface CountTable {
 }
 
 /** So many more, or less, of a kind. */
-export interface CountChange {
+interface CountChange {
   readonly customerId: number;
   readonly advertiserId: number;
   /** In the order of the columns. */

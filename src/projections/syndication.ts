@@ -18,9 +18,9 @@ import {
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../shared/ids.ts';
 import { boolArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
-import { countInBlocks, type BlockChange, type ListBlocks } from './engine/list-blocks.ts';
+import { countInBlocks, type ListBlocks } from './engine/list-blocks.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
-import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
+import { applyFolded, countedChanges, type FoldedTable, type RowChange } from './folded-rows.ts';
 
 /** Categories of the streams of what can be syndicated, by its type. */
 const RESOURCES: Readonly<Record<ResourceType, string>> = {
@@ -89,7 +89,11 @@ const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): 
   const records = events.filter(({ stream }) => categoryOf(stream) === SYNDICATION);
   const changes = await applyFolded(client, table, records);
   await count(client, changes);
-  await countInBlocks(client, syndicationBlocks, changes.flatMap(placed));
+  await countInBlocks(
+    client,
+    syndicationBlocks,
+    countedChanges(changes, (record) => [placed(record)]),
+  );
   await listWork(client, changes);
   await listArchived(
     client,
@@ -125,13 +129,10 @@ const inTurns = (events: readonly RecordedEvent[]): readonly (readonly RecordedE
   return [...turns, turn];
 };
 
-const placed = ({ before, after }: RowChange<SyndicationRecord>): readonly BlockChange[] => {
-  const of = (record: SyndicationRecord, change: 1 | -1): BlockChange => {
-    const { customerId, advertiserId, agentId, resourceType, status, recordId, updatedAt } = record;
-    const kinds = [`${agentId}/${resourceType}/${status}`];
-    return { customerId, advertiserId, at: updatedAt, id: recordId, kinds, change };
-  };
-  return [...(before === undefined ? [] : [of(before, -1)]), of(after, 1)];
+const placed = (record: SyndicationRecord) => {
+  const { customerId, advertiserId, agentId, resourceType, status, recordId, updatedAt } = record;
+  const kinds = [`${agentId}/${resourceType}/${status}`];
+  return { customerId, advertiserId, at: updatedAt, id: recordId, kinds };
 };
 
 /** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */

@@ -1,5 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
 import { START, type Position } from '../../shared/event-store/event-store.ts';
+import { blocksAtSql } from '../../shared/read-your-writes/kept-blocks.ts';
 
 /** What a runner stands on: read in one snapshot, and valid for as long as the fence lets it pass. */
 export interface Checkpoint {
@@ -14,13 +15,13 @@ export interface Checkpoint {
 
 /**
  * SQL, of a checkpoint's row: the blocks of lists were written with the rows as far as it says. Whoever writes rows and
- * does not know of blocks, as a program of before them, moves the checkpoint and not `blocks_at`, and that stays so.
+ * does not know of all these blocks, as a program of before them, moves the checkpoint and not `blocks_at`, and that stays so.
  */
-const hasBlocksSql = `blocks_at = position || ' ' || epoch`;
+export const hasBlocksSql = `blocks_at = ${blocksAtSql()}`;
 
 /** SQL of the new value of `blocks_at` when the position or the epoch becomes another; each may be a parameter. */
-export const blocksAtSql = ({ position = 'position', epoch = 'epoch' }): string =>
-  `case when ${hasBlocksSql} then ${position} || ' ' || ${epoch} else blocks_at end`;
+export const movedBlocksAtSql = (to: { readonly position?: string; readonly epoch?: string }): string =>
+  `case when ${hasBlocksSql} then ${blocksAtSql(to)} else blocks_at end`;
 
 /** Somebody else moved the checkpoint or changed the rows: nothing was done, start again from what is there. */
 export class CheckpointMovedError extends Error {
@@ -33,7 +34,8 @@ export const openCheckpoint = async (
   name: string,
 ): Promise<Checkpoint> => {
   await pool.query(
-    `insert into projection_checkpoints (name, position, blocks_at) values ($1, $2, $2 || ' 0') on conflict do nothing`,
+    `insert into projection_checkpoints (name, position, blocks_at) 
+       values ($1, $2, ${blocksAtSql({ position: '$2', epoch: `'0'` })}) on conflict do nothing`,
     [name, START],
   );
   const { rows } = await pool.query<{
@@ -74,7 +76,7 @@ export const moveCheckpoint = async (
   const { rowCount } = await client.query({
     name: 'move-checkpoint',
     text: `update projection_checkpoints set position = $4, updated_at = clock_timestamp(),
-             blocks_at = ${blocksAtSql({ position: '$4' })}
+             blocks_at = ${movedBlocksAtSql({ position: '$4' })}
            where name = $1 and position = $2 and epoch = $3`,
     values: [name, from.position, from.epoch, to],
   });

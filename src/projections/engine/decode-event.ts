@@ -29,9 +29,11 @@ export interface DecodedEvent {
 export const decodeEvent = (event: ProjectedEvent, schemas: EventSchemas): DecodedEvent => {
   const known = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;
   if (known === undefined) throw new UnprojectableEventError(event, 'unknown event type');
-  const data = raised(event, known);
-  const { occurredAt } = event.metadata;
-  if (known.isPlain?.(data) === true) return { type: event.type, data, occurredAt };
+  // Once: where an event is read lazily, both are read anew each time.
+  const { type, stream, revision, data: stored, metadata } = event;
+  const data = raised(event, { type, stream, revision, data: stored, metadata }, known);
+  const { occurredAt } = metadata;
+  if (known.isPlain?.(data) === true) return { type, data, occurredAt };
   const parsed = known.data.safeParse(data);
   if (!parsed.success) {
     const first = parsed.error.issues[0];
@@ -40,14 +42,14 @@ export const decodeEvent = (event: ProjectedEvent, schemas: EventSchemas): Decod
       `${first?.path.join('.') ?? ''}: ${first?.message ?? 'invalid data'}`,
     );
   }
-  return { type: event.type, data: parsed.data, occurredAt };
+  return { type, data: parsed.data, occurredAt };
 };
 
-const raised = (event: ProjectedEvent, known: EventSchema): unknown => {
+const raised = (event: ProjectedEvent, read: ProjectedEvent, known: EventSchema): unknown => {
   try {
-    return currentData(event, known);
+    return currentData(read, known);
   } catch (error) {
     if (!(error instanceof UnknownEventVersionError)) throw error;
-    throw new UnprojectableEventError(event, `unknown schema version ${event.metadata.schemaVersion}`);
+    throw new UnprojectableEventError(event, `unknown schema version ${read.metadata.schemaVersion}`);
   }
 };

@@ -13,6 +13,7 @@ import { createProjectionRunner } from './projection-runner.ts';
 import type { Projection } from './projection.ts';
 import {
   isReady,
+  LAG_EVENTS_MAX,
   readStatus,
   type ProjectionsReadiness,
   type ProjectionStatus,
@@ -51,7 +52,6 @@ export interface Projections {
   stop(): Promise<void>;
 }
 
-const LAG_EVENTS_MAX = 10_000;
 const STATUS_TTL_MS = 250;
 const PARKED_SHOWN_MAX = 20;
 

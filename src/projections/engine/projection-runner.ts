@@ -93,6 +93,7 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
       after: checkpoint.position,
       filter: { categories: projection.categories },
       batchSize,
+      lazy: projection.lazy === true,
       signal,
     });
     for await (const batch of takeAhead(batches, ({ caughtUp }) => !caughtUp)) {

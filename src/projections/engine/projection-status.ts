@@ -91,6 +91,9 @@ export const readStatus = async (
   });
 };
 
+/** Reads of a read model that is further behind are not worth serving; 1 KiB counts as one where only bytes are known. */
+export const LAG_EVENTS_MAX = 10_000;
+
 /** What stands for one event where only bytes are known. */
 const BYTES_PER_EVENT = 1_024;
 

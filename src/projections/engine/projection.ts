@@ -27,6 +27,8 @@ export interface Projection {
   readonly bulk?: () => BulkFolding;
   /** Stream categories the read model is made of; everything else is passed over. */
   readonly categories: readonly string[];
+  /** `apply` reads events and copies none member by member: while it is behind they come as `SubscribeOptions.lazy` says. */
+  readonly lazy?: boolean;
   /**
    * Applies events to the read model inside the engine's transaction, in order. Must be idempotent: an
    * event whose revision a row already carries changes nothing. Set-based: one call may bring thousands of

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { START, type Position } from '../../shared/event-store/event-store.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
+import { blocksAtSql } from '../../shared/read-your-writes/kept-blocks.ts';
 import { dropCopy } from './copy/copy-state.ts';
 import type { Projection } from './projection.ts';
 
@@ -34,10 +35,10 @@ const resetOne = async (client: PoolClient, projection: Projection, head: Positi
   // First the fence: a runner that is in the middle of a batch ends before the rows go.
   await client.query(
     `insert into projection_checkpoints (name, position, epoch, whole_at, blocks_at)
-       values ($1, $2, 1, $3, $2 || ' 1')
+       values ($1, $2, 1, $3, ${blocksAtSql({ position: '$2', epoch: `'1'` })})
      on conflict (name) do update set position = excluded.position, epoch = projection_checkpoints.epoch + 1,
        whole_at = excluded.whole_at,
-       blocks_at = excluded.position || ' ' || projection_checkpoints.epoch + 1`,
+       blocks_at = ${blocksAtSql({ position: 'excluded.position', epoch: '(projection_checkpoints.epoch + 1)' })}`,
     [name, START, head],
   );
   // Made of the log that was there before.

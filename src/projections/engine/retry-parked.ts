@@ -7,7 +7,7 @@ import {
 } from '../../shared/event-store/event-store.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { applyIsolated, type FailedEvent } from './apply-events.ts';
-import { blocksAtSql } from './checkpoint.ts';
+import { movedBlocksAtSql } from './checkpoint.ts';
 import { errorText } from './failure.ts';
 import { listParked, parkedColumns, type ParkedStream } from './parked-streams.ts';
 import type { Projection } from './projection.ts';
@@ -42,7 +42,7 @@ export const retryParked = (
     const { applied, failed } = await applyUpTo(client, store, projection, { stream, ...from });
     // Rows have changed without a new event, even when the stream stays parked.
     await client.query(
-      `update projection_checkpoints set epoch = epoch + 1, blocks_at = ${blocksAtSql({ epoch: '(epoch + 1)' })}
+      `update projection_checkpoints set epoch = epoch + 1, blocks_at = ${movedBlocksAtSql({ epoch: '(epoch + 1)' })}
        where name = $1`,
       [projection.name],
     );

@@ -1,4 +1,4 @@
-import type { Client } from 'pg';
+import type { ClientBase } from 'pg';
 import { sleep } from '../../../shared/backoff.ts';
 
 const EVERY_MS = 300;
@@ -17,7 +17,7 @@ const IN_THE_WAY = `exists (
  * @returns ends it
  */
 export const cancelOnAbort = (
-  guard: Client,
+  guard: Pick<ClientBase, 'query'>,
   projection: string,
   signal: AbortSignal,
 ): (() => Promise<void>) => {
@@ -39,7 +39,7 @@ export const cancelOnAbort = (
  * @returns ends it
  */
 export const cancelWhenInTheWay = (
-  guard: Client,
+  guard: Pick<ClientBase, 'query'>,
   projection: string,
   onCancel: () => void,
 ): (() => Promise<void>) =>
@@ -48,7 +48,11 @@ export const cancelWhenInTheWay = (
   });
 
 /** @returns how many connections were told */
-const cancel = async (guard: Client, projection: string, which: string): Promise<number> => {
+const cancel = async (
+  guard: Pick<ClientBase, 'query'>,
+  projection: string,
+  which: string,
+): Promise<number> => {
   const { rowCount } = await guard.query(
     `select pg_cancel_backend(a.pid) from pg_stat_activity a
      where a.datname = current_database() and a.application_name = $1 and ${which}`,

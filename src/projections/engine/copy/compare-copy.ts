@@ -1,9 +1,9 @@
 import type { Client } from 'pg';
 import { blocksCompared } from '../list-blocks.ts';
-import type { Comparison } from '../comparison.ts';
+import type { Comparison, SelectOf } from '../comparison.ts';
 import { cancelWhenInTheWay, workingName } from './cancel-statements.ts';
 import { connectCopy } from './copy-state.ts';
-import { copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
+import { allOf, copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
 
 /** A row in which the live read model and its copy differ. */
@@ -52,9 +52,14 @@ const SHOWN_CHARS = 200;
  * The snapshot holds the weakest of locks, and for long. Who wants a table for himself, as a migration does, would wait,
  * and with him all that come after: so it is given up for him.
  * @param shownMax differences of each table that are told one by one
- * @throws ComparisonGivenUpError
+ * @param meanwhile is done beside it, once the snapshot is taken: it may change of the copy what is not compared
+ * @throws ComparisonGivenUpError; what `meanwhile` throws
  */
-export const compareCopy = async (copy: HeldCopy, shownMax: number): Promise<ReadModelComparison> => {
+export const compareCopy = async (
+  copy: HeldCopy,
+  shownMax: number,
+  meanwhile: () => Promise<void> = async () => undefined,
+): Promise<ReadModelComparison> => {
   const { name } = copy.projection;
   const reader = await connectCopy(copy.databaseUrl, workingName(name));
   let isInTheWay = false;
@@ -72,10 +77,13 @@ export const compareCopy = async (copy: HeldCopy, shownMax: number): Promise<Rea
       return at;
     });
     const tables: TableComparison[] = [];
-    for (const pair of await pairsOf(reader, copy)) {
-      copy.signal.throwIfAborted();
-      tables.push(await compare(reader, pair, shownMax));
-    }
+    const compareAll = async (): Promise<void> => {
+      for (const pair of await pairsOf(reader, copy)) {
+        copy.signal.throwIfAborted();
+        tables.push(await compare(reader, pair, shownMax));
+      }
+    };
+    await allOf([compareAll(), meanwhile()]);
     const sum = (of: (one: TableComparison) => number): number =>
       tables.reduce((total, one) => total + of(one), 0);
     return {
@@ -118,24 +126,25 @@ const parkedOf = (projection: string): Comparison => ({
 
 const pairsOf = async (
   client: Client,
-  { projection: { name, tables, workLists = [], compared = {}, blocks = [] } }: HeldCopy,
+  { projection: { name, tables, workLists = [], compared = {}, blocks = [], bulk } }: HeldCopy,
 ): Promise<readonly Pair[]> => {
   const how: Readonly<Record<string, Comparison>> = {
     ...compared,
-    ...Object.fromEntries(blocks.map((of) => [of.table, blocksCompared(of)])),
+    // What was folded in bulk has none yet.
+    ...Object.fromEntries(blocks.map((of) => [of.table, blocksCompared(of, bulk === undefined)])),
     parked_streams: parkedOf(name),
   };
   const pairs: Pair[] = [];
   for (const table of [...tables.filter((one) => !workLists.includes(one)), 'parked_streams']) {
     const live = await liveTable(client, table);
     const { where = 'true', instead, close } = how[table] ?? {};
-    const select = instead?.select ?? ((from: string) => `select * from ${from} where ${where}`);
-    const selectIn = (schema: string): string =>
-      select(quotedTable({ schema, table }), (other) => quotedTable({ schema, table: other }));
+    const select: SelectOf = instead?.select ?? ((from) => `select * from ${from} where ${where}`);
+    const selectIn = (schema: string, selected: SelectOf): string =>
+      selected(quotedTable({ schema, table }), (other) => quotedTable({ schema, table: other }));
     pairs.push({
       table,
-      live: selectIn(live.schema),
-      rebuilt: selectIn(copySchemaOf(name)),
+      live: selectIn(live.schema, select),
+      rebuilt: selectIn(copySchemaOf(name), instead?.ofCopy ?? select),
       key: instead?.key ?? (await primaryKey(client, quotedTable(live))),
       ...(close !== undefined && { close }),
     });

@@ -31,7 +31,7 @@ export const liveTable = async (client: ClientBase, table: string): Promise<Tabl
 
 /**
  * Makes an empty table that is what the live one is: columns, storage, constraints by their own names (later migrations
- * name them), row-level security with its policies, rights. Its indexes come with `indexTableLike`. In the transaction of
+ * name them), row-level security with its policies, rights. Its indexes come with `indexStatements`. In the transaction of
  * `client`.
  * @throws UncopyableTableError for a live table with triggers or foreign keys
  */
@@ -47,31 +47,31 @@ export const createTableLike = async (
     `create table ${quotedTable(copy)}
        (like ${quotedTable(live)} including all excluding indexes excluding constraints) ${options}`,
   );
-  for (const statements of [constraintsSql, securitySql, policiesSql, grantsSql, columnGrantsSql]) {
-    const { rows } = await client.query<{ statement: string }>(statements, [
-      quotedTable(live),
-      quotedTable(copy),
-    ]);
-    for (const { statement } of rows) await client.query(statement);
-  }
+  const { rows } = await client.query<{ statement: string }>(likeSql, [quotedTable(live), quotedTable(copy)]);
+  await client.query(rows.map(({ statement }) => statement).join(';\n'));
   return copy;
 };
 
-/** Makes those indexes that no constraint has made and that the copy lacks yet, by their own names. */
-export const indexTableLike = async (
+/** What makes those indexes that no constraint has made and that the copy lacks yet, by their own names. */
+export const indexStatements = async (
   client: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>,
   live: TableName,
   copy: TableName,
-): Promise<void> => {
+): Promise<readonly string[]> => {
   const { rows } = await client.query<{ statement: string }>(indexesSql, [
     quotedTable(live),
     quotedTable(copy),
   ]);
-  for (const { statement } of rows) await client.query(statement);
+  return rows.map(({ statement }) => statement);
+};
+
+/** Waits for all of them, also when one fails: nothing is at the tables any more then. @throws the first failure */
+export const allOf = async (works: readonly Promise<unknown>[]): Promise<void> => {
+  for (const one of await Promise.allSettled(works)) if (one.status === 'rejected') throw one.reason;
 };
 
 /**
- * A digest of what `createTableLike` and `indexTableLike` make of live tables: columns, options, constraints, indexes,
+ * A digest of what `createTableLike` and `indexStatements` make of live tables: columns, options, constraints, indexes,
  * rights, policies. The same as long as nobody changes any of it.
  */
 export const shapeOf = async (client: ClientBase, tables: readonly TableName[]): Promise<string> => {
@@ -149,6 +149,16 @@ const columnGrantsSql = `
     case when a.is_grantable then ' with grant option' else '' end) as statement
   from pg_attribute t cross join lateral aclexplode(t.attacl) a
   where t.attrelid = $1::regclass and t.attnum > 0 and not t.attisdropped`;
+
+/** What makes the copy like the live table, in this order. $1 and $2 as above. */
+const likeSql = `
+  select statement from (
+    ${[constraintsSql, securitySql, policiesSql, grantsSql, columnGrantsSql]
+      .map(
+        (sql, part) => `select ${part} as part, row_number() over () as n, statement from (${sql}) s${part}`,
+      )
+      .join(' union all ')}) parts
+  order by part, n`;
 
 /** $1: the live tables, quoted. */
 const shapeSql = `

@@ -1,4 +1,5 @@
-import { Client, type ClientBase, type ClientConfig } from 'pg';
+import { hostname } from 'node:os';
+import { Client, type ClientBase, type ClientConfig, type QueryResult } from 'pg';
 import { comparePositions, START, type Position } from '../../../shared/event-store/event-store.ts';
 import { failpoint } from '../../../shared/failpoints.ts';
 import { advisoryLocks } from '../../../shared/postgres/advisory-locks.ts';
@@ -8,7 +9,7 @@ import type { Projection } from '../projection.ts';
 import {
   copySchemaOf,
   createTableLike,
-  indexTableLike,
+  indexStatements,
   liveTable,
   quoted,
   shapeOf,
@@ -50,9 +51,12 @@ const copyConnection = (connectionString: string, applicationName: string): Clie
     timeouts: copyTimeouts,
   });
 
+/** Who holds a copy, for whoever looks who that is; Postgres keeps 63 bytes of it. */
+const holdingName = (): string => `exchange-copy by ${hostname()} process ${process.pid}`;
+
 export const connectCopy = async (
   connectionString: string,
-  applicationName = 'exchange-copy',
+  applicationName = holdingName(),
 ): Promise<Client> => {
   const client = new Client(copyConnection(connectionString, applicationName));
   // Whoever waits for an answer is told; without a listener a lost connection would end the process.
@@ -93,17 +97,19 @@ export const beginCopy = async (
   await guard.query(`set lock_timeout = ${LOCK_MS_MAX}`);
   const madeWith = await makingOf(guard, projection, maker);
   const isSame = (await madeWithOf(guard, projection)) === madeWith;
-  if (isSame && comparePositions(await positionOf(guard, projection), livePosition) <= 0) return true;
+  if (isSame && comparePositions(await positionOf(guard, projection), livePosition) <= 0) {
+    // A program before this one made them last, and was perhaps ended before.
+    await makeIndexes(guard, projection);
+    return true;
+  }
   await inTransactionOf(guard, async () => {
     await dropCopy(guard, projection.name);
     const schema = copySchemaOf(projection.name);
     await guard.query(`create schema ${quoted(schema)}`);
-    for (const table of ['projection_checkpoints', 'parked_streams', ...projection.tables]) {
-      const live = await liveTable(guard, table);
-      const copy = await createTableLike(guard, live, schema);
-      // What is filled in bulk has them when it is full; what is not looks its rows up by them.
-      if (projection.bulk === undefined) await indexTableLike(guard, live, copy);
+    for (const table of tablesOf(projection)) {
+      await createTableLike(guard, await liveTable(guard, table), schema);
     }
+    await makeIndexes(guard, projection);
     await guard.query(
       `insert into ${quoted(schema)}.projection_checkpoints (name, position) values ($1, $2)`,
       [projection.name, START],
@@ -115,6 +121,22 @@ export const beginCopy = async (
   });
   failpoint('copy-created');
   return false;
+};
+
+const tablesOf = ({ tables }: Projection): readonly string[] => [
+  'projection_checkpoints',
+  'parked_streams',
+  ...tables,
+];
+
+/** Also of what is filled in bulk: Postgres has time to spare for them while rows are being folded, and none later. */
+const makeIndexes = async (guard: ClientBase, projection: Projection): Promise<void> => {
+  const schema = copySchemaOf(projection.name);
+  for (const table of tablesOf(projection)) {
+    const live = await liveTable(guard, table);
+    const lacking = await indexStatements(guard, live, { schema, table: live.table });
+    if (lacking.length > 0) await guard.query(lacking.join(';\n'));
+  }
 };
 
 const positionOf = async (client: ClientBase, { name }: Projection): Promise<Position> => {
@@ -163,9 +185,13 @@ export const isCopyCurrent = async (
 
 /** Removes all that there is of a copy. @returns whether there was any */
 export const dropCopy = async (client: ClientBase, projection: string): Promise<boolean> => {
-  const { rowCount } = await client.query('delete from read_model_copies where name = $1', [projection]);
-  await client.query(`drop schema if exists ${quoted(copySchemaOf(projection))} cascade`);
-  return rowCount === 1;
+  // Both or neither; the schema first: whoever replaces the copy just now is waited for there, and the row is looked for
+  // behind that.
+  const results: unknown = await client.query(
+    `drop schema if exists ${quoted(copySchemaOf(projection))} cascade;
+     delete from read_model_copies where name = ${client.escapeLiteral(projection)}`,
+  );
+  return (results as readonly QueryResult[]).at(-1)?.rowCount === 1;
 };
 
 /**

@@ -9,31 +9,22 @@ import type { BulkFolding, Projection } from '../projection.ts';
 import { takeAhead } from '../take-ahead.ts';
 import { fillCopy, upTo, type BulkLimits, type FillOptions } from './fill-copy.ts';
 
-const LIMITS: BulkLimits = { pageEvents: 2_000, bytesMax: 512 * 1024 * 1024 };
+const LIMITS: BulkLimits = { pageEvents: 5_000, bytesMax: 512 * 1024 * 1024 };
 /** It is also written after so many events: what a kill costs is no more than folding them again. */
 const EVENTS_MAX = 1_000_000;
 
 /**
  * As `fillCopy`, for read models that can fold in memory: rows and checkpoint are written together and seldom. What
  * cannot be folded is left to `fillCopy`, with all that was to be written with it: that parks its stream.
- * @param prepare is done before `fillCopy`, which looks rows up: makes the indexes
  */
-export const fillInBulk = async (
-  options: FillOptions,
-  target: Position,
-  prepare: () => Promise<void>,
-): Promise<Checkpoint> => {
+export const fillInBulk = async (options: FillOptions, target: Position): Promise<Checkpoint> => {
   const { projection, pool } = options;
-  if (projection.bulk === undefined || (await isGuarded(pool, projection))) {
-    await prepare();
-    return fillCopy(options, target);
-  }
+  if (projection.bulk === undefined || (await isGuarded(pool, projection))) return fillCopy(options, target);
   for (;;) {
     const checkpoint = await openCheckpoint(pool, projection.name);
     if (comparePositions(checkpoint.position, target) >= 0) return checkpoint;
     const otherWay = await foldUpTo(options, projection.bulk(), checkpoint, target);
     if (otherWay === undefined) continue;
-    await prepare();
     await fillCopy(options, otherWay);
   }
 };

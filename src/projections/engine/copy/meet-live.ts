@@ -1,10 +1,16 @@
 import { DatabaseError, type Client } from 'pg';
-import { comparePositions, type EventStore, type Position } from '../../../shared/event-store/event-store.ts';
+import {
+  comparePositions,
+  EventStoreUnavailableError,
+  START,
+  type EventStore,
+  type Position,
+} from '../../../shared/event-store/event-store.ts';
 import { openCheckpoint } from '../checkpoint.ts';
 import type { Projection } from '../projection.ts';
 import { inTransactionOf, type Maker } from './copy-state.ts';
 import { fillCopy, type FillOptions } from './fill-copy.ts';
-import { requireLog } from './same-log.ts';
+import { askedAgain, requireLog } from './same-log.ts';
 
 /** A read model's copy that this process holds. */
 export interface HeldCopy extends FillOptions {
@@ -24,6 +30,10 @@ class StaleCopyError extends Error {
 
 /** The live read model waits for so long at most, one batch aside, while the copy takes its last steps. */
 const FENCE_MS_MAX = 500;
+/** The same of the event store's answers: with a read's own time that is less than reads wait (2 s). */
+const ANSWER_MS_MAX = 1_500;
+/** Of tries that the event store did not answer in time. */
+const UNANSWERED_MAX = 20;
 /** As long as it is waited for: a retry of a long parked stream has it. */
 const FENCE_WAIT_MS_MAX = 60_000;
 /** At a time, so that whoever interrupts does not wait for it, too. */
@@ -37,20 +47,21 @@ const LOCK_NOT_AVAILABLE = '55P03';
  *
  * Of what comes while the copy catches up there may be much: it is applied before the row is taken, and the rest behind
  * it. Is there too much of that, the row is given up again, so that the live read model's lag stays small.
- * @throws OtherLogError when the log does not reach that far; StaleCopyError when the live read model was reset meanwhile
+ * @throws OtherLogError when the log does not reach that far; EventStoreUnavailableError; StaleCopyError when the live read model was reset meanwhile
  */
 export const meetLive = async <T>(copy: HeldCopy, work: (position: Position) => Promise<T>): Promise<T> => {
   const { guard, projection } = copy;
-  for (;;) {
+  for (let triesLeft = UNANSWERED_MAX; ;) {
     copy.signal.throwIfAborted();
     const { position } = await openCheckpoint(guard, projection.name);
-    await requireLog(copy.store, position);
+    await askedAgain(() => requireLog(copy.store, position), copy.signal);
     await fillCopy(copy, position);
     const met = await inTransactionOf(guard, async () => {
       const fenced = await takeFence(copy);
-      await requireLog(copy.store, fenced);
-      const endMs = performance.now() + FENCE_MS_MAX;
-      const { position: reached } = await fillCopy(copy, fenced, () => performance.now() > endMs);
+      const reached = await reach(copy, fenced).catch((error: unknown) => {
+        if (!(error instanceof EventStoreUnavailableError) || (triesLeft -= 1) <= 0) throw error;
+        return START;
+      });
       const ahead = comparePositions(reached, fenced);
       if (ahead > 0) throw staleCopy(projection, reached, fenced);
       return ahead < 0 ? undefined : { result: await work(fenced) };
@@ -58,6 +69,30 @@ export const meetLive = async <T>(copy: HeldCopy, work: (position: Position) => 
     if (met !== undefined) return met.result;
   }
 };
+
+/**
+ * Brings the copy to the live read model's position while that is held: as far as it comes in the time. A store that does
+ * not answer meanwhile keeps nobody waiting for it.
+ * @throws EventStoreUnavailableError when it did not answer in time; OtherLogError
+ */
+const reach = async (copy: HeldCopy, fenced: Position): Promise<Position> => {
+  const late = AbortSignal.timeout(ANSWER_MS_MAX);
+  const signal = AbortSignal.any([copy.signal, late]);
+  const endMs = performance.now() + FENCE_MS_MAX;
+  try {
+    await Promise.race([requireLog(copy.store, fenced), rejectedWith(signal)]);
+    return (await fillCopy({ ...copy, signal }, fenced, () => performance.now() > endMs)).position;
+  } catch (error) {
+    if (!late.aborted || copy.signal.aborted) throw error;
+    throw new EventStoreUnavailableError('the event store does not answer in time', { cause: error });
+  }
+};
+
+const rejectedWith = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    if (signal.aborted) reject(signal.reason as Error);
+  });
 
 const staleCopy = ({ name }: Projection, reached: Position, fenced: Position): StaleCopyError =>
   new StaleCopyError(

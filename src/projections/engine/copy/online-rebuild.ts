@@ -8,23 +8,16 @@ import {
 import type { Logger } from '../../../shared/log.ts';
 import { createPool, inTransaction } from '../../../shared/postgres/pool.ts';
 import { openCheckpoint } from '../checkpoint.ts';
-import { fillBlocks } from '../list-blocks.ts';
+import { fillBlocks, type ListBlocks } from '../list-blocks.ts';
 import type { Projection } from '../projection.ts';
 import { cancelOnAbort, workingName } from './cancel-statements.ts';
 import { compareCopy, type ReadModelComparison } from './compare-copy.ts';
-import {
-  copySchemaOf,
-  indexTableLike,
-  liveTable,
-  quoted,
-  quotedTable,
-  type TableName,
-} from './copy-schema.ts';
+import { allOf, copySchemaOf, quoted, quotedTable } from './copy-schema.ts';
 import { beginCopy, connectCopy, copyTimeouts, dropCopy, holdCopy, inTransactionOf } from './copy-state.ts';
 import type { BulkLimits } from './fill-copy.ts';
 import { fillInBulk } from './fill-in-bulk.ts';
 import type { HeldCopy } from './meet-live.ts';
-import { identityOf, OtherLogError, requireLog } from './same-log.ts';
+import { askedAgain, identityOf, OtherLogError, requireLog } from './same-log.ts';
 import { switchCopy } from './switch-copy.ts';
 
 /**
@@ -43,7 +36,7 @@ export interface OnlineOptions {
   /** Ends the work: the live read model is as it was, and the copy is dropped. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: { readonly events: number; readonly fraction: number }) => void;
-  /** Default: 2,000 events a page, 512 MiB. */
+  /** Default: 5,000 events a page, 512 MiB. */
   readonly bulk?: BulkLimits;
   /** Differences of each table that are told one by one. Default 20. */
   readonly shownMax?: number;
@@ -73,7 +66,11 @@ export const rebuildOnline = (
   allowParked = false,
 ): Promise<OnlineRebuild> =>
   withCopy(options, projection, async (copy, resumed) => {
-    const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX);
+    const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX, () => settle(copy));
+    await makeKnown(
+      copy,
+      blocksToMake(projection).map(({ table }) => table),
+    );
     await switchCopy(copy, allowParked);
     // What is left is of no use, and in nobody's way should this fail: the switch was made.
     await inTransactionOf(copy.guard, () => dropCopy(copy.guard, projection.name)).catch(() => undefined);
@@ -139,8 +136,9 @@ const makeCopy = async <T>(
 ): Promise<T> => {
   const { databaseUrl, store, signal, bulk } = options;
   const { position } = await openCheckpoint(guard, projection.name);
-  await requireLog(store, position);
-  const maker = { program: options.program, migrations: options.migrations, log: await identityOf(store) };
+  await askedAgain(() => requireLog(store, position), signal);
+  const log = await askedAgain(() => identityOf(store), signal);
+  const maker = { program: options.program, migrations: options.migrations, log };
   const resumed = await beginCopy(guard, projection, maker, position);
   const pool = createPool(
     {
@@ -159,42 +157,57 @@ const makeCopy = async <T>(
   const copy = { projection, store, pool, guard, databaseUrl, signal, bulk, onCommit, maker };
   const stop = cancelOnAbort(guard, projection.name, signal);
   try {
-    await fillInBulk(copy, position, () => indexCopy(copy));
-    await settle(copy);
+    await fillInBulk(copy, position);
     return await work(copy, resumed);
+  } catch (error) {
+    if (signal.aborted || (await isThere(copy))) throw error;
+    throw new CopyGoneError(`the copy of ${projection.name} was dropped meanwhile: run it again`, {
+      cause: error,
+    });
   } finally {
     await stop();
     await pool.end();
   }
 };
 
-/**
- * The copy has all its indexes, what was folded in bulk has its blocks, and the planner and its index-only scans know its
- * tables, before anybody reads them.
- */
-const settle = async (copy: HeldCopy): Promise<void> => {
+/** Somebody who changes rows without an event, as whoever forgets persons, has taken the copy away. */
+class CopyGoneError extends Error {
+  override readonly name = 'CopyGoneError';
+}
+
+/** Of a guard that is lost nothing is known. */
+const isThere = ({ guard, projection }: HeldCopy): Promise<boolean> =>
+  // Whoever is about to take it away is waited for.
+  guard.query('select from read_model_copies where name = $1 for key share', [projection.name]).then(
+    ({ rowCount }) => rowCount !== 0,
+    () => true,
+  );
+
+/** Those whose blocks are made of the rows, because they were folded in bulk. */
+const blocksToMake = ({ bulk, blocks = [] }: Projection): readonly ListBlocks[] =>
+  bulk === undefined ? [] : blocks;
+
+/** What was folded in bulk gets its blocks, and the planner knows the other tables: beside each other, of the same rows. */
+const settle = (copy: HeldCopy): Promise<void> => {
   const { pool, projection } = copy;
-  await indexCopy(copy);
-  if (projection.bulk !== undefined) {
-    await inTransaction(pool, async (client) => {
-      for (const blocks of projection.blocks ?? []) await fillBlocks(client, blocks);
-    });
-  }
-  for (const { ofCopy } of await tablesOf(copy)) await pool.query(`vacuum (analyze) ${quotedTable(ofCopy)}`);
+  const blocks = blocksToMake(projection);
+  const others = projection.tables.filter((one) => !blocks.some(({ table }) => table === one));
+  return allOf([
+    makeKnown(copy, others),
+    inTransaction(pool, async (client) => {
+      for (const of of blocks) await fillBlocks(client, of);
+    }),
+  ]);
 };
 
-const indexCopy = async (copy: HeldCopy): Promise<void> => {
-  for (const { live, ofCopy } of await tablesOf(copy)) await indexTableLike(copy.pool, live, ofCopy);
-};
-
-const tablesOf = async ({ guard, projection }: HeldCopy) => {
+/**
+ * To the planner and to its index-only scans. Rows that a snapshot does not see stay unknown to those. Pages that Postgres
+ * has added ahead stay: to take them away it waits for whoever reads the table, 5 s, and the comparison does.
+ */
+const makeKnown = async ({ pool, projection }: HeldCopy, tables: readonly string[]): Promise<void> => {
   const schema = copySchemaOf(projection.name);
-  const tables: { readonly live: TableName; readonly ofCopy: TableName }[] = [];
-  for (const table of projection.tables) {
-    const live = await liveTable(guard, table);
-    tables.push({ live, ofCopy: { schema, table: live.table } });
-  }
-  return tables;
+  for (const table of tables)
+    await pool.query(`vacuum (analyze, truncate false) ${quotedTable({ schema, table })}`);
 };
 
 const progressOf = ({ store, onProgress }: OnlineOptions, target: Position): HeldCopy['onCommit'] => {

@@ -1,4 +1,10 @@
-import { START, type EventStore, type Position } from '../../../shared/event-store/event-store.ts';
+import { sleep } from '../../../shared/backoff.ts';
+import {
+  EventStoreUnavailableError,
+  START,
+  type EventStore,
+  type Position,
+} from '../../../shared/event-store/event-store.ts';
 
 /** The log is not the one that the live read model was made from: nothing can be built beside it. */
 export class OtherLogError extends Error {
@@ -28,6 +34,27 @@ const distanceTo = (store: Pick<EventStore, 'distance'>, from: Position, to: Pos
     return store.distance(from, to);
   } catch (cause) {
     throw new OtherLogError('the read models were made from another event store', { cause });
+  }
+};
+
+const TRIES_MS_MAX = 30_000;
+const TRY_EVERY_MS = 250;
+
+/**
+ * A rebuild goes on for minutes: a store that does not answer for some seconds of them is asked again. For questions that
+ * nobody waits behind.
+ * @throws EventStoreUnavailableError when it has not answered for half a minute
+ */
+export const askedAgain = async <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+  const endMs = performance.now() + TRIES_MS_MAX;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof EventStoreUnavailableError) || performance.now() > endMs) throw error;
+      await sleep(TRY_EVERY_MS, signal);
+      signal.throwIfAborted();
+    }
   }
 };
 

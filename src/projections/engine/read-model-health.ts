@@ -1,0 +1,224 @@
+import type { Pool } from 'pg';
+import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
+import { advisoryLocks } from '../../shared/postgres/advisory-locks.ts';
+import { hasBlocksSql } from './checkpoint.ts';
+import { copySchemaOf, quoted } from './copy/copy-schema.ts';
+import { lockKeyOf } from './leadership.ts';
+import type { Projection } from './projection.ts';
+import { isReady, LAG_EVENTS_MAX, readStatus, type ProjectionStatus } from './projection-status.ts';
+
+/** How read models are, as an operator wants to know it: beside a running service and without one. */
+
+/** A copy that is being made beside the live read model, or that a run has left. */
+export interface CopyInProgress {
+  /** Who holds it; undefined: nobody, a run that was killed or refused has left it. */
+  readonly heldBy?: CopyHolder;
+  /** Up to where of the log it is; undefined while its tables are made or put in place. */
+  readonly position?: Position;
+  /** Of what the live one has considered, 0 to 1. */
+  readonly fraction?: number;
+  /** ISO 8601; of the first of the runs that have made it. */
+  readonly begunAt?: string;
+}
+
+export interface CopyHolder {
+  /** Host and process id, as the process says (`holdingName`). */
+  readonly process: string;
+  /** Of its connection, as Postgres sees it: undefined over a Unix socket. */
+  readonly address?: string;
+  readonly connectedAt: string;
+}
+
+export type HealthProblem =
+  /** No process runs it: nothing brings it up to date. */
+  | 'not-run'
+  /** Further behind the log than reads are served with (`LAG_EVENTS_MAX`). */
+  | 'behind'
+  /** The log ends before it: an older one was restored. */
+  | 'log-ends-before'
+  /** It leaves streams out. */
+  | 'parked';
+
+export interface ReadModelHealth {
+  readonly readModel: string;
+  readonly position: Position;
+  readonly epoch: number;
+  /** Position of the last event in the log, for all read models the same. */
+  readonly head: Position;
+  /** Some process runs it. */
+  readonly led: boolean;
+  /** As `ProjectionStatus`. */
+  readonly lagEvents?: number;
+  readonly lagBytes?: number;
+  /** How long ago the first event was recorded that it has not considered; 0 when there is none. */
+  readonly lagSeconds: number;
+  readonly parkedStreams: number;
+  /** Whether blocks of its lists are kept with its rows; undefined of one that has no such lists. */
+  readonly blocksKept?: boolean;
+  readonly copy?: CopyInProgress;
+  readonly problems: readonly HealthProblem[];
+}
+
+/** What is looked at for the first event behind a position: some, because a server's own events may come first. */
+const LOOKED_AT_EVENTS = 10;
+
+/**
+ * How each of the read models is. Nothing is written, and nobody waited for.
+ * @param nowMs milliseconds since 1970
+ * @throws Error when the read models were made from a store of another kind; any error of the two stores
+ */
+export const readHealth = async (
+  pool: Pool,
+  store: Pick<EventStore, 'head' | 'distance' | 'distanceUnit' | 'readAll'>,
+  projections: readonly Projection[],
+  nowMs: number,
+): Promise<readonly ReadModelHealth[]> => {
+  const kept = await blocksKeptOf(pool, projections);
+  const copies = await copiesOf(pool, projections);
+  let head: Position = START;
+  const log = {
+    head: async () => (head = await store.head()),
+    distance: (from: Position, to: Position) => store.distance(from, to),
+    distanceUnit: store.distanceUnit,
+  };
+  const statuses = await readStatus(pool, log, new Map(projections.map(({ name }) => [name, undefined])));
+  const secondsOf = lagSeconds(store, nowMs);
+  const healths: ReadModelHealth[] = [];
+  for (const status of statuses) {
+    const { name: readModel, position, epoch, led, parkedStreams, lagEvents, lagBytes } = status;
+    const copy = copies.get(readModel);
+    const blocksKept = kept.get(readModel);
+    healths.push({
+      readModel,
+      position,
+      epoch,
+      head,
+      led,
+      ...(lagEvents === undefined ? { lagBytes: lagBytes ?? 0 } : { lagEvents }),
+      lagSeconds: lagOf(status) > 0 ? await secondsOf(position) : 0,
+      parkedStreams,
+      ...(blocksKept !== undefined && { blocksKept }),
+      ...(copy !== undefined && { copy: withFraction(copy, store, position) }),
+      problems: problemsOf(status),
+    });
+  }
+  return healths;
+};
+
+/** In the unit of the store's distances. */
+const lagOf = ({ lagEvents, lagBytes }: ProjectionStatus): number => lagEvents ?? lagBytes ?? 0;
+
+const problemsOf = (status: ProjectionStatus): readonly HealthProblem[] => [
+  ...(status.led ? [] : (['not-run'] as const)),
+  ...(lagOf(status) < 0 ? (['log-ends-before'] as const) : []),
+  ...(lagOf(status) >= 0 && !isReady({ ...status, led: true }, LAG_EVENTS_MAX) ? (['behind'] as const) : []),
+  ...(status.parkedStreams > 0 ? (['parked'] as const) : []),
+];
+
+const lagSeconds = (store: Pick<EventStore, 'readAll'>, nowMs: number) => {
+  const known = new Map<Position, Promise<number>>();
+  const read = async (after: Position): Promise<number> => {
+    const [first] = await store.readAll({ after, limit: LOOKED_AT_EVENTS });
+    // What is left may be a server's own.
+    return first === undefined ? 0 : Math.max(0, nowMs - Date.parse(first.recordedAt)) / 1_000;
+  };
+  // Most of them stand at the same place.
+  return (after: Position): Promise<number> => {
+    const seconds = known.get(after) ?? read(after);
+    known.set(after, seconds);
+    return seconds;
+  };
+};
+
+const withFraction = (
+  copy: CopyInProgress,
+  store: Pick<EventStore, 'distance'>,
+  live: Position,
+): CopyInProgress => {
+  if (copy.position === undefined) return copy;
+  const whole = store.distance(START, live);
+  return {
+    ...copy,
+    fraction: whole <= 0 ? 1 : Math.min(1, store.distance(START, copy.position) / whole),
+  };
+};
+
+/** Of those whose lists have blocks. */
+const blocksKeptOf = async (
+  pool: Pool,
+  projections: readonly Projection[],
+): Promise<ReadonlyMap<string, boolean>> => {
+  const names = projections.filter(({ blocks = [] }) => blocks.length > 0).map(({ name }) => name);
+  const { rows } = await pool.query<{ name: string; kept: boolean }>(
+    `select name, coalesce(${hasBlocksSql}, false) as kept from projection_checkpoints where name = any($1)`,
+    [names],
+  );
+  return new Map(rows.map(({ name, kept }) => [name, kept]));
+};
+
+interface CopyRow {
+  readonly name: string;
+  readonly begunAt: Date | null;
+  readonly process: string | null;
+  readonly address: string | null;
+  readonly connectedAt: Date | null;
+}
+
+/** One is held from before its row is written until after it is gone. */
+const copiesSql = `
+  with held as (
+    select wanted.name, a.application_name as process, host(a.client_addr) as address, a.backend_start
+    from unnest($1::text[], $2::int[]) as wanted (name, key)
+    join pg_locks l on l.locktype = 'advisory' and l.objsubid = 2 and l.granted
+      and l.classid = $3::int::oid and l.objid = wanted.key::oid
+      and l.database = (select oid from pg_database where datname = current_database())
+    join pg_stat_activity a on a.pid = l.pid
+  )
+  select coalesce(held.name, made.name) as name, made.begun_at as "begunAt", held.process, held.address,
+    held.backend_start as "connectedAt"
+  from (select name, begun_at from read_model_copies where name = any($1)) made full join held using (name)`;
+
+const copiesOf = async (
+  pool: Pool,
+  projections: readonly Projection[],
+): Promise<ReadonlyMap<string, CopyInProgress>> => {
+  const names = projections.map(({ name }) => name);
+  const { rows } = await pool.query<CopyRow>(copiesSql, [
+    names,
+    names.map(lockKeyOf),
+    advisoryLocks.readModelCopies,
+  ]);
+  const copies = new Map<string, CopyInProgress>();
+  for (const { name, begunAt, process, address, connectedAt } of rows) {
+    const position = await positionOfCopy(pool, name);
+    copies.set(name, {
+      ...(connectedAt !== null && {
+        heldBy: {
+          process: processOf(process ?? ''),
+          ...(address !== null && { address }),
+          connectedAt: connectedAt.toISOString(),
+        },
+      }),
+      ...(position !== undefined && { position }),
+      ...(begunAt !== null && { begunAt: begunAt.toISOString() }),
+    });
+  }
+  return copies;
+};
+
+const processOf = (applicationName: string): string => applicationName.replace(/^.* by /, '');
+
+/** Undefined: its tables are not there (yet, or any more). */
+const positionOfCopy = async (pool: Pool, name: string): Promise<Position | undefined> => {
+  const table = `${quoted(copySchemaOf(name))}.projection_checkpoints`;
+  const { rows: there } = await pool.query<{ there: boolean }>(
+    'select to_regclass($1) is not null as there',
+    [table],
+  );
+  if (there[0]?.there !== true) return undefined;
+  const { rows } = await pool
+    .query<{ position: Position }>(`select position from ${table} where name = $1`, [name])
+    // Dropped in between.
+    .catch(() => ({ rows: [] }));
+  return rows[0]?.position;
+};

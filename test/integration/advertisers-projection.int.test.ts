@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { beforeEach, expect, it } from '@jest/globals';
+import type { Pool } from 'pg';
+import { createAdvertiser } from '../../src/command/advertisers/advertiser-commands.ts';
+import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
+import { advertiserDecider, advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
+import { advertiserBlocks } from '../../src/projections/advertiser-rows.ts';
+import { advertisersProjection } from '../../src/projections/advertisers.ts';
+import { openCheckpoint } from '../../src/projections/engine/checkpoint.ts';
+import { commitBatch } from '../../src/projections/engine/commit-batch.ts';
+import { judgeBlocksSql } from '../../src/projections/engine/list-blocks.ts';
+import { toNewEvents } from '../../src/shared/command/recorded-domain-event.ts';
+import type { Position, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
+import { createPool } from '../../src/shared/postgres/pool.ts';
+import { useReadModelDatabase } from '../support/read-model-database.ts';
+import { silent } from '../support/toy-projection.ts';
+
+/** Large batches of new advertisers, which are written by COPY. */
+
+const readModels = useReadModelDatabase();
+const CUSTOMER = 1;
+const positionOf = (n: number): Position => String(n).padStart(16, '0') as Position;
+const timeOf = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 7).toISOString();
+
+const created = (id: number): RecordedEvent => {
+  const commandId = randomUUID();
+  const body = { name: `Advertiser ${id}`, brandCountries: ['US'], sandbox: id % 5 === 0 };
+  const command = createAdvertiser(
+    body,
+    { advertiserId: id, customerId: CUSTOMER },
+    { commandId, now: timeOf(id) },
+  );
+  const decision = advertiserDecider.decide(command, advertiserDecider.initialState);
+  if (!('events' in decision)) throw new Error('refused');
+  const context = { commandId, customerId: CUSTOMER, actor: 'test', requestId: commandId };
+  const [event] = toNewEvents(decision.events, context, advertiserEvents);
+  if (event === undefined) throw new Error('no event');
+  const stream = advertiserStream(CUSTOMER, id);
+  return { ...event, stream, revision: 0, position: positionOf(id), recordedAt: timeOf(id) };
+};
+
+const archived = (id: number, position: number): RecordedEvent => {
+  const { metadata, stream } = created(id);
+  const at = { ...metadata, occurredAt: timeOf(position) };
+  return {
+    id: randomUUID(),
+    type: 'AdvertiserArchived',
+    data: {},
+    metadata: at,
+    stream,
+    revision: 1,
+    position: positionOf(position),
+    recordedAt: timeOf(position),
+  };
+};
+
+/** As the live runner commits them. */
+const commit = async (events: readonly RecordedEvent[], pool: Pool = readModels.pool) => {
+  const checkpoint = await openCheckpoint(pool, 'advertisers');
+  const position = events.at(-1)?.position ?? checkpoint.position;
+  return commitBatch(pool, advertisersProjection, checkpoint, { events, position, caughtUp: true });
+};
+
+const range = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+/** Ids of the rows; and of counts and blocks how many they say. */
+const readModel = async () => {
+  const { pool } = readModels;
+  const rows = await pool.query<{ id: number }>('select id from advertisers order by id');
+  const counts = await pool.query<{ kind: string; count: number }>(
+    `select status || '/' || sandbox as kind, count::int from advertiser_counts where count <> 0 order by 1`,
+  );
+  const blocks = await pool.query<{ kind: string; count: number; astray: number }>(
+    `select kind, count::int, astray::int from (${judgeBlocksSql(advertiserBlocks, 'advertiser_blocks', 'advertisers')}) j
+     where kind like '%_/%' order by 1`,
+  );
+  const sizes = await pool.query<{ count: number }>(
+    `select count::int from advertiser_blocks where kind = '' order by first_at, first_id`,
+  );
+  return {
+    ids: rows.rows.map(({ id }) => id),
+    counts: counts.rows,
+    blocks: blocks.rows,
+    sizes: sizes.rows.map(({ count }) => count),
+  };
+};
+
+const wanted = (active: number, sandbox: number, archivedOnes: readonly string[] = []) => {
+  const counts = [
+    { kind: 'ACTIVE/false', count: active - sandbox },
+    { kind: 'ACTIVE/true', count: sandbox },
+    ...archivedOnes.map((kind) => ({ kind, count: 1 })),
+  ];
+  return { counts, blocks: counts.map((one) => ({ ...one, astray: 0 })) };
+};
+
+beforeEach(async () => {
+  await readModels.pool.query(
+    'truncate advertisers, advertiser_counts, advertiser_blocks, parked_streams, projection_checkpoints',
+  );
+});
+
+it('new advertisers, and some of them archived in the same batch: rows, counts, blocks that are half full and more', async () => {
+  await commit(range(1, 900).map(created));
+  await commit([...range(901, 7_000).map(created), archived(1_000, 7_001), archived(3, 7_002)]);
+  const { ids, sizes, ...counted } = await readModel();
+  expect(ids).toEqual(range(1, 7_000));
+  expect(counted).toEqual(wanted(6_998, 1_399, ['ARCHIVED/false', 'ARCHIVED/true']));
+  // Half a block each; the last takes what one may have.
+  expect(sizes).toEqual([2_048, 2_048, 2_904]);
+});
+
+it('a batch in which some have rows already: each is written and counted once', async () => {
+  await commit(range(1, 150).map(created));
+  // Delivered again, with a checkpoint that does not know of it: the rows alone say so.
+  await readModels.pool.query(`update projection_checkpoints set position = '-'`);
+  await commit(range(100, 400).map(created));
+  const { ids, sizes, ...counted } = await readModel();
+  expect(ids).toEqual(range(1, 400));
+  expect(counted).toEqual(wanted(400, 80));
+  expect(sizes).toEqual([400]);
+});
+
+it('where policies hold for who writes, which Postgres takes no COPY from, rows are inserted', async () => {
+  const { pool } = readModels;
+  // As `isolateTenants` has it where there can be no role for requests.
+  await pool.query(
+    `create policy system on advertisers to current_user using (current_setting('app.access', true) = 'system');
+     alter table advertisers force row level security`,
+  );
+  const bound = createPool(
+    {
+      connectionString: String(pool.options.connectionString),
+      applicationName: 'test',
+      max: 1,
+      system: true,
+    },
+    silent,
+  );
+  try {
+    await commit(range(1, 300).map(created), bound);
+  } finally {
+    await bound.end();
+    await pool.query(
+      'alter table advertisers no force row level security; drop policy system on advertisers',
+    );
+  }
+  const { ids, sizes, ...counted } = await readModel();
+  expect(ids).toEqual(range(1, 300));
+  expect(counted).toEqual(wanted(300, 60));
+  expect(sizes).toEqual([300]);
+});
+
+it('of a large batch the one stream that cannot be applied is parked', async () => {
+  const bad = { ...created(120), data: { nothing: 'like it' } };
+  const { applied, parked } = await commit([
+    ...range(1, 119).map(created),
+    bad,
+    ...range(121, 300).map(created),
+  ]);
+  expect(applied).toBe(299);
+  expect(parked.map(({ event }) => event.stream)).toEqual([bad.stream]);
+  const { ids, sizes, ...counted } = await readModel();
+  expect(ids).toEqual(range(1, 300).filter((id) => id !== 120));
+  expect(counted).toEqual(wanted(299, 59));
+  expect(sizes).toEqual([299]);
+});
