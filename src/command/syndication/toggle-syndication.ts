@@ -1,7 +1,7 @@
-import type {
-  AccountReference,
+import {
   ResourceType,
-  SyndicationRecord,
+  type AccountReference,
+  type SyndicationRecord,
 } from '../../domain/syndication/syndication-resource.ts';
 import {
   SYNDICATION,
@@ -12,14 +12,15 @@ import type { Agent } from '../../domain/agents/agent-resource.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import { agentIdOf } from '../../domain/agents/agent-resource.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
-import { loadState } from '../../shared/command/execute-command.ts';
+import { loadState, wasDoneBefore } from '../../shared/command/execute-command.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { resourceIdOf } from '../../shared/ids.ts';
+import { loadAdvertiser } from '../advertisers/routes.ts';
 import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
-import { loadAgent } from '../agents/load-agent.ts';
-import { carryOut, type SyncStores } from '../resource-syncs/plan-sync.ts';
+import { loadAgent, loadAgentOfAnyTime } from '../agents/load-agent.ts';
+import { carryOut, stepCommandId, type SyncStores } from '../resource-syncs/plan-sync.ts';
 import type { SyndicatedKinds } from './syndicated-kinds.ts';
 import { syndicationAggregate } from './syndication-aggregate.ts';
 
@@ -40,7 +41,7 @@ export interface Toggle {
 
 /**
  * Switches a resource on or off at each agent. All is looked up before anything is written: with an unknown agent
- * or resource nothing is.
+ * or resource nothing is. Once begun, it is completed, whatever was archived, deleted or removed since.
  * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR
  */
 export const toggleSyndication = async (
@@ -49,10 +50,15 @@ export const toggleSyndication = async (
   request: RequestContext,
 ): Promise<readonly SyndicationRecord[]> => {
   const { customerId } = request.principal;
-  const advertiser = await writableAdvertiser(writes, customerId, toggle.advertiserId);
-  const resourceType = await typeOf(writes, customerId, toggle);
+  const begunType = await typeBegunWith(writes, toggle, request);
+  const hasBegun = begunType !== undefined;
+  const advertiser = hasBegun
+    ? await advertiserOfAnyTime(writes, customerId, toggle.advertiserId)
+    : await writableAdvertiser(writes, customerId, toggle.advertiserId);
+  const resourceType = begunType ?? (await typeOf(writes, customerId, toggle));
+  const load = hasBegun ? loadAgentOfAnyTime : loadAgent;
   const agents = await Promise.all(
-    toggle.agentIds.map((id, n) => agentOf(writes, customerId, id, `adcpAgentIds.${n}`)),
+    toggle.agentIds.map((id, n) => agentOf(load, writes.store, customerId, id, `adcpAgentIds.${n}`)),
   );
   const now = isoTimestamp(writes.clock.now());
   const steps = agents.map((agent, n) => {
@@ -75,6 +81,39 @@ export const toggleSyndication = async (
     }
     return outcome.state;
   });
+};
+
+/**
+ * The type that an earlier run of this very request has written records of; undefined when none has got so far. All
+ * that is looked up before was found then.
+ */
+const typeBegunWith = async (
+  { store, snapshots }: SyndicationWrites,
+  toggle: Toggle,
+  { commandId, hasRunBefore, principal: { customerId } }: RequestContext,
+): Promise<ResourceType | undefined> => {
+  if (!(await hasRunBefore())) return undefined;
+  const types = toggle.resourceType === undefined ? ResourceType.options : [toggle.resourceType];
+  const agentIds = toggle.agentIds.map(agentIdOf).filter((id) => id !== undefined);
+  for (const type of types) {
+    for (const agentId of agentIds) {
+      const recordId = recordIdOf(customerId, toggle, type, agentId);
+      const stream = syndicationStream(customerId, recordId);
+      const step = { commandId: stepCommandId(commandId, recordId), snapshots, hasRunBefore };
+      if (await wasDoneBefore(store, syndicationAggregate, stream, step)) return type;
+    }
+  }
+  return undefined;
+};
+
+const advertiserOfAnyTime = async (
+  writes: SyndicationWrites,
+  customerId: number,
+  advertiserId: number,
+): Promise<AdvertiserResource> => {
+  const advertiser = await loadAdvertiser(writes, customerId, advertiserId);
+  if (advertiser === undefined) throw new Error('a record is of an advertiser that there is not');
+  return advertiser;
 };
 
 /** The type that was named, or the only one that the advertiser has something of this id of. */
@@ -132,13 +171,14 @@ const hasRecord = async (
 };
 
 const agentOf = async (
-  { store }: SyndicationWrites,
+  load: typeof loadAgent,
+  store: EventStore,
   customerId: number,
   shownId: string,
   field: string,
 ): Promise<Agent> => {
   const agentId = agentIdOf(shownId);
-  const agent = agentId === undefined ? undefined : await loadAgent(store, customerId, agentId);
+  const agent = agentId === undefined ? undefined : await load(store, customerId, agentId);
   if (agent === undefined) throw new ApiError({ ...notFound('agent').body, field });
   return agent;
 };

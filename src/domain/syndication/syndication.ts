@@ -152,13 +152,16 @@ type SyndicationDecision = Decision<SyndicationEvent, SyndicationRefusal>;
  * What the agent may have stays where it is: the advertiser's brand may have changed since, and telling the agent to
  * drop it from another account would leave it there for ever.
  *
- * Switching on what failed tries it again; switching on or off what is so already changes nothing.
+ * Switching on what failed tries it again, and switching off what the agent could not be told to drop tells it again.
+ * Anything else that is so already changes nothing.
  */
 const toggle = (command: ToggleSyndication, state: SyndicationState): SyndicationDecision => {
   const { record, enabled, now } = command;
-  if (state.status !== 'NONE' && state.enabled === enabled && state.status !== 'FAILED') return accept();
+  const isToBeDropped = !enabled && state.status !== 'NONE' && wasLeftThere(state);
+  const hasEnded = state.status === 'FAILED' || isToBeDropped;
+  if (state.status !== 'NONE' && state.enabled === enabled && !hasEnded) return accept();
   const generation = state.status === 'NONE' ? 1 : state.generation + 1;
-  const { account } = state.status !== 'NONE' && agentMayHave(state) ? state : record;
+  const { account } = state.status !== 'NONE' && (agentMayHave(state) || isToBeDropped) ? state : record;
   const data = { ...record, account, enabled, generation };
   return accept({ type: 'SyndicationToggled', data, occurredAt: now });
 };

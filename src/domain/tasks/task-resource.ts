@@ -52,15 +52,28 @@ export const TaskResource = z
 
 type TaskResource = z.infer<typeof TaskResource>;
 
+/**
+ * Why nothing of it was done; null when something was, or there was nothing to do. A creative's submission is done with
+ * its being submitted.
+ */
+const errorOf = (task: TaskAccepted): string | null => {
+  if (task.taskType !== 'audience_sync') return null;
+  const { audiences } = task.response;
+  const [first] = audiences;
+  if (first === undefined || audiences.some(({ action }) => action !== 'failed')) return null;
+  const why = `${first.audienceId}: ${first.error ?? 'failed'}`;
+  return audiences.length === 1 ? why : `None of ${audiences.length} audiences was synced. ${why}`;
+};
+
 /** @param isDone false while what was accepted is still being applied */
 export const taskResource = (task: TaskAccepted, acceptedAt: string, isDone: boolean): TaskResource => ({
   taskId: task.taskId,
   taskType: task.taskType,
-  status: isDone ? 'completed' : 'working',
+  status: isDone ? (errorOf(task) === null ? 'completed' : 'failed') : 'working',
   ...(task.taskType === 'creative_sync'
     ? { resourceType: 'CREATIVE', resourceId: task.creativeId }
     : { resourceType: 'ADVERTISER', resourceId: String(task.advertiserId) }),
-  error: null,
+  error: isDone ? errorOf(task) : null,
   response: isDone ? task.response : null,
   metadata: {},
   retryAfterSeconds: isDone ? null : 1,

@@ -3,6 +3,7 @@ import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
 import type { AgentAnswer, TakenIn } from './agent-call.ts';
 import type { ToolResult } from './agent-link.ts';
 import { RefusedCallError } from './call-errors.ts';
+import { leftAloneMs } from './retry-after.ts';
 import { shownText } from './shown-text.ts';
 
 const AdcpError = z.looseObject({
@@ -66,7 +67,7 @@ const failure = ({ message, recovery, retry_after }: Partial<z.output<typeof Adc
   return {
     outcome: 'retry',
     message: shown,
-    afterMs: Math.min(Math.max(retry_after ?? 0, 0), 3_600) * 1_000,
+    afterMs: leftAloneMs(retry_after ?? 0),
   };
 };
 
@@ -158,8 +159,11 @@ const errorIn = (payload: unknown): z.output<typeof AdcpError> | undefined => {
   return Object.keys(rest).length === 0 ? errors?.[0] : undefined;
 };
 
-/** What an agent's HTTP server says is not shown: it may be any server's of its network. */
-export const answerOfError = (error: unknown): AgentAnswer => {
+/**
+ * What an agent's HTTP server says is not shown: it may be any server's of its network.
+ * @param afterMs as its last answer says (`heedRetryAfter`)
+ */
+export const answerOfError = (error: unknown, afterMs: number): AgentAnswer => {
   if (error instanceof RefusedCallError) return { outcome: 'refused', message: error.message };
   const outbound = outboundErrorIn(error);
   if (outbound !== undefined) {
@@ -182,7 +186,7 @@ export const answerOfError = (error: unknown): AgentAnswer => {
     code !== undefined && code >= 400 && code < 600
       ? `The agent answered with HTTP status ${code}.`
       : 'The agent answered something that is no answer.';
-  return { outcome: 'retry', message, afterMs: 0 };
+  return { outcome: 'retry', message, afterMs };
 };
 
 /** Whether the agent answered that it does not accept who is asking. */

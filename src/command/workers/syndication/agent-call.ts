@@ -14,7 +14,10 @@ export interface AgentCall {
   readonly task: SyncTask;
   /** The task's own members, without the key. */
   readonly request: JsonObject;
-  /** UUID. The same for every try of one call: the agent does it once. */
+  /**
+   * A UUID, or two with a dot between, as AdCP's pattern allows. The same for every try of one call, which the agent does
+   * once; only a list of all that stays, which does no harm twice, has another one each time (`withdraw.ts`).
+   */
   readonly idempotencyKey: string;
   /** Of a call that the agent has taken in: it is asked what became of it, not called again. */
   readonly takenIn?: TakenIn | undefined;

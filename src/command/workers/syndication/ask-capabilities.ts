@@ -1,5 +1,5 @@
 import { SyncTask } from '../../../domain/agents/agent-events.ts';
-import type { OutboundFetch } from '../../../shared/outbound/outbound-fetch.ts';
+import type { OpenOutboundLine } from '../../../shared/outbound/outbound-fetch.ts';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
 import { openA2aLink } from './a2a-link.ts';
 import { refusesCredentials } from './agent-answers.ts';
@@ -26,14 +26,15 @@ const open: Readonly<Record<AgentCall['protocol'], OpenLink>> = { MCP: openMcpLi
  * @param timeoutMs of the whole question: somebody waits for the answer
  */
 export const createAskCapabilities =
-  (fetch: OutboundFetch, timeoutMs: number): AskCapabilities =>
+  (openLine: OpenOutboundLine, timeoutMs: number): AskCapabilities =>
   async ({ agentUrl, protocol, token }) => {
+    const line = openLine();
     const signal = AbortSignal.timeout(timeoutMs);
     const late = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(new OutboundError('unreachable')), { once: true });
     });
     late.catch(() => undefined);
-    const opening = open[protocol]({ agentUrl, token }, { fetch, signal, timeoutMs });
+    const opening = open[protocol]({ agentUrl, token }, { fetch: line.fetch, signal, timeoutMs });
     try {
       const { tasks } = await Promise.race([opening, late]);
       if (tasks === undefined) return { outcome: 'unknown' };
@@ -45,5 +46,6 @@ export const createAskCapabilities =
         (link) => link.close(),
         () => undefined,
       );
+      line.close();
     }
   };

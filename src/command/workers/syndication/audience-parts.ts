@@ -67,14 +67,14 @@ export const createAudienceParts = (
       // Somebody else has come to its end.
       if (row === undefined) return;
       if (row.body === null) continue;
-      const { part, body, is_last: isLast } = row;
+      const { part, body, is_last: isLast, touched_at: writtenAt } = row;
       yield {
         idempotencyKey: derivedId(record.recordId, `${record.generation}:${part}:${body}`),
         request: JsonMembers.parse(JSON.parse(body)),
         isDrop: part === 0 && requestOf(record).anew === true,
         isLast,
         // The last one stays, so that its answer can be had again if what it led to is not recorded.
-        taken: () => (isLast ? Promise.resolve() : advance(pool, record, part)),
+        taken: () => (isLast ? Promise.resolve() : advance(pool, record, part, writtenAt)),
       };
       if (isLast) return;
     }
@@ -104,6 +104,8 @@ export const createAudienceParts = (
 const requestOf = ({ request }: SyndicationRecord): z.output<typeof Request> => Request.parse(request);
 
 interface Row {
+  /** When it was last changed: what was read before that is not written behind it. */
+  readonly touched_at: string;
   readonly part: number;
   readonly after_revision: string;
   readonly after_id: string;
@@ -130,7 +132,7 @@ const underWay = async (
 ): Promise<Row | undefined> => {
   const { rows } = await pool.query<Row>({
     name: 'syndication-deliveries-part',
-    text: `select part, after_revision, after_id, body, is_last from syndication_deliveries
+    text: `select touched_at::text, part, after_revision, after_id, body, is_last from syndication_deliveries
            where customer_id = $1 and record_id = $2 and generation = $3`,
     values: [customerId, recordId, generation],
   });
@@ -155,7 +157,8 @@ const writePart = async (
     text: `update syndication_deliveries
            set body = $5, next_revision = coalesce($6, after_revision), next_id = coalesce($7, after_id),
              is_last = $8, touched_at = now()
-           where customer_id = $1 and record_id = $2 and generation = $3 and part = $4 and body is null`,
+           where customer_id = $1 and record_id = $2 and generation = $3 and part = $4 and body is null
+             and touched_at = $9::timestamptz`,
     values: [
       record.customerId,
       record.recordId,
@@ -165,6 +168,7 @@ const writePart = async (
       page.ends?.revision,
       page.ends?.id,
       page.isLast,
+      row.touched_at,
     ],
   });
 };
@@ -238,12 +242,14 @@ const advance = async (
   pool: Pick<Pool, 'query'>,
   { customerId, recordId, generation }: SyndicationRecord,
   part: number,
+  writtenAt: string,
 ): Promise<void> => {
   await pool.query({
     name: 'syndication-deliveries-advance',
     text: `update syndication_deliveries
            set part = part + 1, after_revision = next_revision, after_id = next_id, body = null, touched_at = now()
-           where customer_id = $1 and record_id = $2 and generation = $3 and part = $4 and body is not null`,
-    values: [customerId, recordId, generation, part],
+           where customer_id = $1 and record_id = $2 and generation = $3 and part = $4 and body is not null
+             and touched_at = $5::timestamptz`,
+    values: [customerId, recordId, generation, part, writtenAt],
   });
 };

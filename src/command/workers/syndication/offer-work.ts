@@ -28,7 +28,15 @@ const AFTER_FAILURE_MS = 2_000;
 
 /** Of one generation, so that a later one is another job, whatever became of the earlier. */
 export const jobIdOf = ({ recordId, generation }: Pick<Work, 'recordId' | 'generation'>): string =>
-  `synd-${recordId}-g${generation}`;
+  `${jobIdsOf(recordId)}${generation}`;
+
+/** Whether a job is of an earlier generation of the same record. */
+export const isJobOfEarlier = (
+  id: string,
+  { recordId, generation }: Pick<Work, 'recordId' | 'generation'>,
+): boolean => id.startsWith(jobIdsOf(recordId)) && Number(id.slice(jobIdsOf(recordId).length)) < generation;
+
+const jobIdsOf = (recordId: string): string => `synd-${recordId}-g`;
 
 /**
  * Turns what waits into jobs, until `signal`. The read model is the list of what is to be done, jobs are hints: a

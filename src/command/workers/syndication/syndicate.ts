@@ -40,10 +40,14 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: JobR
   await (record.enabled ? take(options, question, loaded) : withdraw(options, question));
 };
 
+const GIVEN_UP = 'The exchange could not finish this, although it tried often.';
+
 /** Ends a generation that cannot be brought to its end. */
-export const giveUp = async (options: SyndicateOptions, work: Work, reason: string): Promise<void> => {
+export const giveUp = async (options: SyndicateOptions, work: Work): Promise<void> => {
   const record = (await loadRecord(options, work))?.record;
   if (record?.generation !== work.generation || !isWaiting(record)) return options.workList.drop(work);
-  await (record.enabled ? failed(options, record, reason) : withdrawn(options, record, reason));
+  await (record.enabled
+    ? failed(options, record, `${GIVEN_UP} Switch it on again to repeat it.`)
+    : withdrawn(options, record, `${GIVEN_UP} Switch it off once more to repeat it.`));
   await options.audienceParts.forget(record);
 };

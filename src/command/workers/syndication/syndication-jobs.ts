@@ -11,7 +11,7 @@ import {
   type JobQueue,
   type JobRun,
 } from '../../../shared/queue/job-queue.ts';
-import { jobIdOf } from './offer-work.ts';
+import { isJobOfEarlier } from './offer-work.ts';
 import { giveUp, syndicate } from './syndicate.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
 import { DONE, RETRY_MS_MIN, type Rest, type Work } from './work-list.ts';
@@ -30,13 +30,12 @@ const WorkData = z.object({
   lost: z.int().min(0),
 });
 
-/** Calls of the agent for one generation: what is transient for so long is final. */
-const ATTEMPTS_MAX = 6;
-const RETRY = { baseMs: 1_000, capMs: 60_000 };
+/** Calls of the agent for one generation: what is transient for so long is final, unless it is to drop something. */
+export const ATTEMPTS_MAX = 6;
+/** As many calls are over long before the longest wait, which is that of what is to be dropped (`withdraw.ts`). */
+const RETRY = { baseMs: 1_000, capMs: 30 * 60_000 };
 const STORE_AWAY_MS = 5_000;
 const EARLIER_FIRST: Rest = { afterMs: 500, tried: false, keepsTurn: true };
-/** Generations that a call which is still under way can be of. */
-const EARLIER_MAX = 3;
 
 /**
  * Workers that one job has taken along, and jobs of one generation that ended without a word, before nobody tries
@@ -44,8 +43,6 @@ const EARLIER_MAX = 3;
  */
 const STALLS_MAX = 5;
 const LOST_MAX = 10;
-const GIVEN_UP =
-  'The exchange could not finish this, although it tried often. Switch it on again to repeat it.';
 
 /**
  * Runs the jobs that `offerWork` makes. When something is tried again is for the work list to say, not for the
@@ -64,7 +61,7 @@ export const syndicationJobs =
 const runOnce = async (options: SyndicationJobsOptions, work: Work, run: JobRun): Promise<Rest> => {
   try {
     if (run.stalls >= STALLS_MAX || work.lost >= LOST_MAX) {
-      await giveUp(options, work, GIVEN_UP);
+      await giveUp(options, work);
       return DONE;
     }
     const stalls = run.stalls + work.lost * STALLS_MAX;
@@ -92,12 +89,8 @@ const runOnce = async (options: SyndicationJobsOptions, work: Work, run: JobRun)
  * that waits for its next attempt is none: it finds itself superseded then. The record keeps its account's turn,
  * which is that call's.
  */
-const isEarlierRunning = async (
-  { queue }: SyndicationJobsOptions,
-  { recordId, generation }: Work,
-): Promise<boolean> => {
-  for (let earlier = generation - 1; earlier >= Math.max(1, generation - EARLIER_MAX); earlier--) {
-    if ((await queue()?.isRunning(jobIdOf({ recordId, generation: earlier }))) === true) return true;
-  }
-  return false;
+const isEarlierRunning = async ({ queue }: SyndicationJobsOptions, work: Work): Promise<boolean> => {
+  if (work.generation === 1) return false;
+  const running = (await queue()?.running()) ?? [];
+  return running.some((id) => isJobOfEarlier(id, work));
 };

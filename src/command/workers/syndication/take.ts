@@ -1,4 +1,4 @@
-import type { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
+import { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
 import { canonicalJson } from '../../../shared/idempotency/canonical-json.ts';
 import { derivedId } from '../../../shared/ids.ts';
@@ -18,6 +18,8 @@ import { completed, failed, isUnderWay, refreshed, started, type RecordAt } from
 import { storableJson } from './storable-json.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
 import { keepTheRest } from './withdraw.ts';
+import { membersConcealed } from './without-members.ts';
+import { mapTexts } from './without-token.ts';
 
 /**
  * Has the agent take what is switched on, in one call or in parts. What was changed after it was loaded is on the work
@@ -47,17 +49,29 @@ export const take = async (
     if (taken > 0 && !(await isUnderWay(options, record))) return;
     // What was under way is an earlier part's once that one was taken.
     const asking = taken === 0 ? record : { ...record, submitted: undefined };
-    const answer = await askAndFollow(options, { ...question, record: asking }, part);
+    const conceal = concealing(kind, part);
+    const answer = wordsOf(await askAndFollow(options, { ...question, record: asking }, part), conceal);
     if (answer.outcome === 'retry') expectMore(answer, taken, run);
     if (answer.outcome !== 'completed') return fail(options, record, answer.message);
     const row = answer.data === undefined ? DONE : itemRow(kind, answer.data, record.resourceId);
     const problem = part.isDrop ? dropProblem(row) : itemProblem(row);
-    if (problem !== undefined) return fail(options, record, problem);
+    if (problem !== undefined) return fail(options, record, conceal(problem));
     await part.taken();
     taken += 1;
-    if (part.isLast) return complete(options, current, kind, storableJson(row));
+    if (part.isLast) {
+      return complete(options, current, kind, JsonMembers.parse(mapTexts(storableJson(row), conceal)));
+    }
   }
 };
+
+/** What is kept of an agent's words must not name the persons that it was sent. */
+const concealing =
+  ({ delivery }: SyndicatedKind, { request }: DeliveryPart) =>
+  (text: string): string =>
+    delivery === 'members' ? membersConcealed(request)(text) : text;
+
+const wordsOf = (answer: FinalAnswer, conceal: (text: string) => string): FinalAnswer =>
+  'message' in answer ? { ...answer, message: conceal(answer.message) } : answer;
 
 /** Of an agent that says of what it took in that it is done, and no more. */
 const DONE = { status: 'completed' };

@@ -1,7 +1,7 @@
-import type { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
+import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
 import { canonicalJson } from '../../../shared/idempotency/canonical-json.ts';
-import { derivedId } from '../../../shared/ids.ts';
+import { derivedId, randomId } from '../../../shared/ids.ts';
 import { RetryJobError } from '../../../shared/queue/job-queue.ts';
 import {
   CALL_BYTES_MAX,
@@ -16,8 +16,14 @@ import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 import { dropProblem, itemProblem, itemRow } from './agent-items.ts';
 import { askAndFollow } from './ask-and-follow.ts';
 import type { Question } from './ask-agent.ts';
-import { withdrawn } from './record-steps.ts';
+import { submitted, withdrawn } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
+
+/**
+ * From the switching off: an agent that is away keeps what it has, and nobody else will tell it. Tried so long, it is
+ * given up, and the list of work ends; whoever switches off once more has it tried anew.
+ */
+const TRIED_MS = 24 * 60 * 60_000;
 
 /**
  * Has the agent drop what is switched off. What it cannot be told stays DISABLED all the same, and the record says why.
@@ -25,9 +31,12 @@ import type { SyndicateOptions } from './syndicate-options.ts';
  */
 export const withdraw = async (options: SyndicateOptions, question: Question): Promise<void> => {
   const { record, kind } = question;
+  const isOver = options.clock.now() - Date.parse(record.updatedAt) >= TRIED_MS;
+  const run = { ...question.run, isLastAttempt: question.run.isLastAttempt && isOver };
+  const patient = { ...question, run };
   const reason = await (kind.dropping.by === 'name'
-    ? dropByName(options, question)
-    : keepTheRest(options, question, kind.dropping));
+    ? dropByName(options, patient)
+    : keepTheRest(options, patient, kind.dropping));
   await withdrawn(options, record, reason);
   if (kind.delivery === 'members') await options.audienceParts.forget(record);
 };
@@ -39,10 +48,8 @@ const told = async (
   options: SyndicateOptions,
   question: Question,
   request: JsonMembers,
-  key: string,
+  idempotencyKey: string,
 ): Promise<Told> => {
-  const { recordId, generation } = question.record;
-  const idempotencyKey = derivedId(recordId, `${generation}:${key}`);
   const answer = await askAndFollow(options, question, { request, idempotencyKey });
   if (answer.outcome === 'completed') return { data: answer.data };
   if (answer.outcome === 'retry' && !question.run.isLastAttempt) {
@@ -62,7 +69,9 @@ const dropByName = async (options: SyndicateOptions, question: Question): Promis
     return 'It stays at the same account of the agent, which is registered more than once: it is switched on there, too.';
   }
   const request = dropRequest(kind, record.account, record.resourceId);
-  const answer = await told(options, question, request, canonicalJson(request));
+  const { recordId, generation } = record;
+  const key = derivedId(recordId, `${generation}:${canonicalJson(request)}`);
+  const answer = await told(options, question, request, key);
   if ('reason' in answer) return answer.reason;
   return answer.data === undefined ? undefined : dropProblem(itemRow(kind, answer.data, record.resourceId));
 };
@@ -75,6 +84,11 @@ const TOO_MUCH = 'The agent has too much to be told in one call.';
  * Has the agent keep what is to stay, and nothing else. That names everything, and what was switched on or off while
  * the agent was at it is not in what it was told: then it is told again, until nothing has changed meanwhile. So
  * what any worker does at the same time comes out right without a lock that would have all of them wait.
+ *
+ * Each telling has a key of its own: under one that the agent knows it would answer as before and do nothing, although
+ * another list was told meanwhile, by whomever. Only what the agent has taken in is not told again while it is the last
+ * that was told for the record. After a call of which nobody knows what became the list is told once more; that does no
+ * harm, as it says how all is to be in the end.
  * @returns why it could not be done; undefined when it was
  */
 export const keepTheRest = async (
@@ -82,13 +96,10 @@ export const keepTheRest = async (
   question: Question,
   { itemsMax, mayBeEmpty }: KeptSet,
 ): Promise<string | undefined> => {
-  const {
-    record,
-    kind,
-    run: { attempt, stalls },
-  } = question;
+  const { record, kind } = question;
   let before: string | undefined;
-  const said: string[] = [];
+  /** Until something else is told. */
+  let takenIn = takenInOf(record);
   const refused = new Set<string>();
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const items = await itemsKept(options, record, kind, itemsMax, refused);
@@ -107,10 +118,15 @@ export const keepTheRest = async (
     if (text === before) return undefined;
     const request = await keptInFull(record, kind, items);
     if (request === undefined) return TOO_MUCH;
-    // The same list may be told twice with another in between, by this run or by one that came to nothing, and under
-    // the same key the agent would answer as the first time and do nothing. Telling it once more does no harm.
-    said.push(text);
-    const answer = await told(options, question, request, `${attempt}.${stalls}:${said.join('>')}`);
+    const list = `${derivedId(record.recordId, `${record.generation}:${text}`)}.`;
+    const last = round === 1 ? takenIn?.idempotencyKey : undefined;
+    const known = last?.startsWith(list) === true ? last : undefined;
+    if (known === undefined && takenIn !== undefined) {
+      await toldSince(options, question, takenIn);
+      takenIn = undefined;
+    }
+    const key = known ?? `${list}${randomId()}`;
+    const answer = await told(options, question, request, key);
     if ('reason' in answer) return answer.reason;
     const row = answer.data === undefined ? undefined : itemRow(kind, answer.data, record.resourceId);
     const problem = row === undefined ? undefined : itemProblem(row);
@@ -123,6 +139,23 @@ export const keepTheRest = async (
     before = text;
   }
   throw new RetryJobError('What is to stay at the agent keeps changing.');
+};
+
+/** A list that the agent has taken in; its key alone has two parts. */
+const takenInOf = ({ generation, submitted: last }: SyndicationRecord): SubmittedCall | undefined =>
+  last?.generation === generation && last.idempotencyKey.includes('.') ? last : undefined;
+
+/**
+ * Recorded before the call: what was taken in is not the last that was told any more. Whoever finds the same list to be
+ * told again, above all after a run that ended half way, tells it. The agent's task stays what is asked after.
+ */
+const toldSince = async (
+  options: SyndicateOptions,
+  { record, correlationId }: Question,
+  { idempotencyKey, taskId, taskOf }: SubmittedCall,
+): Promise<void> => {
+  const since = derivedId(record.recordId, `${record.generation}:since:${idempotencyKey}`);
+  await submitted(options, record, { idempotencyKey: since, taskId, taskOf }, correlationId);
 };
 
 interface KeptItem {

@@ -8,16 +8,23 @@ const DEPTH_MAX = 64;
  * bring the secret into an event, or before the eyes of whoever may only read.
  */
 export const withoutToken = (value: unknown, token: string | undefined): unknown =>
-  token === undefined || token.length < TOKEN_LENGTH_MIN ? value : hide(value, token, 0);
+  token === undefined || token.length < TOKEN_LENGTH_MIN
+    ? value
+    : mapTexts(value, (text) => text.replaceAll(token, '[token]'));
 
-const hide = (value: unknown, token: string, depth: number): unknown => {
-  if (typeof value === 'string') return value.replaceAll(token, '[token]');
+/**
+ * The value with every text in it changed, names of members included, and numbers whose digits would be; of what is
+ * deeper than 64 nothing.
+ */
+export const mapTexts = (value: unknown, change: (text: string) => string, depth = 0): unknown => {
+  if (typeof value === 'string') return change(value);
+  if (typeof value === 'number') {
+    const [digits, changed] = [String(value), change(String(value))];
+    return changed === digits ? value : changed;
+  }
   if (typeof value !== 'object' || value === null || depth >= DEPTH_MAX) return value;
-  if (Array.isArray(value)) return value.map((one) => hide(one, token, depth + 1));
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change, depth + 1));
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [
-      name.replaceAll(token, '[token]'),
-      hide(one, token, depth + 1),
-    ]),
+    Object.entries(value).map(([name, one]) => [change(name), mapTexts(one, change, depth + 1)]),
   );
 };

@@ -1,0 +1,38 @@
+import { expect, it } from '@jest/globals';
+import { taskResource, type TaskAccepted } from '../../src/domain/tasks/task-resource.ts';
+
+const at = '2026-01-01T00:00:00.000Z';
+const identity = { taskId: '00000000-0000-4000-8000-000000000001', customerId: 7, advertiserId: 5 };
+
+type Audiences = Extract<TaskAccepted, { taskType: 'audience_sync' }>['response']['audiences'];
+const synced = (audiences: Audiences, isDone = true) =>
+  taskResource({ ...identity, taskType: 'audience_sync', response: { audiences } }, at, isDone);
+const refused = (audienceId: string) => ({ audienceId, action: 'failed', error: 'No room.' }) as const;
+const created = (audienceId: string) => ({ audienceId, action: 'created' }) as const;
+
+it('a sync of which nothing was done has failed, and says why', () => {
+  expect(synced([refused('a')])).toMatchObject({
+    status: 'failed',
+    error: 'a: No room.',
+    response: { audiences: [refused('a')] },
+    retryAfterSeconds: null,
+  });
+  const { error } = synced([refused('a'), refused('b')]);
+  expect(error).toBe('None of 2 audiences was synced. a: No room.');
+});
+
+it('a sync of which something was done, or that asked for nothing, is completed', () => {
+  for (const audiences of [[], [created('a')], [refused('a'), created('b')]]) {
+    expect(synced(audiences)).toMatchObject({ status: 'completed', error: null, response: { audiences } });
+  }
+});
+
+it('before it is done nobody knows', () => {
+  expect(synced([refused('a')], false)).toMatchObject({ status: 'working', error: null, response: null });
+});
+
+it('a submission of a creative is completed, whatever the sellers say of it', () => {
+  const sellers = [{ sellerId: 1, status: 'rejected' as const }];
+  const task = { ...identity, taskType: 'creative_sync', creativeId: 'c', response: { sellers } } as const;
+  expect(taskResource(task, at, true)).toMatchObject({ status: 'completed', error: null });
+});
