@@ -73,4 +73,12 @@ export const userKind = auditedKind({
     return user && userMembers(part, user);
   },
   nameOf: ({ users }, part = '') => valueOf(users, part)?.name,
+  place: {
+    path: `${buyer}/users/{id}`,
+    params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the user.' }) }),
+    tag: 'Accounts',
+    access: 'exchange:admin',
+    find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
+    isAt: ({ users }, _asked, part = '') => valueOf(users, part) !== undefined,
+  },
 });

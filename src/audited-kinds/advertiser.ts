@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { advertiserEvents } from '../domain/advertisers/advertiser-events.ts';
 import { advertiserDecider, advertiserStream } from '../domain/advertisers/advertiser.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
-import { buyer, advertiserId } from './places.ts';
+import { buyer, advertiserId, lastFirst, nameHas } from './places.ts';
 
 /** State and resource of an advertiser are one shape. */
 export const advertiserKind = auditedKind({
@@ -23,17 +23,21 @@ export const advertiserKind = auditedKind({
     find: (customerId, { id }) => ({ stream: advertiserStream(customerId, Number(id)) }),
   },
   details: [{ operationId: 'getAdvertiser', shown: (advertiser) => advertiser }],
-  list: {
-    operationId: 'listAdvertisers',
-    table: 'advertisers',
-    streamOf: (customerId, id) => advertiserStream(customerId, Number(id)),
-    isEverything: ({ status, name, sandbox }) =>
-      status === 'ALL' && name === undefined && sandbox === undefined,
-    narrower: 'Ask for all of them, page by page, with status=ALL and no other filter.',
-    shown: (advertiser) => advertiser,
-    keeps: ({ status, name, sandbox }, { status: wanted = 'ACTIVE', ...asked }) =>
-      (wanted === 'ALL' || status === wanted) &&
-      (asked['sandbox'] === undefined || sandbox === asked['sandbox']) &&
-      (typeof asked['name'] !== 'string' || name.toLowerCase().includes(asked['name'].toLowerCase())),
-  },
+  lists: [
+    {
+      operationId: 'listAdvertisers',
+      isEverything: ({ status, name, sandbox }) =>
+        status === 'ALL' && name === undefined && sandbox === undefined,
+      narrower: 'Ask for all of them, page by page, with status=ALL and no other filter.',
+      shown: (advertiser) => advertiser,
+      keeps: ({ status, name, sandbox }, { status: wanted = 'ACTIVE', ...asked }) =>
+        (wanted === 'ALL' || status === wanted) &&
+        (asked['sandbox'] === undefined || sandbox === asked['sandbox']) &&
+        nameHas(name, asked['name']),
+      order: lastFirst(
+        ({ createdAt }) => createdAt,
+        ({ id }) => id,
+      ),
+    },
+  ],
 });

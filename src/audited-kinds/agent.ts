@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { agentEvents } from '../domain/agents/agent-events.ts';
-import { agentIdOf, agentResource, shownAgentId } from '../domain/agents/agent-resource.ts';
+import { agentIdOf, agentResource, shownAgentId, type Agent } from '../domain/agents/agent-resource.ts';
 import { AGENT, agentDecider, agentStream } from '../domain/agents/agent.ts';
-import { auditedKind } from '../query/history/audited-kind.ts';
+import { auditedKind, type ListRead } from '../query/history/audited-kind.ts';
 import { boundedText } from '../shared/http/schemas.ts';
-import { buyer, byShownId, streamsByShownId } from './places.ts';
+import { buyer, byShownId, lastFirst, streamsByShownId } from './places.ts';
 
 export const agentKind = auditedKind({
   category: AGENT,
@@ -29,4 +29,14 @@ export const agentKind = auditedKind({
       shown: (agent) => (agent.status === 'ACTIVE' ? agentResource(agent) : undefined),
     },
   ],
+  // One list under two names.
+  lists: ['listAdcpAgents', 'listSalesAgents'].map((operationId): ListRead<Agent> => ({
+    operationId,
+    shown: agentResource,
+    keeps: ({ status }) => status === 'ACTIVE',
+    order: lastFirst(
+      ({ createdAt }) => createdAt,
+      ({ agentId }) => agentId,
+    ),
+  })),
 });

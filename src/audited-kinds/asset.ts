@@ -10,7 +10,16 @@ import {
 import { ASSET, assetDecider, assetStream } from '../domain/assets/asset.ts';
 import { auditedKind, type AuditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
-import { buyer, advertiserId, byShownId, streamsByShownId, ofAdvertiser } from './places.ts';
+import {
+  buyer,
+  advertiserId,
+  byShownId,
+  lastFirst,
+  listedOfAdvertiser,
+  nameHas,
+  streamsByShownId,
+  ofAdvertiser,
+} from './places.ts';
 
 /** What happened to it is nothing that a read of one asset needs: it is not in the library before its bytes are. */
 const assetMembers = ({ assetId, customerId: _customer, ...rest }: Asset) => ({
@@ -44,6 +53,23 @@ export const assetKind = (baseUrl: () => string): AuditedKind =>
         operationId: 'getAsset',
         shown: (asset, asked) =>
           isInLibrary(asset) && ofAdvertiser(asset, asked) ? assetResource(asset, baseUrl()) : undefined,
+      },
+    ],
+    lists: [
+      {
+        operationId: 'listAssets',
+        owner: listedOfAdvertiser,
+        // Only what is in the library is kept.
+        shown: (asset) => (isInLibrary(asset) ? assetResource(asset, baseUrl()) : undefined),
+        keeps: (asset, { mediaKind, source, search }) =>
+          isInLibrary(asset) &&
+          (mediaKind === undefined || asset.mediaKind === mediaKind) &&
+          (source === undefined || asset.source === source) &&
+          nameHas(asset.name, search),
+        order: lastFirst(
+          ({ createdAt }) => createdAt,
+          ({ assetId }) => assetId,
+        ),
       },
     ],
   });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { audienceEvents } from '../domain/audiences/audience-events.ts';
 import type { Audience } from '../domain/audiences/audience-resource.ts';
 import { AUDIENCE, audienceDecider, audienceStream } from '../domain/audiences/audience.ts';
+import { audiencesTable } from '../query/audiences/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
 import { buyer, advertiserId, byKey, streamsByKey } from './places.ts';
@@ -34,6 +35,7 @@ export const audienceKind = auditedKind({
   live: (state) => (state.status === 'NONE' ? undefined : state),
   idOf: ({ key }) => key,
   streamsOf: streamsByKey(AUDIENCE, audienceStream),
+  keyedIn: audiencesTable,
   audited: audienceMembers,
   nameOf: ({ name }) => name,
   place: {

@@ -4,7 +4,7 @@ import { campaignIdOf, campaignResource, shownCampaignId } from '../domain/campa
 import { CAMPAIGN, campaignDecider, campaignStream } from '../domain/campaigns/campaign.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
-import { buyer, byShownId, streamsByShownId } from './places.ts';
+import { buyer, byShownId, lastFirst, streamsByShownId } from './places.ts';
 
 export const campaignKind = auditedKind({
   category: CAMPAIGN,
@@ -24,14 +24,18 @@ export const campaignKind = auditedKind({
     find: byShownId('id', campaignIdOf, campaignStream),
   },
   details: [{ operationId: 'getCampaign', shown: campaignResource }],
-  list: {
-    operationId: 'listCampaigns',
-    table: 'campaigns',
-    streamOf: campaignStream,
-    owner: { parameter: 'advertiserId', column: 'advertiser_id' },
-    isEverything: () => false,
-    narrower: 'Ask for those of one advertiser, with advertiserId.',
-    shown: campaignResource,
-    keeps: ({ phase }, { phase: wanted }) => (wanted === undefined ? phase !== 'archived' : phase === wanted),
-  },
+  lists: [
+    {
+      operationId: 'listCampaigns',
+      owner: { resourceType: 'ADVERTISER', parameter: 'advertiserId', mustBeThere: false },
+      narrower: 'Ask for those of one advertiser, with advertiserId.',
+      shown: campaignResource,
+      keeps: ({ phase }, { phase: wanted }) =>
+        wanted === undefined ? phase !== 'archived' : phase === wanted,
+      order: lastFirst(
+        ({ createdAt }) => createdAt,
+        ({ campaignId }) => campaignId,
+      ),
+    },
+  ],
 });

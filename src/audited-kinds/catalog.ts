@@ -2,9 +2,10 @@ import { catalogResource } from '../domain/catalogs/catalog-resource.ts';
 import { z } from 'zod';
 import { catalogEvents } from '../domain/catalogs/catalog-events.ts';
 import { CATALOG, catalogDecider, catalogStream } from '../domain/catalogs/catalog.ts';
+import { catalogsTable } from '../query/catalogs/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
-import { buyer, advertiserId, byKey, streamsByKey } from './places.ts';
+import { buyer, advertiserId, byKey, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
 
 export const catalogKind = auditedKind({
   category: CATALOG,
@@ -15,6 +16,7 @@ export const catalogKind = auditedKind({
   live: (state) => (state.status === 'NONE' ? undefined : state),
   idOf: ({ key }) => key,
   streamsOf: streamsByKey(CATALOG, catalogStream),
+  keyedIn: catalogsTable,
   audited: (catalog) => ({
     ...catalogResource(catalog),
     advertiserId: catalog.advertiserId,
@@ -27,4 +29,18 @@ export const catalogKind = auditedKind({
     tag: 'Catalogs',
     find: byKey('catalogId', CATALOG, catalogStream),
   },
+  lists: [
+    {
+      operationId: 'listCatalogs',
+      owner: listedOfAdvertiser,
+      shown: catalogResource,
+      keeps: ({ status, definition }, { type }) =>
+        status === 'ACTIVE' && (type === undefined || definition.type === type),
+      order: lastFirst(
+        ({ createdAt }) => createdAt,
+        ({ catalogId }) => catalogId,
+      ),
+      data: ({ items, total }) => ({ catalogs: items, total }),
+    },
+  ],
 });

@@ -3,17 +3,27 @@ import { campaignIdOf } from '../domain/campaigns/campaign-resource.ts';
 import { creativeSessionEvents } from '../domain/creative-sessions/creative-session-events.ts';
 import {
   creativeSessionDetail,
+  creativeSessionResource,
   sessionIdOf,
   shownSessionId,
+  type CreativeSession,
 } from '../domain/creative-sessions/creative-session-resource.ts';
 import {
   CREATIVE_SESSION,
   creativeSessionDecider,
   creativeSessionStream,
 } from '../domain/creative-sessions/creative-session.ts';
+import type { SessionPlace } from '../query/creative-sessions/list-sessions.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
-import { pathTextId } from '../shared/http/schemas.ts';
-import { buyer, byShownId, streamsByShownId } from './places.ts';
+import { cursorLimitOf, pathTextId } from '../shared/http/schemas.ts';
+import { buyer, byShownId, compare, listedOfCampaign, streamsByShownId } from './places.ts';
+
+/** The order of their list: those that changed last come first, of one time by their ids. */
+const inOrder = (one: CreativeSession, other: CreativeSession): number =>
+  compare(other.updatedAt, one.updatedAt) || compare(one.sessionId, other.sessionId);
+
+const follows = (one: CreativeSession, { updatedAt, id }: SessionPlace): boolean =>
+  one.updatedAt < updatedAt || (one.updatedAt === updatedAt && one.sessionId > id);
 
 export const sessionKind = auditedKind({
   category: CREATIVE_SESSION,
@@ -38,6 +48,26 @@ export const sessionKind = auditedKind({
       operationId: 'getCreativeSession',
       shown: (session, { id }) =>
         session.campaignId === campaignIdOf(String(id)) ? creativeSessionDetail(session) : undefined,
+    },
+  ],
+  lists: [
+    {
+      operationId: 'listCreativeSessions',
+      owner: listedOfCampaign,
+      shown: creativeSessionResource,
+      keeps: ({ campaignId }, { id }) => campaignId === campaignIdOf(String(id)),
+      order: inOrder,
+      dataAtCursor: async (sessions, asked, customerId, cursors) => {
+        const { cursor, limit, id } = asked as { readonly cursor?: string; limit?: number; id: string };
+        const campaignId = campaignIdOf(id) ?? '';
+        const after = cursor === undefined ? undefined : await cursors.read(customerId, campaignId, cursor);
+        const left = sessions.filter((one) => after === undefined || follows(one, after));
+        const page = left.slice(0, cursorLimitOf({ limit }));
+        const last = left.length > page.length ? page.at(-1) : undefined;
+        const next = last && { updatedAt: last.updatedAt, id: last.sessionId };
+        const nextCursor = next && (await cursors.of(customerId, campaignId, next));
+        return { sessions: page.map(creativeSessionResource), nextCursor };
+      },
     },
   ],
 });

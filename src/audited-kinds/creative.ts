@@ -18,11 +18,19 @@ import {
 import { CREATIVE, creativeDecider, creativeStream } from '../domain/creatives/creative.ts';
 import { sellerDirectoryStream } from '../domain/sellers/seller-directory.ts';
 import type { SellerDirectory } from '../domain/sellers/seller-resource.ts';
-import { auditedKind, type AuditedKind, type Moment } from '../query/history/audited-kind.ts';
+import { auditedKind, type AuditedKind, type ListRead, type Moment } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
 import { isInLibrary } from './asset.ts';
 import { campaignKind } from './campaign.ts';
-import { buyer, byShownId, streamsByShownId } from './places.ts';
+import {
+  buyer,
+  byShownId,
+  lastFirst,
+  listedOfAdvertiser,
+  listedOfCampaign,
+  nameHas,
+  streamsByShownId,
+} from './places.ts';
 import { sellersKind } from './seller-directory.ts';
 
 /** A creative with all that it is made of, as everything was then. */
@@ -44,6 +52,35 @@ const detailThen = async (creative: Creative, assets: AuditedKind, baseUrl: stri
     sellers: (await stateOf(sellersKind, sellerDirectoryStream)) as SellerDirectory,
   });
 };
+
+const newestFirst = lastFirst<Creative>(
+  ({ createdAt }) => createdAt,
+  ({ creativeId }) => creativeId,
+);
+
+const lists: readonly ListRead<Creative>[] = [
+  {
+    operationId: 'listCampaignCreatives',
+    owner: listedOfCampaign,
+    shown: creativeResource,
+    keeps: ({ state, campaignIds, name }, { id, search }) =>
+      state !== 'archived' && campaignIds.includes(campaignIdOf(String(id)) ?? '') && nameHas(name, search),
+    order: newestFirst,
+  },
+  {
+    operationId: 'listAdvertiserCreatives',
+    owner: listedOfAdvertiser,
+    narrower: 'Ask for those of one campaign.',
+    shown: creativeResource,
+    keeps: ({ state, name, ...creative }, { search, ...asked }) =>
+      state !== 'archived' &&
+      nameHas(name, search) &&
+      (['role', 'promoted', 'source', 'formatKind'] as const).every(
+        (member) => asked[member] === undefined || asked[member] === creative[member],
+      ),
+    order: newestFirst,
+  },
+];
 
 export const creativeKind = (assets: AuditedKind, baseUrl: () => string): AuditedKind =>
   auditedKind({
@@ -93,4 +130,5 @@ export const creativeKind = (assets: AuditedKind, baseUrl: () => string): Audite
         shown: (creative, _asked, then) => detailThen(creative, assets, baseUrl(), then),
       },
     ],
+    lists,
   });

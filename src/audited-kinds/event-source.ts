@@ -3,14 +3,14 @@ import { conversionStream } from '../domain/conversions/conversion-events.ts';
 import { eventSourceEvents } from '../domain/event-sources/event-source-events.ts';
 import { eventSourceResource, notSeen } from '../domain/event-sources/event-source-resource.ts';
 import { EVENT_SOURCE, eventSourceDecider, eventSourceStream } from '../domain/event-sources/event-source.ts';
-import { findEventSources } from '../query/event-sources/find-event-sources.ts';
+import { eventSourcesTable, findEventSources } from '../query/event-sources/find-event-sources.ts';
 import { theOneEventSource } from '../query/event-sources/routes.ts';
 import { auditedKind, type AuditedKind } from '../query/history/audited-kind.ts';
 import { behind } from '../query/resources/behind.ts';
 import type { ResourceReads } from '../query/resources/resource-reads.ts';
 import { boundedText, pathIntegerId } from '../shared/http/schemas.ts';
 import { resourceIdOf } from '../shared/ids.ts';
-import { buyer, streamsByKey } from './places.ts';
+import { buyer, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
 
 export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
   auditedKind({
@@ -22,6 +22,7 @@ export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
     live: (state) => (state.status === 'NONE' ? undefined : state),
     idOf: ({ key }) => key,
     streamsOf: streamsByKey(EVENT_SOURCE, eventSourceStream, conversionStream),
+    keyedIn: eventSourcesTable,
     audited: (source) => {
       const { health: _, ...shown } = eventSourceResource(source, notSeen);
       return { ...shown, advertiserId: source.advertiserId, status: source.status };
@@ -49,6 +50,19 @@ export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
         operationId: 'getEventSource',
         // What was observed of it is in no event of its own.
         shown: (source) => (source.status === 'ACTIVE' ? eventSourceResource(source, notSeen) : undefined),
+      },
+    ],
+    lists: [
+      {
+        operationId: 'listEventSources',
+        owner: listedOfAdvertiser,
+        shown: (source) => eventSourceResource(source, notSeen),
+        keeps: ({ status }) => status === 'ACTIVE',
+        order: lastFirst(
+          ({ createdAt }) => createdAt,
+          ({ sourceId }) => sourceId,
+        ),
+        data: ({ items, total }) => ({ eventSources: items, total }),
       },
     ],
   });

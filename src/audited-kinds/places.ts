@@ -1,5 +1,6 @@
 import type { Asked, AuditedKind, FoundStream } from '../query/history/audited-kind.ts';
 import { pathIntegerId } from '../shared/http/schemas.ts';
+import { campaignIdOf } from '../domain/campaigns/campaign-resource.ts';
 import { resourceIdOf } from '../shared/ids.ts';
 
 /** How kinds find their streams from what a path says. */
@@ -44,6 +45,38 @@ export const streamsByKey =
     const id = resourceIdOf(category, customerId, owner, shown);
     return streams.map((streamOf) => streamOf(customerId, id));
   };
+
+/** Whose lists below `/advertisers/{id}` are. */
+export const listedOfAdvertiser = {
+  resourceType: 'ADVERTISER',
+  parameter: 'id',
+  mustBeThere: true,
+} as const;
+
+/** Whose lists below `/campaigns/{id}` are. */
+export const listedOfCampaign = {
+  resourceType: 'CAMPAIGN',
+  parameter: 'id',
+  idOf: (id: unknown) => campaignIdOf(String(id)),
+  mustBeThere: true,
+} as const;
+
+/** The order of a list whose last come first; what is of one time by its id. */
+export const lastFirst =
+  <Live>(at: (live: Live) => string, idOf: (live: Live) => string | number) =>
+  (one: Live, other: Live): number =>
+    compare(at(other), at(one)) || compare(idOf(other), idOf(one));
+
+/** As read models compare texts: character by character. */
+export const compare = (one: string | number, other: string | number): number =>
+  one < other ? -1 : Number(one > other);
+
+/** Part of a name; case does not count. */
+export const nameHas = (name: string, part: unknown): boolean =>
+  typeof part !== 'string' || lower(name).includes(lower(part));
+
+/** As the lists' statements have it: one character for each, whatever stands beside it. */
+const lower = (text: string): string => Array.from(text, (one) => Array.from(one.toLowerCase())[0]).join('');
 
 export const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: Asked): boolean =>
   one.advertiserId === id;

@@ -3,32 +3,44 @@ import type { AuditedKind } from '../query/history/audited-kind.ts';
 import type { Route } from '../shared/http/route.ts';
 import { buyer } from './places.ts';
 
-/** Where routes have things that history has elsewhere. */
+/** Where routes have things that history has elsewhere: one of them, or all of an owner. */
 const otherPlaces = [
   { resourceType: 'CREATIVE', path: `${buyer}/campaigns/{id}/creatives/{cid}` },
   { resourceType: 'CREATIVE', path: `${buyer}/advertisers/{id}/creatives/{cid}` },
+  { resourceType: 'EVENT_SOURCE', path: `${buyer}/advertisers/{id}/event-sources` },
+  { resourceType: 'SYNDICATION', path: `${buyer}/advertisers/{id}/syndicate` },
 ] as const;
 
-/** Which thing the routes below each place are about: the longest path that a route begins with says so. */
+/**
+ * Which thing the routes below each place are about: the longest path that a route begins with says so. What goes on from
+ * where all of a kind are, and names none of them, is about that kind: it creates one, say.
+ */
 export const subjectsOfRoutes = (
   kinds: readonly AuditedKind[],
 ): ((route: Pick<Route, 'path'>) => RouteSubject | undefined) => {
   const places = kinds
     .flatMap(({ resourceType, place }) => (place === undefined ? [] : [{ resourceType, path: place.path }]))
     .concat(otherPlaces)
-    .filter(({ path }) => path.endsWith('}'))
     .map(({ resourceType, path }) => ({ resourceType, segments: path.split('/') }))
+    .flatMap(({ resourceType, segments }) =>
+      nameOfParameter(segments.at(-1)) === undefined
+        ? [{ resourceType, segments }]
+        : [
+            { resourceType, segments },
+            { resourceType, segments: segments.slice(0, -1) },
+          ],
+    )
     .sort((a, b) => b.segments.length - a.segments.length);
   return ({ path }) => {
     const own = path.split('/');
     const found = places.find(({ segments }) => segments.every((one, n) => isAlike(one, own[n])));
-    const idParameter = nameOfParameter(own[(found?.segments.length ?? 0) - 1]);
-    if (found === undefined || idParameter === undefined) return undefined;
+    if (found === undefined) return undefined;
+    const idParameter = nameOfParameter(own[found.segments.length - 1]);
     const advertiserParameter = nameOfParameter(own[own.indexOf('advertisers') + 1]);
     const campaignParameter = nameOfParameter(own[own.indexOf('campaigns') + 1]);
     return {
       resourceType: found.resourceType,
-      idParameter,
+      ...(idParameter === undefined ? {} : { idParameter }),
       ...(advertiserParameter === undefined ? {} : { advertiserParameter }),
       ...(campaignParameter === undefined ? {} : { campaignParameter }),
     };

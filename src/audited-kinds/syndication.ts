@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { resourceStream } from '../command/workers/syndication/record-steps.ts';
 import { advertiserStream } from '../domain/advertisers/advertiser.ts';
-import { shownAgentId } from '../domain/agents/agent-resource.ts';
+import { agentIdOf, shownAgentId } from '../domain/agents/agent-resource.ts';
 import { syndicationEvents, type SyndicationEvent } from '../domain/syndication/syndication-events.ts';
 import {
   syndicationJobs,
@@ -20,7 +20,7 @@ import type { SeenJob } from '../query/history/seen-job.ts';
 import { toDomainEvent } from '../shared/command/recorded-domain-event.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
-import { buyer, advertiserId, byShownId, streamsByShownId, ofAdvertiser } from './places.ts';
+import { buyer, advertiserId, byShownId, lastFirst, streamsByShownId, ofAdvertiser } from './places.ts';
 
 const TASKS = {
   AUDIENCE: 'sync_audiences',
@@ -97,4 +97,22 @@ export const syndicationKind = auditedKind({
     find: byShownId('recordId', syndicationIdOf, syndicationStream),
     isAt: (record, asked) => ofAdvertiser(record, asked),
   },
+  lists: [
+    {
+      operationId: 'querySyndicationStatus',
+      owner: { resourceType: 'ADVERTISER', parameter: 'advertiserId', mustBeThere: true },
+      shown: syndicationResource,
+      keeps: ({ resourceType, resourceId, agentId, status }, { adcpAgentId, ...asked }) =>
+        (asked['resourceType'] === undefined || resourceType === asked['resourceType']) &&
+        (asked['resourceId'] === undefined || resourceId === asked['resourceId']) &&
+        (typeof adcpAgentId !== 'string' || agentId === agentIdOf(adcpAgentId)) &&
+        (asked['enabled'] === undefined || (status !== 'DISABLED') === asked['enabled']) &&
+        (asked['status'] === undefined || status === asked['status']),
+      order: lastFirst(
+        ({ updatedAt }) => updatedAt,
+        ({ recordId }) => recordId,
+      ),
+      data: ({ items, total }) => ({ items, total }),
+    },
+  ],
 });

@@ -33,13 +33,18 @@ import { auditLog } from './0031-audit-log.ts';
 import { sellerAccounts } from './0032-seller-accounts.ts';
 import { readModelCopies } from './0033-read-model-copies.ts';
 import { logCheckpoints } from './0034-log-checkpoints.ts';
-import { causesInLogOrder } from './0041-causes-in-log-order.ts';
 import { personalData } from './0035-personal-data.ts';
 import { listBlocks } from './0039-list-blocks.ts';
+import { causesInLogOrder } from './0041-causes-in-log-order.ts';
+import { moreListBlocks } from './0043-more-list-blocks.ts';
+import { dueInOrder } from './0044-due-in-order.ts';
+import { foundWithoutTheirOwner } from './0045-found-without-their-owner.ts';
+import { lastEntryOfAStream } from './0046-last-entry-of-a-stream.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
 interface Migration {
   readonly name: string;
+  readonly isStepwise?: boolean;
   up(knex: Knex): Promise<void>;
 }
 
@@ -82,4 +87,8 @@ export const migrations: readonly Migration[] = [
   personalData,
   listBlocks,
   causesInLogOrder,
+  moreListBlocks,
+  dueInOrder,
+  foundWithoutTheirOwner,
+  lastEntryOfAStream,
 ];

@@ -6,8 +6,12 @@ const ROWS_MAX = 1_000;
 
 /** Rows that are of no more use, in a table that grows. */
 export interface Purgeable {
-  /** Deletes at most `rowsMax` of them. @returns how many */
-  purge(rowsMax: number): Promise<number>;
+  /**
+   * Deletes at most `rowsMax` of them.
+   * @param signal ends what lasts longer (`sweep.ts`)
+   * @returns how many
+   */
+  purge(rowsMax: number, signal?: AbortSignal): Promise<number>;
 }
 
 /**
@@ -18,7 +22,7 @@ export interface Purgeable {
 export const purgeRegularly = (what: string, rows: Purgeable, log: Logger, signal: AbortSignal): void => {
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      const purged = await rows.purge(ROWS_MAX).catch((error: unknown) => {
+      const purged = await rows.purge(ROWS_MAX, signal).catch((error: unknown) => {
         log.warn({ err: error, what }, 'old rows could not be purged');
         return 0;
       });

@@ -5,14 +5,20 @@ import { ReviewStatus } from './seller-review-resource.ts';
 
 const { state, formatKind, formatId, formatLabel, slots, copy, clickUrl } = CreativeResource.shape;
 const { trackers, message, urlAsset, webhookAsset, carouselCards, revision } = CreativeResource.shape;
-const { advertiserId: _advertiser, storageKey: _key, source: _source, ...shownAsset } = AssetResource.shape;
+const {
+  name: _name,
+  advertiserId: _advertiser,
+  storageKey: _key,
+  source: _source,
+  ...shownAsset
+} = AssetResource.shape;
 
 const SubmittedAsset = z.strictObject(shownAsset);
 export type SubmittedAsset = z.infer<typeof SubmittedAsset>;
 
 /**
- * A creative as a seller sees it that it was submitted to: its content, and what the seller has said of it. How it is
- * called, and where it is kept, is the buyer's own.
+ * A creative as a seller sees it that it was submitted to: its content, and what the seller has said of it. How it and
+ * its assets are called, and where they are kept, is the buyer's own.
  */
 export const SellerSubmission = z
   .strictObject({
@@ -69,6 +75,8 @@ export const sellerSubmission = (
     urlAsset: shown.urlAsset,
     webhookAsset: shown.webhookAsset,
     carouselCards: shown.carouselCards,
-    assets: assets.map(({ advertiserId: _of, storageKey: _at, source: _from, ...asset }) => asset),
+    assets: assets.map(
+      ({ name: _called, advertiserId: _of, storageKey: _at, source: _from, ...asset }) => asset,
+    ),
   };
 };

@@ -9,6 +9,7 @@ import { CREATIVE_SESSION } from '../creative-sessions/creative-session.ts';
 import { CREATIVE } from '../creatives/creative.ts';
 import { ENGINE_CONNECTION } from '../engines/engine-connection.ts';
 import { EVENT_SOURCE } from '../event-sources/event-source.ts';
+import { PERSONAL_DATA } from '../personal-data/personal-data-events.ts';
 import { SYNDICATION } from '../syndication/syndication.ts';
 import { TASK } from '../tasks/task.ts';
 import type { AuditedResource } from './audit-log-resource.ts';
@@ -41,6 +42,8 @@ const resources: Readonly<Record<string, AuditedCategory>> = {
   [ENGINE_CONNECTION]: { resourceType: 'ENGINE_CONNECTION', carries: ['part'] },
   [TASK]: { resourceType: 'TASK', carries: [] },
   account: { resourceType: 'ACCOUNT', carries: [] },
+  // What was forgotten is told of the account; it has no state that could be folded.
+  [PERSONAL_DATA]: { resourceType: 'ACCOUNT', carries: [] },
 };
 
 export const auditedCategories: readonly string[] = Object.keys(resources);

@@ -4,8 +4,16 @@ import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
 import { parseApiKey, sealerOf } from '../../shared/auth/api-key.ts';
 import { coalesce } from '../../shared/coalesce.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
-import type { Principal, Scope, Verification, VerifyCredential } from '../../shared/http/principal.ts';
+import type {
+  Holder,
+  Principal,
+  Scope,
+  Verification,
+  VerifyCredential,
+} from '../../shared/http/principal.ts';
 import { accountMarkSql } from '../../shared/read-your-writes/account-mark.ts';
+
+type Role = NonNullable<Principal['user']>['role'];
 
 interface StoredKey {
   readonly keyId: string;
@@ -13,9 +21,11 @@ interface StoredKey {
   readonly secretHash: Buffer;
   readonly userId: string;
   /** Null when there is no such user: the account was never quite opened. */
-  readonly role: NonNullable<Principal['user']>['role'] | null;
+  readonly role: Role | null;
   readonly scopes: readonly Scope[];
   readonly mark: string;
+  /** It was revoked, or has expired. */
+  readonly isOver: boolean;
   /** The key was announced, and its account is open: so say rows that mean nothing unless `isWhole`. */
   readonly isLive: boolean;
   /** The rows are not being made anew. */
@@ -35,6 +45,7 @@ const rejected: Verification = { outcome: 'rejected' };
  * Verifies API keys against their stored hashes. Nothing is remembered between requests, so a revoked key
  * is refused on its next request on every node (specification, Authentication, rule 4), as is one that has
  * expired, was never announced or whose account is disabled; requests that arrive together are looked up together.
+ * Whose such a key was is told with its refusal, to whoever has its secret.
  * The account's mark comes along: it is read after the request came.
  *
  * While the read model of credentials is made anew, every credential is turned away with 503: on the way from the log's
@@ -57,8 +68,9 @@ export const verifyApiKey = (
     if (presented === undefined) return rejected;
     const stored = await lookUp(presented.keyId);
     if (stored === undefined || !timingSafeEqual(stored.secretHash, presented.secretHash)) return rejected;
+    if (stored.isOver) return formerly(stored);
     if (!stored.isWhole) throw new CredentialsIncompleteError('the read model of credentials is made anew');
-    if (!stored.isLive || stored.role === null) return rejected;
+    if (!stored.isLive || stored.role === null) return formerly(stored);
     used(presented.keyId);
     // Requests that were looked up together with one key are the same principal's.
     stored.verified ??= verifiedAs(stored, stored.role, credential);
@@ -66,24 +78,28 @@ export const verifyApiKey = (
   };
 };
 
-const verifiedAs = (
-  { keyId, customerId, scopes, userId, mark }: StoredKey,
-  role: NonNullable<StoredKey['role']>,
-  credential: string,
-): Verification => ({
+/** Its secret was the right one: whoever sent it has held the key, which its account may know. */
+const formerly = (stored: StoredKey): Verification =>
+  stored.role === null ? rejected : { outcome: 'rejected', holder: holderOf(stored, stored.role) };
+
+const holderOf = ({ keyId, customerId, userId }: StoredKey, role: Role): Holder => ({
+  customerId: Number(customerId),
+  actor: `api-key:${keyId}`,
+  user: { id: userId, role },
+});
+
+const verifiedAs = (stored: StoredKey, role: Role, credential: string): Verification => ({
   outcome: 'verified',
   principal: {
-    customerId: Number(customerId),
-    actor: `api-key:${keyId}`,
-    scopes: scopes.filter((scope) => isAllowed(scope, role)),
-    user: { id: userId, role },
+    ...holderOf(stored, role),
+    scopes: stored.scopes.filter((scope) => isAllowed(scope, role)),
     sealer: sealerOf(credential),
-    mark,
+    mark: stored.mark,
   },
 });
 
 /** The key's scopes count as far as its user's role still allows them. */
-const isAllowed = (scope: Scope, role: NonNullable<StoredKey['role']>): boolean => {
+const isAllowed = (scope: Scope, role: Role): boolean => {
   if (role === 'seller') return scope === 'exchange:review';
   return scope === 'exchange:admin' ? role === 'admin' : scope !== 'exchange:review';
 };
@@ -112,10 +128,10 @@ const storedKeys = async (
              ${accountMarkSql('k.customer_id')} as mark,
              coalesce(announced and (select disabled_at is null and access_revision >= 0
                from accounts a where a.customer_id = k.customer_id), false) as "isLive",
-             ${isAccessKnownSql} as "isWhole"
+             ${isAccessKnownSql} as "isWhole",
+             revoked_at is not null or coalesce(expires_at <= clock_timestamp(), false) as "isOver"
            from api_keys k
-           where key_id = any($1::text[]) and revoked_at is null
-             and (expires_at is null or expires_at > clock_timestamp())`,
+           where key_id = any($1::text[])`,
     values: [textArray([...new Set(keyIds)])],
   });
   const byId = new Map(rows.map((row) => [row.keyId, row]));

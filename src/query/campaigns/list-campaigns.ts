@@ -8,7 +8,7 @@ import {
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
-import { pageKeysSql } from '../resources/page-keys.ts';
+import { NO_UUID, pageKeysSql } from '../resources/page-keys.ts';
 
 export interface CampaignReads {
   readonly database: TenantDatabase;
@@ -37,21 +37,17 @@ const listCampaignsQuery = (
   const values: unknown[] = [customerId, CAMPAIGNS, take, skip];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
   const conditions = ['customer_id = $1'];
-  const counted = ['customer_id = $1'];
-  if (advertiserId === undefined) {
-    counted.push('advertiser_id = 0');
-  } else {
-    const advertiser = parameter(advertiserId);
-    conditions.push(`advertiser_id = ${advertiser}`);
-    counted.push(`advertiser_id = ${advertiser}`);
-  }
+  const advertiser = advertiserId === undefined ? '0' : parameter(advertiserId);
+  if (advertiserId !== undefined) conditions.push(`advertiser_id = ${advertiser}`);
+  const counted = ['customer_id = $1', `advertiser_id = ${advertiser}`];
+  let kind = `'live'`;
   if (phase === undefined) {
     conditions.push('not archived');
     counted.push(`phase <> 'archived'`);
   } else {
-    const wanted = parameter(phase);
-    conditions.push(`phase = ${wanted}`);
-    counted.push(`phase = ${wanted}`);
+    kind = parameter(phase);
+    conditions.push(`phase = ${kind}`);
+    counted.push(`phase = ${kind}`);
   }
   const page = pageKeysSql({
     table: CAMPAIGNS,
@@ -59,6 +55,13 @@ const listCampaignsQuery = (
     take: '$3',
     skip: '$4',
     total: 'counted.total',
+    blocks: {
+      table: advertiserId === undefined ? 'campaign_blocks' : 'advertiser_campaign_blocks',
+      advertiserId: advertiser,
+      kind,
+      projection: '$2',
+      noId: NO_UUID,
+    },
   });
   return {
     name: `list-campaigns${advertiserId === undefined ? '' : '-advertiser'}${phase === undefined ? '' : '-phase'}`,

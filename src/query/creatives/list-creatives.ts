@@ -13,7 +13,7 @@ import {
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
-import { pageKeysSql } from '../resources/page-keys.ts';
+import { NO_UUID, pageKeysSql, type PageBlocks } from '../resources/page-keys.ts';
 
 export interface CreativeReads {
   readonly database: TenantDatabase;
@@ -104,7 +104,8 @@ export interface LibraryFilters {
 }
 
 /**
- * One page of an advertiser's creatives, newest first, without the archived ones. Totals are kept by the projection; only a search looks at the library's names.
+ * One page of an advertiser's creatives, newest first, without the archived ones. Totals are kept by the projection; only a
+ * search looks at the library's names.
  * @throws ReadModelBehindError
  */
 export const listLibraryCreatives = async (
@@ -115,12 +116,21 @@ export const listLibraryCreatives = async (
   { skip, take }: Page,
 ): Promise<CreativePage> => {
   const values: unknown[] = [customerId, CREATIVES, 'advertisers', advertiserId, take, skip];
-  const { where, counted, variant } = conditionsOf(filters, (value) => `$${values.push(value)}`);
+  const { where, counted, kinds, variant } = conditionsOf(filters, (value) => `$${values.push(value)}`);
   const total =
     filters.search === undefined
       ? `(select coalesce(sum(count), 0) from creative_counts where ${counted})`
       : `(select count(*) from creatives where ${where})`;
-  const keys = pageKeysSql({ table: CREATIVES, where, take: '$5', skip: '$6', total: 'counted.total' });
+  const keys = pageKeysSql({
+    table: CREATIVES,
+    where,
+    take: '$5',
+    skip: '$6',
+    total: 'counted.total',
+    ...(filters.search === undefined && {
+      blocks: { table: 'creative_blocks', advertiserId: '$4', ...kinds, projection: '$2', noId: NO_UUID },
+    }),
+  });
   const row = await consistentRead<ListRow>({
     pool: boundTo(database, customerId),
     projection: CREATIVES,
@@ -141,31 +151,58 @@ export const listLibraryCreatives = async (
   return pageOfRow(row);
 };
 
+interface Conditions {
+  readonly where: string;
+  readonly counted: string;
+  readonly kinds: Pick<PageBlocks, 'kind' | 'kinds'>;
+  readonly variant: string;
+}
+
 /** SQL of the filters, one text for each set of them, so that each gets its index. */
 const conditionsOf = (
   { role, promoted, source, formatKind, search }: LibraryFilters,
   parameter: (value: unknown) => string,
-): { readonly where: string; readonly counted: string; readonly variant: string } => {
+): Conditions => {
   const mine = ['customer_id = $1', 'advertiser_id = $4'];
   const [rows, counts, variant]: [string[], string[], string[]] = [[...mine, 'not archived'], [...mine], []];
-  for (const [column, value] of Object.entries({ role, source, format_kind: formatKind })) {
-    if (value === undefined) continue;
-    const condition = `${column} = ${parameter(value)}`;
-    rows.push(condition);
-    counts.push(condition);
+  const kinds: string[] = [];
+  const add = (column: string, { row, count, kind }: { row: string; count: string; kind: string }): void => {
+    rows.push(`${column} = ${row}`);
+    counts.push(`${column} = ${count}`);
+    kinds.push(kind);
     variant.push(`-${column}`);
+  };
+  if (role !== undefined) {
+    const value = parameter(role);
+    add('role', { row: value, count: value, kind: `${value} || '///'` });
+  }
+  if (source !== undefined) {
+    const value = parameter(source);
+    add('source', { row: value, count: value, kind: `'//' || ${value} || '/'` });
+  }
+  if (formatKind !== undefined) {
+    const value = parameter(formatKind);
+    add('format_kind', { row: value, count: value, kind: `'///' || ${value}` });
   }
   if (promoted !== undefined) {
-    const wanted = parameter(promoted);
-    rows.push(`promoted = ${wanted}`);
-    counts.push(`promoted = ${wanted}::boolean::text`);
-    variant.push('-promoted');
+    const value = parameter(promoted);
+    const count = `${value}::boolean::text`;
+    add('promoted', { row: value, count, kind: `'/' || ${count} || '//'` });
   }
   if (search !== undefined) {
     rows.push(`position(lower(${parameter(search)}::text) in lower(name)) > 0`);
     variant.push('-search');
   }
-  return { where: rows.join(' and '), counted: counts.join(' and '), variant: variant.join('') };
+  const counted = counts.join(' and ');
+  return { where: rows.join(' and '), counted, kinds: kindsOf(kinds, counted), variant: variant.join('') };
+};
+
+/** One filter has a kind of its own; several are the groups of counts that they name. */
+const kindsOf = ([only, ...more]: readonly string[], counted: string): Conditions['kinds'] => {
+  if (only === undefined) return {};
+  if (more.length === 0) return { kind: only };
+  const group = `role || '/' || promoted || '/' || source || '/' || format_kind`;
+  return { kinds: `select ${group} from creative_counts where ${counted} and count > 0` };
 };
 
 interface UseReads extends CreativeReads {

@@ -11,7 +11,7 @@ export const eventSourcesTable: ResourceTable = { readModel: 'event-sources', ta
 /**
  * The account's event sources under a key, active ones before archived ones: the one of `sourceId`, if that is known;
  * else two at most, enough to see that the key alone does not say which. However many advertisers have the key, no more
- * is read. Holds all that the account has written before.
+ * is answered. Holds all that the account has written before.
  * @throws ReadModelBehindError when the read model has not reached that in time
  */
 export const findEventSources = (
@@ -25,6 +25,12 @@ export const findEventSources = (
     eventSourcesTable,
     customerId,
     sourceId === undefined
-      ? { name: 'by-key', sql: (parameter) => `r.key = ${parameter}`, value: key, enough: 2 }
+      ? {
+          name: 'by-key',
+          sql: (parameter) => `r.key = ${parameter}`,
+          value: key,
+          enough: 2,
+          areActiveFirst: true,
+        }
       : { name: 'by-id', sql: (parameter) => `r.id = ${parameter}::uuid`, value: sourceId },
   );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { notFound } from '../../shared/http/errors.ts';
-import type { RequestContext, Route } from '../../shared/http/route.ts';
+import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { parameterNames } from '../../shared/http/openapi.ts';
 import type { Asked, AuditedKind, Detail, Moment, Place } from './audited-kind.ts';
 import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
@@ -20,24 +20,53 @@ export const withAsOf = (
         : ofKind.map((detail) => [detail.operationId, { kind, place, detail }] as const);
     }),
   );
-  const wrapped = routes.map((route) => {
-    const of = details.get(route.operationId);
-    details.delete(route.operationId);
-    return of === undefined ? route : answeringAsOf(reads, route, of);
+  const wrapped = routes.map((one) => {
+    const of = details.get(one.operationId);
+    details.delete(one.operationId);
+    return of === undefined ? one : answeringAsOf(reads, one, of);
   });
   if (details.size > 0) throw new Error(`there are no such reads: ${[...details.keys()].join()}`);
   return wrapped;
 };
+
+/** Of whoever asks for no point: behind every event there is. */
+const NOW: PointInTime = { instant: '9999-12-31T23:59:59.999Z' };
+
+/** How each thing that has a place is and was, made of its events alone: for who reads without a service. */
+export const stateRoutes = (reads: HistoryReads, kinds: readonly AuditedKind[]): readonly Route[] =>
+  kinds.flatMap((kind) => {
+    const { place, details } = kind;
+    const [detail] = details;
+    if (place === undefined || detail === undefined) return [];
+    const of = { kind, place, detail };
+    const { path, params, query = z.object({}), tag, access = 'exchange:read' } = place;
+    const read = route({
+      method: 'get',
+      path,
+      operationId: detail.operationId,
+      summary: `The ${kind.noun}`,
+      tag,
+      access,
+      params,
+      query,
+      responses: { 200: { description: `The ${kind.noun}` } },
+      handle: async (input) => {
+        const asked = { ...input.params, ...input.query };
+        return { status: 200, data: await readAsOf(reads, of, input.request, asked, NOW) };
+      },
+    });
+    return answeringAsOf(reads, read, of);
+  });
 
 /**
  * Reads that cannot answer how something was say so: passed over, as unknown parameters are, `asOf` would have them show
  * what is for what was.
  */
 export const refusingAsOf = (routes: readonly Route[]): readonly Route[] =>
-  routes.map((route) => {
-    const isRead = route.method === 'get' && route.path.startsWith('/api/');
-    if (!isRead || parameterNames(route.query).includes('asOf')) return route;
-    return { ...route, refusedQuery: { asOf: 'This read cannot answer how it was then.' } };
+  routes.map((one) => {
+    const isRead = one.method === 'get' && one.path.startsWith('/api/');
+    if (!isRead || parameterNames(one.query).includes('asOf')) return one;
+    return { ...one, refusedQuery: { asOf: 'This read cannot answer how it was then.' } };
   });
 
 interface DetailOfKind {
@@ -46,18 +75,18 @@ interface DetailOfKind {
   readonly detail: Detail;
 }
 
-const answeringAsOf = (reads: HistoryReads, route: Route, of: DetailOfKind): Route => {
-  const { query = z.object({}) } = route;
-  if (!(query instanceof z.ZodObject)) throw new Error(`the query of ${route.operationId} has no members`);
+const answeringAsOf = (reads: HistoryReads, read: Route, of: DetailOfKind): Route => {
+  const { query = z.object({}) } = read;
+  if (!(query instanceof z.ZodObject)) throw new Error(`the query of ${read.operationId} has no members`);
   const asOf = pointInTime(
     'As it was: at a revision of its history (`.../history`), or at a time. Default: as it is.',
   );
   return {
-    ...route,
+    ...read,
     query: query.extend({ asOf: asOf.optional() }),
     handle: async (input) => {
       const { asOf: point, ...others } = input.query as { readonly asOf?: PointInTime };
-      if (point === undefined) return route.handle({ ...input, query: others });
+      if (point === undefined) return read.handle({ ...input, query: others });
       const asked = { ...(input.params as Asked), ...others };
       const data = await readAsOf(reads, of, input.request, asked, point);
       return { status: 200, data };

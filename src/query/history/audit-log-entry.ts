@@ -1,4 +1,5 @@
 import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
+import { failedWork } from './failed-work.ts';
 import type { AttemptRow, EventRow } from './audit-entries.ts';
 import { whoOf } from './event-resource.ts';
 import type { RecordedChange } from './stream-history.ts';
@@ -49,7 +50,7 @@ export const entryOfEvent = (
   ...ofOne(subject),
   ...ofAdvertiser(row.advertiserId),
   ...whoOf(row.actor, row.userId),
-  outcome: 'success',
+  outcome: failedWork.has(row.type) ? 'failed' : 'success',
   parameters: {
     requestId: row.requestId,
     correlationId: row.correlationId,

@@ -32,9 +32,16 @@ export interface AuditReads extends HistoryReads, ResourceReads {
   readonly campaignIdOf: (shown: string) => string | undefined;
   /** UUID of what shares a stream with others, by its id as it is shown. */
   readonly partOf: (shown: string) => string;
+  /**
+   * Advertisers of which things have, or had, that id: so many at most.
+   * @throws ReadModelBehindError
+   */
+  readonly ownersOf: (customerId: number, key: string, most: number) => Promise<readonly number[]>;
 }
 
 const TAKE_MAX = 500;
+/** Advertisers whose things of one id are looked for without being named. */
+const OWNERS_MAX = 100;
 const DAY_MS = 86_400_000;
 /** Before everything, and after everything that can be asked for. */
 const [EVER, NEVER] = ['1970-01-01T00:00:00.000Z', 'infinity'];
@@ -66,7 +73,7 @@ const query = z.object({
   resourceTypes: listed(AuditedResource, 'Kinds of things, e.g. `CAMPAIGN,CREATIVE`.').optional(),
   resourceId: boundedText(1, 256).optional().meta({
     description:
-      'Id of the thing. Of event sources, audiences and catalogs, whose ids are an advertiser’s own, with advertiserId.',
+      'Id of the thing. Of event sources, audiences and catalogs, whose ids are an advertiser’s own: those of every advertiser, or of advertiserId.',
   }),
   actorOrigin: ActorOrigin.optional(),
   actorUserId: boundedText(1, 100).optional().meta({ description: 'Id of the user whose API key it was.' }),
@@ -111,7 +118,7 @@ export const auditLogRoute = (reads: AuditReads): Route =>
     handle: async ({ query: asked, request }) => {
       const { customerId } = request.principal;
       const { skip, take } = pageOf(asked);
-      const filters = filtersOf(reads, customerId, asked);
+      const filters = await filtersOf(reads, customerId, asked);
       const found = await listAuditRows(reads, customerId, filters, { skip, take }).catch(behind);
       const { rows, total, searchedFrom } = found;
       const logs = await entriesOf(reads, reads.historyFor(request), rows);
@@ -130,11 +137,7 @@ export const auditLogRoute = (reads: AuditReads): Route =>
     },
   });
 
-const filtersOf = (
-  { kinds, campaignIdOf, partOf }: AuditReads,
-  customerId: number,
-  asked: Query,
-): AuditFilters => {
+const filtersOf = async (reads: AuditReads, customerId: number, asked: Query): Promise<AuditFilters> => {
   const { startDate, endDate, advertiserId, campaignId, resourceId, actorUserId } = asked;
   if (startDate !== undefined && endDate !== undefined && startDate.startMs >= endDate.endMs) {
     const message = 'endDate must not be before startDate.';
@@ -146,22 +149,42 @@ const filtersOf = (
     advertiserId,
     ...(campaignId === undefined
       ? {}
-      : { campaign: { id: campaignIdOf(campaignId) ?? '', shown: campaignId } }),
+      : { campaign: { id: reads.campaignIdOf(campaignId) ?? '', shown: campaignId } }),
     ...(resourceId === undefined
       ? {}
-      : {
-          resource: {
-            streams: kinds.flatMap(({ streamsOf }) => streamsOf(customerId, resourceId, advertiserId)),
-            parts: [partOf(resourceId)],
-            shown: resourceId,
-          },
-        }),
+      : { resource: await resourceOf(reads, customerId, resourceId, advertiserId) }),
     resourceTypes: asked.resourceTypes,
     actions: asked.actions,
     actorOrigin: asked.actorOrigin,
     userId: actorUserId,
     outcome: asked.outcome,
   };
+};
+
+/** @throws ApiError VALIDATION_ERROR when too many advertisers have something of that id */
+const resourceOf = async (
+  { kinds, partOf, ownersOf }: AuditReads,
+  customerId: number,
+  shown: string,
+  advertiserId: number | undefined,
+): Promise<NonNullable<AuditFilters['resource']>> => {
+  const owners =
+    advertiserId === undefined
+      ? await ownersOf(customerId, shown, OWNERS_MAX + 1).catch(behind)
+      : [advertiserId];
+  if (owners.length > OWNERS_MAX) {
+    throw new ApiError({
+      code: 'VALIDATION_ERROR',
+      message: `More than ${OWNERS_MAX} advertisers have something of this id. Say whose is meant with advertiserId.`,
+      field: 'advertiserId',
+      details: { limit: OWNERS_MAX },
+    });
+  }
+  // Without an owner: of what has an id of its own.
+  const streams = [undefined, ...owners].flatMap((owner) =>
+    kinds.flatMap(({ streamsOf }) => streamsOf(customerId, shown, owner)),
+  );
+  return { streams: [...new Set(streams)], parts: [partOf(shown)], shown, owners: owners.length };
 };
 
 /** The last day that times are written of has none after it. */

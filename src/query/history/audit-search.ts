@@ -1,4 +1,5 @@
 import type { ActorOrigin, AuditedResource, AuditOutcome } from '../../domain/history/audit-log-resource.ts';
+import { failedWork } from './failed-work.ts';
 import { int4Array, textArray } from '../../shared/postgres/binary-array.ts';
 
 export interface AuditFilters {
@@ -11,7 +12,13 @@ export interface AuditFilters {
   readonly resourceTypes?: readonly AuditedResource[] | undefined;
   /** Where events of the thing are, if that follows from its id; and its id as requests have it. */
   readonly resource?:
-    | { readonly streams: readonly string[]; readonly parts: readonly string[]; readonly shown: string }
+    | {
+        readonly streams: readonly string[];
+        readonly parts: readonly string[];
+        readonly shown: string;
+        /** Things of several owners may be called so: how many of them there are. */
+        readonly owners: number;
+      }
     | undefined;
   readonly actions?: readonly string[] | undefined;
   readonly actorOrigin?: ActorOrigin | undefined;
@@ -96,8 +103,8 @@ const campaignFilter = ({ id, shown }: NonNullable<AuditFilters['campaign']>): F
   };
 };
 
-const resourceFilter = ({ streams, parts, shown }: NonNullable<AuditFilters['resource']>): Filter => {
-  const [ofStreams, ofParts] = [texts(streams), texts(parts)];
+const resourceFilter = ({ streams, parts, shown, owners }: NonNullable<AuditFilters['resource']>): Filter => {
+  const [ofStreams, ofParts] = [texts(streams, Math.max(1, owners)), texts(parts)];
   return {
     name: 'resource',
     events: {
@@ -131,15 +138,25 @@ const originFilter = (origin: ActorOrigin): Filter => {
 
 const outcomeFilter = (outcome: AuditOutcome): Filter => ({
   name: outcome,
-  events: outcome === 'success' ? { indexed: [], condition: () => 'true' } : undefined,
+  events: eventsOf[outcome],
   attempts: outcome === 'success' ? undefined : byColumn(ATTEMPTS, 'outcome', texts([outcome])),
 });
+
+const FAILED = listedTexts([...failedWork]);
+
+/** Most succeed: no index would be of use. Who is denied something has led to no event. */
+const eventsOf: Readonly<Record<AuditOutcome, Side | undefined>> = {
+  success: { indexed: [], condition: (parameter) => `not s.type = any(${parameter(FAILED)})` },
+  failed: byColumn(ENTRIES, 'type', FAILED),
+  denied: undefined,
+};
 
 /** The one that lets the least through comes first, as far as one can tell: by its index rows are found. */
 const filtersOf = (asked: AuditFilters): readonly Filter[] => [
   ...(asked.resource === undefined ? [] : [resourceFilter(asked.resource)]),
   ...(asked.campaign === undefined ? [] : [campaignFilter(asked.campaign)]),
   ...(asked.actions === undefined ? [] : [both('actions', 'type', listedTexts(asked.actions), 'operation')]),
+  ...(asked.outcome === undefined ? [] : [outcomeFilter(asked.outcome)]),
   ...(asked.advertiserId === undefined
     ? []
     : [both('advertiser', 'advertiser_id', ofAdvertiser(asked.advertiserId))]),
@@ -147,7 +164,6 @@ const filtersOf = (asked: AuditFilters): readonly Filter[] => [
     ? []
     : [both('types', 'resource_type', listedTexts(asked.resourceTypes))]),
   ...(asked.userId === undefined ? [] : [both('user', 'user_id', texts([asked.userId]))]),
-  ...(asked.outcome === undefined ? [] : [outcomeFilter(asked.outcome)]),
   ...(asked.actorOrigin === undefined ? [] : [originFilter(asked.actorOrigin)]),
 ];
 

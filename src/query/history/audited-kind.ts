@@ -4,6 +4,8 @@ import type { SchemaVersions } from '../../shared/command/event-versions.ts';
 import type { StorableEvent } from '../../shared/command/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Scope } from '../../shared/http/principal.ts';
+import type { ResourceTable } from '../resources/resource-reads.ts';
+import type { SessionCursors } from '../creative-sessions/session-cursor.ts';
 import type { SeenJob } from './seen-job.ts';
 
 /** Where the events of one thing are. */
@@ -52,22 +54,49 @@ export interface Detail {
   readonly shown: (state: unknown, asked: Asked, then: Moment) => unknown;
 }
 
-/** A list that can also answer how it was: of things that a read model has one row each of. */
-export interface ListRead {
+/** Whose things a list has. */
+export interface ListOwner {
+  readonly resourceType: 'ADVERTISER' | 'CAMPAIGN';
+  /** Of path or query; one of a query may be left out. */
+  readonly parameter: string;
+  /** What read models call it; undefined when nothing has such an id. Default: as it was parsed. */
+  readonly idOf?: (asked: unknown) => string | undefined;
+  /** The list is 404 where there is no such owner. */
+  readonly mustBeThere: boolean;
+}
+
+/** What a list answers with beside the things themselves. */
+interface ListedPage {
+  readonly items: readonly unknown[];
+  readonly skip: number;
+  readonly take: number;
+  readonly total: number;
+}
+
+/** A list that can also answer how it was: of things that have a stream each. */
+export interface ListRead<Live = unknown> {
   readonly operationId: string;
-  /** Read model and table of one name, with `customer_id`, `id` and `created_at`. */
-  readonly table: string;
-  readonly streamOf: (customerId: number, id: string) => string;
-  /** A parameter that says whose things are listed, and its column. */
-  readonly owner?: { readonly parameter: string; readonly column: string };
-  /** True when what is asked for leaves nothing out. */
-  readonly isEverything: (asked: Asked) => boolean;
-  /** For whoever has too many: how to ask for fewer. */
-  readonly narrower: string;
-  /** One of them as the list has it; undefined where there is none. */
-  readonly shown: (state: unknown) => unknown;
-  /** Whether it is what was asked for. */
-  readonly keeps: (shown: unknown, asked: Asked) => boolean;
+  /** Absent, or not asked for: all of the account. */
+  readonly owner?: ListOwner;
+  /** True when what is asked for leaves nothing out, and the order is that of their creation. Default: never. */
+  readonly isEverything?: (asked: Asked) => boolean;
+  /** For whoever has too many: how to ask for fewer. Absent: there is no way. */
+  readonly narrower?: string;
+  /** One of them as the list has it. */
+  readonly shown: (live: Live) => unknown;
+  /** Whether it was listed, and is what was asked for. */
+  readonly keeps: (live: Live, asked: Asked) => boolean;
+  /** The order of the list, as of `Array.sort`. */
+  readonly order: (one: Live, other: Live) => number;
+  /** `data` of the answer. Default: the items, with the pagination beside them. */
+  readonly data?: (page: ListedPage) => unknown;
+  /** Of a list that is paged by cursors: `data` of all that was kept, in order. */
+  readonly dataAtCursor?: (
+    kept: readonly Live[],
+    asked: Asked,
+    customerId: number,
+    cursors: SessionCursors,
+  ) => Promise<unknown>;
 }
 
 /** Where in the log something is, and whose command it is. */
@@ -116,8 +145,12 @@ export interface AuditedKind {
     shown: string,
     advertiserId: number | undefined,
   ) => readonly string[];
+  /** Where such things are found by ids that are an advertiser's own; absent of things with ids of their own. */
+  readonly keyedIn?: ResourceTable;
   readonly place?: Place;
   readonly details: readonly Detail[];
+  /** What `audited` and `lists` are of: undefined before the first event. */
+  readonly live: (state: unknown) => unknown;
   readonly lists: readonly ListRead[];
   readonly causes: Causes;
 }
@@ -128,7 +161,7 @@ interface Evolving<State, Event> {
 }
 
 /** What a kind is declared with: the functions that its commands and reads have anyway. */
-export interface KindDefinition<State, Live extends State, Event extends StorableEvent, Listed = unknown> {
+export interface KindDefinition<State, Live extends State, Event extends StorableEvent> {
   readonly category: string;
   readonly resourceType: AuditedResource;
   readonly noun: string;
@@ -140,6 +173,7 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
   readonly audited: (live: Live, part: string | undefined) => unknown;
   readonly idOf: (live: Live, part: string | undefined) => string | undefined;
   readonly streamsOf?: AuditedKind['streamsOf'];
+  readonly keyedIn?: ResourceTable;
   readonly nameOf?: (live: Live, part: string | undefined) => string | undefined;
   readonly place?: Omit<Place, 'isAt'> & {
     readonly isAt?: (live: Live, asked: Asked, part: string | undefined) => boolean;
@@ -149,10 +183,7 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
     /** Undefined, or a promise of it, where that read would be 404. */
     readonly shown: (live: Live, asked: Asked, then: Moment) => unknown;
   }[];
-  readonly list?: Omit<ListRead, 'shown' | 'keeps'> & {
-    readonly shown: (live: Live) => Listed;
-    readonly keeps: (shown: Listed, asked: Asked) => boolean;
-  };
+  readonly lists?: readonly ListRead<Live>[];
   readonly causes?: Omit<Causes, 'jobsAmong' | 'followed'> & {
     readonly jobsAmong?: (events: readonly RecordedEvent[], latest: Live) => readonly SeenJob[];
     readonly followed?: (live: Live) => readonly string[];
@@ -160,7 +191,7 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
 }
 
 /** Forgets the types of a kind's states: whoever has it folds the streams of its category with it and no others. */
-export const auditedKind = <State, Live extends State, Event extends StorableEvent, Listed = unknown>({
+export const auditedKind = <State, Live extends State, Event extends StorableEvent>({
   decider,
   live,
   audited,
@@ -169,11 +200,11 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
   streamsOf = () => [],
   place,
   details = [],
-  list,
+  lists = [],
   causes: { jobsAmong, followed, ...causes } = {},
   bytesOf,
   ...names
-}: KindDefinition<State, Live, Event, Listed>): AuditedKind => {
+}: KindDefinition<State, Live, Event>): AuditedKind => {
   const ofLive = <Result>(state: unknown, make: (live: Live) => Result): Result | undefined => {
     const there = live(state as State);
     return there === undefined ? undefined : make(there);
@@ -198,16 +229,16 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
       operationId,
       shown: (state, asked, then) => ofLive(state, (one) => shown(one, asked, then)),
     })),
-    lists:
-      list === undefined
-        ? []
-        : [
-            {
-              ...list,
-              shown: (state) => ofLive(state, list.shown),
-              keeps: (shown, asked) => list.keeps(shown as Listed, asked),
-            },
-          ],
+    live: (state) => ofLive(state, (one) => one),
+    lists: lists.map(({ shown, keeps, order, dataAtCursor, ...list }) => ({
+      ...list,
+      shown: (one) => shown(one as Live),
+      keeps: (one, asked) => keeps(one as Live, asked),
+      order: (one, other) => order(one as Live, other as Live),
+      ...(dataAtCursor && {
+        dataAtCursor: (kept: readonly unknown[], ...rest) => dataAtCursor(kept as readonly Live[], ...rest),
+      }),
+    })),
     ...(place === undefined
       ? {}
       : {

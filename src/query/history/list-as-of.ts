@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoTimestamp } from '../../shared/clock.ts';
-import { ApiError } from '../../shared/http/errors.ts';
+import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { Reply, RequestContext, Route } from '../../shared/http/route.ts';
 import { instant, pageOf } from '../../shared/http/schemas.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
@@ -10,37 +10,60 @@ import {
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+import type { SessionCursors } from '../creative-sessions/session-cursor.ts';
 import { behind } from '../resources/behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import type { Asked, AuditedKind, ListRead } from './audited-kind.ts';
+import type { Asked, AuditedKind, ListOwner, ListRead } from './audited-kind.ts';
 import type { HistoryReads } from './find-history.ts';
+
+interface ListAsOfReads extends HistoryReads, ResourceReads {
+  readonly cursors: SessionCursors;
+}
 
 /** Things that are folded for one answer: what they were then is in no row that could be asked. */
 const FOLDED_MAX = 500;
+/** Events of a campaign that are looked through for the things that it had. */
+const SCANNED_MAX = 20_000;
 /** More than any table has rows. */
 const COUNT_ALL = Number.MAX_SAFE_INTEGER;
 
 /** Gives lists, among these routes, the parameter `asOf`: what they held at a moment. */
 export const withListAsOf = (
-  reads: HistoryReads & ResourceReads,
+  reads: ListAsOfReads,
   kinds: readonly AuditedKind[],
   routes: readonly Route[],
 ): readonly Route[] => {
   const lists = new Map(
-    kinds.flatMap((kind) => kind.lists.map((list) => [list.operationId, { kind, list }] as const)),
+    kinds.flatMap((kind) =>
+      kind.lists.map((list) => {
+        const owner = list.owner && ownerOf(kinds, list.owner);
+        return [list.operationId, { kind, list, owner }] as const;
+      }),
+    ),
   );
-  return routes.map((route) => {
+  const wrapped = routes.map((route) => {
     const of = lists.get(route.operationId);
-    return of === undefined ? route : answeringAsOf(reads, route, of.kind, of.list);
+    lists.delete(route.operationId);
+    return of === undefined ? route : answeringAsOf(reads, route, of);
   });
+  if (lists.size > 0) throw new Error(`there are no such lists: ${[...lists.keys()].join()}`);
+  return wrapped;
 };
 
-const answeringAsOf = (
-  reads: HistoryReads & ResourceReads,
-  route: Route,
-  kind: AuditedKind,
-  list: ListRead,
-): Route => {
+/** A list with the kind of its things, and of those whose they are. */
+interface ListOfKind {
+  readonly kind: AuditedKind;
+  readonly list: ListRead;
+  readonly owner: (ListOwner & { readonly kind: AuditedKind }) | undefined;
+}
+
+const ownerOf = (kinds: readonly AuditedKind[], owner: ListOwner): ListOfKind['owner'] => {
+  const kind = kinds.find(({ resourceType }) => resourceType === owner.resourceType);
+  if (kind === undefined) throw new Error(`there is no kind ${owner.resourceType}`);
+  return { ...owner, kind };
+};
+
+const answeringAsOf = (reads: ListAsOfReads, route: Route, of: ListOfKind): Route => {
   const { query = z.object({}) } = route;
   if (!(query instanceof z.ZodObject)) throw new Error(`the query of ${route.operationId} has no members`);
   const asOf = instant().optional().meta({ description: 'The list as it was then. Default: as it is.' });
@@ -50,41 +73,65 @@ const answeringAsOf = (
     handle: async (input) => {
       const { asOf: atMs, ...others } = input.query as Asked & { readonly asOf?: number };
       if (atMs === undefined) return route.handle({ ...input, query: others });
-      return listAsOf(reads, kind, list, input.request, others, isoTimestamp(atMs));
+      const asked = { ...(input.params as Asked | undefined), ...others };
+      return listAsOf(reads, of, input.request, asked, isoTimestamp(atMs));
     },
   };
 };
 
 const listAsOf = async (
-  reads: HistoryReads & ResourceReads,
-  kind: AuditedKind,
-  list: ListRead,
+  reads: ListAsOfReads,
+  of: ListOfKind,
   request: Pick<RequestContext, 'principal' | 'isUnheard'>,
   asked: Asked,
   at: string,
 ): Promise<Reply> => {
+  const { kind, list } = of;
   const { customerId } = request.principal;
+  await expectOwner(reads, of, request, asked, at);
   const { skip, take } = pageOf(asked);
-  const isWhole = list.isEverything(asked);
+  const isWhole = list.isEverything?.(asked) === true;
   const bounds = isWhole ? { skip, take } : { skip: 0, take: FOLDED_MAX, countMax: FOLDED_MAX + 1 };
-  const { ids, total: candidates } = await idsAt(reads, list, customerId, asked, at, bounds).catch(behind);
-  if (!isWhole && candidates > FOLDED_MAX) throw tooMany(kind, list.narrower);
-  const states = await foldAll(reads, kind, list, request, ids, at);
-  const shown = states.flatMap((state) => {
-    const one = list.shown(state);
-    return one !== undefined && list.keeps(one, asked) ? [one] : [];
-  });
-  const data = isWhole ? shown : shown.slice(skip, skip + take);
-  const total = isWhole ? candidates : shown.length;
-  return { status: 200, data, pagination: { skip, take, total, hasMore: skip + data.length < total } };
+  const begun = await streamsBegunBy(reads, of, customerId, asked, at, bounds).catch(behind);
+  if (!isWhole && begun.total > FOLDED_MAX) throw tooMany(of, `more ${kind.noun}s`, FOLDED_MAX);
+  if (begun.isLong) throw tooMany(of, 'more events of the campaign', SCANNED_MAX);
+  const lives = await foldAll(reads, kind, request, begun.streams, at);
+  const kept = lives.filter((live) => list.keeps(live, asked));
+  // Of everything the page was found in order.
+  if (!isWhole) kept.sort((one, other) => list.order(one, other));
+  if (list.dataAtCursor !== undefined) {
+    return { status: 200, data: await list.dataAtCursor(kept, asked, customerId, reads.cursors) };
+  }
+  const items = (isWhole ? kept : kept.slice(skip, skip + take)).map((live) => list.shown(live));
+  const total = isWhole ? begun.total : kept.length;
+  const pagination = { skip, take, total, hasMore: skip + items.length < total };
+  if (list.data !== undefined) return { status: 200, data: list.data({ items, skip, take, total }) };
+  return { status: 200, data: items, pagination };
 };
 
-const tooMany = ({ noun }: AuditedKind, narrower: string): ApiError =>
+/** @throws ApiError NOT_FOUND where the list was none then: whose it is was not there */
+const expectOwner = async (
+  { historyFor }: ListAsOfReads,
+  { owner }: ListOfKind,
+  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
+  asked: Asked,
+  at: string,
+): Promise<void> => {
+  if (owner?.mustBeThere !== true) return;
+  const shown = String(asked[owner.parameter]);
+  const [stream] = owner.kind.streamsOf(request.principal.customerId, shown, undefined);
+  if (stream === undefined) throw notFound(owner.kind.noun);
+  const { state } = await historyFor(request).stateAt(owner.kind, stream, { instant: at });
+  if (owner.kind.live(state) === undefined) throw notFound(owner.kind.noun);
+};
+
+const tooMany = ({ list: { narrower = '' } }: ListOfKind, what: string, limit: number): ApiError =>
   new ApiError({
     code: 'VALIDATION_ERROR',
-    message: `There were more ${noun}s by then than the ${FOLDED_MAX} that are looked through for a list of the past. ${narrower}`,
+    message:
+      `There were ${what} by then than the ${limit} that are looked through for a list of the past. ${narrower}`.trimEnd(),
     field: 'asOf',
-    details: { limit: FOLDED_MAX },
+    details: { limit },
   });
 
 interface Bounds {
@@ -94,49 +141,97 @@ interface Bounds {
   readonly countMax?: number;
 }
 
-/** What had been created by then, newest first, as the list itself has it; and how many that were. */
-const idsAt = async (
+/** Those that were created last come first; of one moment by their ids, which are numbers or of one length. */
+const newestFirst = 'order by e.occurred_at desc, length(e.stream) desc, e.stream desc';
+
+/** Of the statement below: which streams there are, and what that is asked with. */
+interface BegunSql {
+  readonly name: string;
+  /** Common table expressions that `rows` is of. */
+  readonly before: string;
+  readonly rows: string;
+  /** Whether there was more to look through. */
+  readonly isLong: string;
+  readonly values: readonly unknown[];
+}
+
+const begunSql = ({ kind: { resourceType }, owner }: ListOfKind, asked: Asked): BegunSql => {
+  const short = { before: '', isLong: 'false' };
+  const begun = `e.customer_id = $1 and e.resource_type = '${resourceType}' and e.revision = 0
+    and e.occurred_at <= $3::timestamptz`;
+  const given = owner === undefined ? undefined : asked[owner.parameter];
+  if (owner === undefined || given === undefined) {
+    return { ...short, name: resourceType, rows: `audit_entries e where ${begun}`, values: [] };
+  }
+  const { idOf = (id: unknown) => id } = owner;
+  const values = [idOf(given)];
+  if (owner.resourceType === 'ADVERTISER') {
+    const rows = `audit_entries e where ${begun} and e.advertiser_id = $7`;
+    return { ...short, name: `${resourceType}-of-advertiser`, rows, values };
+  }
+  // Whatever was ever found by the campaign; what has left it is sorted out by what it was then.
+  const before = `
+    events as materialized (
+      select c.occurred_at, c.position from audit_campaigns c
+      where c.customer_id = $1 and c.campaign_id = $7 and c.occurred_at <= $3::timestamptz
+      order by c.occurred_at, c.position limit ${SCANNED_MAX + 1}),
+    begun as materialized (
+      select e.stream, min(e.occurred_at) as occurred_at
+      from events c join audit_entries e
+        on e.customer_id = $1 and e.occurred_at = c.occurred_at and e.position = c.position
+      where e.resource_type = '${resourceType}' group by e.stream),`;
+  const isLong = `(select count(*) > ${SCANNED_MAX} from events)`;
+  return { name: `${resourceType}-of-campaign`, before, rows: 'begun e where true', isLong, values };
+};
+
+interface Begun {
+  /** Of a page. */
+  readonly streams: readonly string[];
+  readonly total: number;
+  readonly isLong: boolean;
+}
+
+/** Of what had been created by then, newest first, and how many that were. */
+const streamsBegunBy = async (
   { database, progress }: ResourceReads,
-  { table, owner }: ListRead,
+  of: ListOfKind,
   customerId: number,
   asked: Asked,
   at: string,
   { skip, take, countMax }: Bounds,
-): Promise<{ readonly ids: readonly string[]; readonly total: number }> => {
-  const of = owner === undefined ? undefined : asked[owner.parameter];
-  const where = `t.customer_id = $1 and t.created_at <= $3::timestamptz
-    ${of === undefined ? '' : `and t.${owner?.column} = $7`}`;
-  return consistentRead<Freshness & { readonly ids: readonly string[]; readonly total: number }>({
+): Promise<Begun> => {
+  const { name, before, rows, isLong, values } = begunSql(of, asked);
+  return consistentRead<Freshness & Begun>({
     pool: boundTo(database, customerId),
-    projection: table,
+    projection: 'audit',
     progress,
     query: {
-      name: `list-as-of-${table}${of === undefined ? '' : '-of-owner'}`,
-      text: `with counted as materialized (
-               select count(*)::int as total from (select from ${table} t where ${where} limit $6::bigint) c)
+      name: `list-as-of-${name}`,
+      text: `with ${before} counted as materialized (
+               select count(*)::int as total from (select from ${rows} limit $6::bigint) c)
              select ${freshnessColumns('f')}, (select total from counted) as total,
-               array(select t.id::text from ${table} t
-                     where ${where} and (select total from counted) < coalesce($6::bigint, ${COUNT_ALL})
-                     order by t.created_at desc, t.id desc limit $4::bigint offset $5::bigint) as ids
+               ${isLong} as "isLong",
+               array(select e.stream from ${rows}
+                     and (select total from counted) < coalesce($6::bigint, ${COUNT_ALL})
+                     ${newestFirst} limit $4::bigint offset $5::bigint) as streams
              from ${freshnessSql('$1', '$2')} f`,
-      values: [customerId, table, at, take, skip, countMax ?? null, ...(of === undefined ? [] : [of])],
+      values: [customerId, 'audit', at, take, skip, countMax ?? null, ...values],
     },
   });
 };
 
+/** What each had come to, in the order of the streams. */
 const foldAll = async (
   { historyFor, lanes }: HistoryReads,
   kind: AuditedKind,
-  { streamOf }: ListRead,
   request: Pick<RequestContext, 'principal' | 'isUnheard'>,
-  ids: readonly string[],
+  streams: readonly string[],
   at: string,
-): Promise<readonly unknown[]> => {
-  const states: unknown[] = [];
-  const { customerId } = request.principal;
+): Promise<unknown[]> => {
+  const lives: unknown[] = [];
   const history = historyFor(request);
-  await lanes(ids.entries(), async ([n, id]) => {
-    states[n] = (await history.stateAt(kind, streamOf(customerId, id), { instant: at })).state;
+  await lanes(streams.entries(), async ([n, stream]) => {
+    lives[n] = kind.live((await history.stateAt(kind, stream, { instant: at })).state);
   });
-  return states;
+  return lives.filter((live) => live !== undefined);
 };

@@ -1,3 +1,5 @@
+import { blocksAtSql } from '../../shared/read-your-writes/kept-blocks.ts';
+
 /** SQL expressions of a page; each may be a parameter. */
 export interface PageSql {
   readonly table: string;
@@ -30,6 +32,16 @@ export interface PageBlocks {
   readonly countedMax?: number;
 }
 
+/** Before every id that is a UUID. */
+export const NO_UUID = `uuid '00000000-0000-0000-0000-000000000000'`;
+
+/**
+ * No page has more. Said in so many words it keeps the planner from expecting a part of the list that grows with it: then it
+ * would take the plan for any page to be dearer than one for this very page, and make a new one each time, which
+ * takes longer than all the rest.
+ */
+const TAKE_MAX = 1_000;
+
 /** About what finding the block of a page costs, too. */
 const COUNTED_MAX = 1_000;
 
@@ -46,20 +58,20 @@ export const pageKeysSql = ({ table, where, at = 'created_at', blocks, ...page }
   const behind = `greatest(${total} - ${skip} - ${take}, 0)`;
   if (blocks === undefined) {
     return `
-    (select id from ${table} where ${where} order by ${at} desc, id desc
+    select id from ((select id from ${table} where ${where} order by ${at} desc, id desc
      limit case when ${isNearStart} then ${returned} else 0 end offset ${skip})
     union all
     (select id from ${table} where ${where} order by ${at}, id
-     limit case when ${isNearStart} then 0 else ${returned} end offset ${behind})`;
+     limit case when ${isNearStart} then 0 else ${returned} end offset ${behind})) page limit ${TAKE_MAX}`;
   }
   return `
-    (select found.id from (${pageStartSql(blocks, 'newest', skip, isNearStart)}) s, lateral (
+    select id from ((select found.id from (${pageStartSql(blocks, 'newest', skip, isNearStart)}) s, lateral (
        select id from ${table} where ${where} and (${at}, id) < (s.at, s.id) order by ${at} desc, id desc
        limit ${returned} offset s.rest) found)
     union all
     (select found.id from (${pageStartSql(blocks, 'oldest', behind, `not (${isNearStart})`)}) s, lateral (
        select id from ${table} where ${where} and (${at}, id) >= (s.at, s.id) order by ${at}, id
-       limit ${returned} offset s.rest) found)`;
+       limit ${returned} offset s.rest) found)) page limit ${TAKE_MAX}`;
 };
 
 /**
@@ -74,7 +86,7 @@ export const pageStartSql = (
   skip: string,
   condition: string,
 ): string => {
-  const isFar = `(${skip} > ${countedMax} and coalesce((select c.blocks_at = c.position || ' ' || c.epoch
+  const isFar = `(${skip} > ${countedMax} and coalesce((select c.blocks_at = ${blocksAtSql({ position: 'c.position', epoch: 'c.epoch' })}
     from projection_checkpoints c where c.name = ${projection}), false))`;
   const mine = `customer_id = $1 and advertiser_id = ${advertiserId}`;
   const counts =

@@ -28,8 +28,10 @@ export interface RowFilter {
   readonly name: string;
   readonly sql: (parameter: string) => string;
   readonly value: string | number;
-  /** How many are enough, active ones before others. Default: all. */
+  /** How many are enough. Default: all. */
   readonly enough?: number;
+  /** Of more than are enough: active ones before others. All that fit are looked at for it. Default: any of them. */
+  readonly areActiveFirst?: boolean;
 }
 
 const jsonArray = (rows: string): string =>
@@ -50,13 +52,14 @@ export const findResources = async <State>(
   { database, progress }: ResourceReads,
   { readModel, table, rows = table }: ResourceTable,
   customerId: number,
-  { name, sql, value, enough }: RowFilter,
+  { name, sql, value, enough, areActiveFirst = false }: RowFilter,
 ): Promise<FoundResources<State>> => {
   const fitting = `${rows} r where r.customer_id = $1 and ${sql('$3')}`;
   const found =
     enough === undefined
       ? fitting
-      : `(select r.body, r.created_at, r.id from ${fitting} order by r.status limit ${enough}) r`;
+      : `(select r.body, r.created_at, r.id from ${fitting}
+          ${areActiveFirst ? 'order by r.status' : ''} limit ${enough}) r`;
   const row = await consistentRead<Freshness & { readonly items: string }>({
     pool: boundTo(database, customerId),
     projection: readModel,
@@ -96,6 +99,28 @@ export const activeKeys = async (
     },
   );
   return items.map(({ key }) => key);
+};
+
+/**
+ * Advertisers that have, or had, something under a key: so many at most.
+ * @throws ReadModelBehindError
+ */
+export const ownersOfKey = async (
+  reads: ResourceReads,
+  { readModel, table }: ResourceTable,
+  customerId: number,
+  key: string,
+  most: number,
+): Promise<readonly number[]> => {
+  const body = `json_build_object('advertiserId', advertiser_id)::text as body`;
+  const rows = `(select customer_id, id, key, status, created_at, ${body} from ${table})`;
+  const { items } = await findResources<{ readonly advertiserId: number }>(
+    reads,
+    { readModel, table, rows },
+    customerId,
+    { name: `owners-of-${most}`, sql: (parameter) => `r.key = ${parameter}`, value: key, enough: most },
+  );
+  return items.map(({ advertiserId }) => advertiserId);
 };
 
 export interface ResourcePage<State> {

@@ -12,7 +12,7 @@ import {
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
-import { pageKeysSql, pageStartSql, type PageBlocks } from '../resources/page-keys.ts';
+import { NO_UUID, pageKeysSql, pageStartSql, type PageBlocks } from '../resources/page-keys.ts';
 
 export interface SyndicationReads {
   readonly database: TenantDatabase;
@@ -34,7 +34,7 @@ const blocks: PageBlocks = {
   table: 'syndication_blocks',
   advertiserId: '$4',
   projection: '$2',
-  noId: `uuid '00000000-0000-0000-0000-000000000000'`,
+  noId: NO_UUID,
 };
 
 interface ListRow extends Freshness {
@@ -138,8 +138,12 @@ const conditionsOf = (
   return { where: conditions.join(' and '), counted: resourceId === undefined, variant: variant.join('') };
 };
 
+/** In which an agent that is there is told to drop what was switched off. */
+const DROPPED_SECONDS = 600;
+
 /**
- * Whether anything is, or may still be, at an agent of the account.
+ * Whether anything is at an agent of the account, or is to be dropped there. What was to be dropped longer ago does not
+ * keep it: it is told for a day, and may be gone for good.
  * @throws ReadModelBehindError
  */
 export const isAgentInUse = async (
@@ -155,9 +159,10 @@ export const isAgentInUse = async (
       name: 'agent-in-use',
       text: `select ${freshnessColumns('f')},
                exists (select from syndication_records r where r.customer_id = $1 and r.agent_id = $3
-                       and (r.status <> 'DISABLED' or r.waiting)) as used
+                       and (r.status <> 'DISABLED' or r.waiting)
+                       and (r.status <> 'DISABLED' or r.updated_at > now() - make_interval(secs => $4))) as used
              from ${freshnessSql('$1', '$2')} f`,
-      values: [customerId, projection, agentId],
+      values: [customerId, projection, agentId, DROPPED_SECONDS],
     },
   });
   return used;

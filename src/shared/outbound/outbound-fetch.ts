@@ -1,5 +1,10 @@
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable, Transform } from 'node:stream';
 import { guardedLookup, type ResolveName } from './guarded-lookup.ts';
 import { OutboundError } from './outbound-error.ts';
@@ -20,27 +25,81 @@ export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<R
 /**
  * A `fetch` for addresses that users give us: public hosts over https only, judged by their text and again by where
  * the connection goes; never a redirect, which would take our credentials along; bounded in time and bytes. Every
- * request has a connection of its own: one that was made for somebody else is never used again.
+ * request has a connection of its own: one that was made for somebody else is never used again (but
+ * `createOutboundLines`).
  *
  * Not the global `fetch`: its connections cannot be told where they may go.
  * @throws OutboundError; the caller's own reason when it is the caller who ends it
  */
-export const createOutboundFetch = (options: OutboundFetchOptions): OutboundFetch => {
+export const createOutboundFetch = (options: OutboundFetchOptions): OutboundFetch =>
+  fetchOver(options, () => false);
+
+/** A `fetch` for requests that belong together. */
+export interface OutboundLine {
+  readonly fetch: OutboundFetch;
+  /** Ends its connections, whatever is under way on them. */
+  close(): void;
+}
+
+/** @returns a line of its own on each call */
+export type OpenOutboundLine = () => OutboundLine;
+
+/**
+ * Lines whose requests share connections, and only those of one line with each other: what belongs to somebody else is on
+ * another. Otherwise as `createOutboundFetch`: each address is judged by its text, each connection by where it goes. A
+ * request that meets a connection which its server has just closed is sent again, on another: what is asked over a line
+ * must be safe to ask twice.
+ */
+export const createOutboundLines =
+  (options: OutboundFetchOptions): OpenOutboundLine =>
+  () => {
+    const made = new Map<string, HttpAgent>();
+    const agentOf = ({ protocol }: URL): HttpAgent => {
+      const agent =
+        made.get(protocol) ?? new (protocol === 'https:' ? HttpsAgent : HttpAgent)({ keepAlive: true });
+      made.set(protocol, agent);
+      return agent;
+    };
+    const over = new AbortController();
+    return {
+      fetch: fetchOver(options, agentOf, over.signal),
+      close: () => {
+        // First: to a request on a used connection its end looks like the server's, and it would be sent again.
+        over.abort(new OutboundError('unreachable'));
+        made.forEach((agent) => agent.destroy());
+      },
+    };
+  };
+
+const fetchOver = (
+  options: OutboundFetchOptions,
+  /** False: a connection for this request alone. */
+  agentOf: (url: URL) => HttpAgent | false,
+  /** Ends all that is under way, and whatever comes later. */
+  over?: AbortSignal,
+): OutboundFetch => {
   const lookup = guardedLookup(options, options.resolve);
   return async (target, init = {}) => {
     const url = new URL(target);
     if (urlProblem(url.href, options) !== undefined) throw new OutboundError('refused');
     const timeout = AbortSignal.timeout(options.timeoutMs);
-    const signal = init.signal ? AbortSignal.any([timeout, init.signal]) : timeout;
-    const answer = await send(url, init, { lookup, signal, agent: false }).catch((error: unknown) => {
+    const ends = [timeout, over, init.signal].filter((end) => end !== undefined && end !== null);
+    const signal = AbortSignal.any(ends);
+    const answer = await send(url, init, { lookup, signal, agent: agentOf(url) }).catch((error: unknown) => {
       throw failureOf(error, init.signal);
     });
     return respond(answer, options.bytesMax);
   };
 };
 
+/** Its server has closed the connection, perhaps before it saw the request. */
+const isClosed = (error: NodeJS.ErrnoException): boolean =>
+  error.code === 'ECONNRESET' || error.code === 'EPIPE';
+
 const send = (url: URL, init: RequestInit, how: RequestOptions): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
+    // Node connects all the same, if only for a moment.
+    how.signal?.throwIfAborted();
     const make = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const headers = new Headers(init.headers);
     // What is packed may become anything when it is unpacked.
@@ -60,7 +119,10 @@ const send = (url: URL, init: RequestInit, how: RequestOptions): Promise<Incomin
       socket.destroy();
       reject(new OutboundError('bad-answer'));
     });
-    request.once('error', reject);
+    request.once('error', (error) => {
+      if (request.reusedSocket && isClosed(error)) resolve(send(url, init, how));
+      else reject(error);
+    });
     request.end(body);
   });
 

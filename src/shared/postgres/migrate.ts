@@ -6,6 +6,11 @@ import { SYSTEM_ACCESS } from './isolate-tenants.ts';
 export interface Migration {
   /** Unique, in order, never renamed: `0001-event-log`. */
   readonly name: string;
+  /**
+   * Each of its statements is a transaction of its own: none keeps locks while another one takes its time, or waits for a
+   * stronger one. All of them can be run again, after a process that was killed between them. Default: one transaction.
+   */
+  readonly isStepwise?: boolean;
   up(knex: Knex): Promise<void>;
 }
 
@@ -32,27 +37,31 @@ export const migrate = async (
   await guard.connect();
   try {
     await guard.query('select pg_advisory_lock($1)', [advisoryLocks.migration]);
-    if (await isUpToDate(guard, migrations)) return [];
-    return await runPending(connectionString, migrations);
+    const done = await namesDone(guard);
+    if (migrations.every(({ name }) => done.has(name))) return [];
+    return await runPending(connectionString, migrations, done.size === 0);
   } finally {
     await guard.end();
   }
 };
 
-const isUpToDate = async (client: Client, migrations: readonly Migration[]): Promise<boolean> => {
+const namesDone = async (client: Client): Promise<ReadonlySet<string>> => {
   const table = await client.query<{ present: boolean }>(
     `select to_regclass('knex_migrations') is not null as present`,
   );
-  if (table.rows[0]?.present !== true) return false;
+  if (table.rows[0]?.present !== true) return new Set();
   const done = await client.query<{ name: string }>('select name from knex_migrations');
-  const names = new Set(done.rows.map((row) => row.name));
-  return migrations.every((migration) => names.has(migration.name));
+  return new Set(done.rows.map((row) => row.name));
 };
 
-/** knex is loaded only here: an up-to-date start does not pay for it. */
+/**
+ * knex is loaded only here: an up-to-date start does not pay for it.
+ * @param isFirst nobody uses the database yet: one transaction for all is the quickest then, and in nobody's way
+ */
 const runPending = async (
   connectionString: string,
   migrations: readonly Migration[],
+  isFirst: boolean,
 ): Promise<readonly string[]> => {
   const { default: createKnex } = await import('knex');
   const knex = createKnex({
@@ -63,13 +72,23 @@ const runPending = async (
   const migrationSource: Knex.MigrationSource<Migration> = {
     getMigrations: async () => [...migrations],
     getMigrationName: (migration) => migration.name,
-    getMigration: async (migration) => ({ up: (k) => migration.up(k), down: async () => undefined }),
+    getMigration: async (migration) => ({
+      up: (k) => migration.up(k),
+      down: async () => undefined,
+      config: { transaction: isFirst || migration.isStepwise !== true },
+    }),
   };
   try {
     // knex's own lock is a row, and a killed migrator leaves it behind. Ours is held, so nobody else migrates.
     await knex.migrate.forceFreeMigrationsLock({ migrationSource });
-    const [, names] = (await knex.migrate.latest({ migrationSource })) as [number, string[]];
-    return names;
+    const names: string[] = [];
+    for (;;) {
+      // One after the other: `latest` would keep the locks of all of them to the end of the last one.
+      const run = isFirst ? knex.migrate.latest({ migrationSource }) : knex.migrate.up({ migrationSource });
+      const [, done] = (await run) as [number, string[]];
+      names.push(...done);
+      if (isFirst || done.length === 0) return names;
+    }
   } finally {
     await knex.destroy();
   }

@@ -74,9 +74,8 @@ export const openBullmqQueue = async (options: JobQueueOptions): Promise<JobQueu
   const add = (jobs: readonly Job[]): Promise<void> =>
     enqueue(queue, jobs, options.attemptsMax ?? ATTEMPTS_MAX, backend.bulkMin);
   const hasLiveJob = async (id: string): Promise<boolean> => !over.has(await queue.getJobState(id));
-  const isRunning = async (id: string): Promise<boolean> => (await queue.getJobState(id)) === 'active';
   return {
-    isRunning: (id) => withinMs(CALL_MS_MAX, isRunning(id)),
+    running: () => withinMs(CALL_MS_MAX, queue.getRanges(['active'], 0, -1)),
     enqueue: (...jobs) => withinMs(CALL_MS_MAX, add(jobs)),
     hasLiveJob: (id) => withinMs(CALL_MS_MAX, hasLiveJob(id)),
     waiting: () => withinMs(COUNT_MS_MAX, queue.getJobCountByTypes('wait', 'prioritized')),

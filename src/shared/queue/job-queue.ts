@@ -65,8 +65,11 @@ export interface JobQueue {
   enqueue(...jobs: readonly Job[]): Promise<void>;
   /** Whether a job of this id waits, for its turn or its next attempt, or runs. */
   hasLiveJob(id: string): Promise<boolean>;
-  /** Whether a job of this id is being run, as far as the queue knows: a killed worker's is, for some seconds. */
-  isRunning(id: string): Promise<boolean>;
+  /**
+   * Ids of the jobs that are being run, in any process, as far as the queue knows: a killed worker's are, for some
+   * seconds. As many as the workers can run at once, at most.
+   */
+  running(): Promise<readonly string[]>;
   /** Jobs that wait for their turn; not those that wait for their next attempt. */
   waiting(): Promise<number>;
   /** Runs jobs, `concurrency` of them at once. */

@@ -1,0 +1,345 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { invalid, refusalOf, untilTold, type Api, type ApiEnvelope } from '../support/api-client.ts';
+import { startRunningService, type RunningService } from '../support/running-service.ts';
+import { reserve, send } from '../support/uploads.ts';
+
+let service: RunningService;
+beforeAll(async () => {
+  service = await startRunningService();
+});
+afterAll(() => service.stop());
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Numbers from 0 on, below the bound: the same ones for the same seed (the generator "mulberry32"). */
+const randomFrom = (seed: number) => {
+  let state = seed;
+  return (below: number): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+};
+
+/** What there is to be changed, by the ids that the API shows. */
+interface Things {
+  readonly advertisers: number[];
+  readonly campaigns: { readonly id: string; readonly advertiserId: number }[];
+  readonly creatives: { readonly id: string; readonly advertiserId: number; readonly campaignId?: string }[];
+  readonly assets: { readonly id: string; readonly advertiserId: number }[];
+  readonly agents: string[];
+  readonly sources: { readonly key: string; readonly advertiserId: number }[];
+}
+
+const NAMES = ['Oak', 'oakwood', 'Elm', 'Birch', 'Beech'];
+
+/** Makes changes of every kind that has a list, one after the other; what they say no to, is said no to. */
+const changer = (api: Api, random: (below: number) => number, things: Things) => {
+  const one = <Item>(items: readonly Item[]): Item | undefined => items[random(items.length || 1)];
+  const name = (): string => `${one(NAMES)} ${random(100)}`;
+  const made = async <Data>(path: string, body: object): Promise<Data> => {
+    const key = { 'Idempotency-Key': randomUUID() };
+    const answer = await untilTold(() => api.post<Data>(path, body, key));
+    expect([path, answer.status]).toEqual([path, 201]);
+    return answer.body.data;
+  };
+  const tag = () => ({ name: name(), formatKind: 'display_tag', copy: { tag: '<b></b>' } });
+  const library = (id: number) => `/advertisers/${id}/creatives`;
+  const changes: Readonly<Record<string, (advertiserId: number) => Promise<unknown>>> = {
+    createAdvertiser: async () => {
+      const sandbox = random(2) === 0;
+      things.advertisers.push((await made<{ id: number }>('/advertisers', { name: name(), sandbox })).id);
+    },
+    renameAdvertiser: (id) => api.put(`/advertisers/${id}`, { name: name() }),
+    archiveAdvertiser: async (id) => (random(3) === 0 ? api.delete(`/advertisers/${id}`) : undefined),
+    restoreAdvertiser: (id) => api.post(`/advertisers/${id}/restore`),
+    createCampaign: async (advertiserId) => {
+      const { status, body } = await api.post<{ id: string }>('/campaigns', { advertiserId, name: name() });
+      if (status === 201) things.campaigns.push({ id: body.data.id, advertiserId });
+    },
+    renameCampaign: async () => api.put(`/campaigns/${one(things.campaigns)?.id}`, { name: name() }),
+    archiveCampaign: async () =>
+      random(3) === 0 ? api.delete(`/campaigns/${one(things.campaigns)?.id}`) : undefined,
+    createCreative: async (advertiserId) => {
+      const { status, body } = await api.post<{ id: string }>(`${library(advertiserId)}/create`, tag());
+      if (status === 201) things.creatives.push({ id: body.data.id, advertiserId });
+    },
+    createInCampaign: async () => {
+      const campaign = one(things.campaigns);
+      const path = `/campaigns/${campaign?.id}/creatives/create`;
+      const { status, body } = await api.post<{ id: string }>(path, tag());
+      if (status !== 201 || campaign === undefined) return;
+      const { id: campaignId, advertiserId } = campaign;
+      things.creatives.push({ id: body.data.id, advertiserId, campaignId });
+    },
+    renameCreative: async () => {
+      const creative = one(things.creatives.filter(({ campaignId }) => campaignId !== undefined));
+      const path = `/campaigns/${creative?.campaignId}/creatives/${creative?.id}`;
+      return api.put(path, { name: name() });
+    },
+    attachCreative: async () => {
+      const creative = one(things.creatives);
+      const campaign = one(things.campaigns.filter(({ advertiserId: id }) => id === creative?.advertiserId));
+      const path = `${library(creative?.advertiserId ?? 0)}/${creative?.id}/campaigns`;
+      return api.post(path, { campaignId: campaign?.id });
+    },
+    detachCreative: async () => {
+      const creative = one(things.creatives.filter(({ campaignId }) => campaignId !== undefined));
+      const path = `${library(creative?.advertiserId ?? 0)}/${creative?.id}/campaigns/${creative?.campaignId}`;
+      return api.delete(path);
+    },
+    archiveCreative: async () => {
+      const creative = one(things.creatives);
+      return api.delete(`${library(creative?.advertiserId ?? 0)}/${creative?.id}`);
+    },
+    addAsset: async (advertiserId) => {
+      const text = { name: name(), mimeType: 'text/plain' };
+      const { status, body } = await reserve(api, advertiserId, text);
+      if (status !== 201) return;
+      // Of some nothing ever comes: they are not in the library.
+      if (random(4) > 0) expect((await send(body.data.uploadUrl, Buffer.from(name()))).status).toBe(200);
+      things.assets.push({ id: body.data.assetId, advertiserId });
+    },
+    removeAsset: async () => {
+      const asset = one(things.assets);
+      return api.delete(`/advertisers/${asset?.advertiserId}/assets/${asset?.id}`);
+    },
+    syncSources: async (advertiserId) => {
+      const keys = ['web', 'shop', 'app'].filter(() => random(2) === 0);
+      const { status } = await api.post(`/advertisers/${advertiserId}/event-sources/sync`, {
+        account: { account_id: String(advertiserId) },
+        event_sources: keys.map((key) => ({ event_source_id: key, name: name() })),
+        delete_missing: random(2) === 0,
+      });
+      if (status === 200) things.sources.push(...keys.map((key) => ({ key, advertiserId })));
+    },
+    syncCatalogs: async (advertiserId) =>
+      api.post(`/advertisers/${advertiserId}/catalogs/sync`, {
+        catalogs: (['product', 'store'] as const)
+          .filter(() => random(2) === 0)
+          .map((type) => ({ catalog_id: `of-${type}`, type, name: name(), items: [{ id: '1' }] })),
+        delete_missing: random(2) === 0,
+      }),
+    addAgent: async () => {
+      const url = `https://agent-${random(1_000_000)}.example.com/mcp`;
+      const agent = await made<{ id: string }>('/adcp-agents', {
+        name: name(),
+        url,
+        protocol: 'MCP',
+        accountId: 'a',
+      });
+      things.agents.push(agent.id);
+    },
+    removeAgent: async () => (random(3) === 0 ? api.delete(`/adcp-agents/${one(things.agents)}`) : undefined),
+    // Switched off only: what an agent says comes when it likes.
+    syndicate: async () => {
+      const source = one(things.sources);
+      return api.post(`/advertisers/${source?.advertiserId}/syndicate`, {
+        resourceType: 'EVENT_SOURCE',
+        resourceId: source?.key,
+        adcpAgentIds: [one(things.agents)],
+        enabled: false,
+      });
+    },
+    startSession: async () =>
+      api.post(`/campaigns/${one(things.campaigns)?.id}/creative-sessions`, { title: name() }),
+    evaluateSession: async () => {
+      const path = `/campaigns/${one(things.campaigns)?.id}/creative-sessions`;
+      const sessions = (await api.get<{ sessions?: { id: string }[] }>(path)).body.data?.sessions ?? [];
+      return api.post(`${path}/${one(sessions)?.id}/evaluate`, {});
+    },
+  };
+  const kinds = Object.keys(changes);
+  return async (kind = one(kinds) ?? ''): Promise<void> => {
+    await changes[kind]?.(one(things.advertisers) ?? 0);
+  };
+};
+
+/** Something in each of the lists to begin with; what may come to nothing, more than once. */
+const FIRST = [
+  'createAdvertiser',
+  'createCampaign',
+  'createCreative',
+  'createInCampaign',
+  ...Array.from({ length: 3 }, () => ['addAsset', 'syncSources', 'syncCatalogs']).flat(),
+  'addAgent',
+  'syndicate',
+  ...Array.from({ length: 3 }, () => 'startSession'),
+];
+
+/** Ends of the paths whose lists must have held something. */
+const LISTED = [
+  'advertisers',
+  'campaigns',
+  'creatives',
+  'assets',
+  'event-sources',
+  'catalogs',
+  'adcp-agents',
+  'sales-agents',
+  'syndication-status',
+];
+
+/** Lists with their filters and pages, of what there is. */
+const listsOf = ({ advertisers, campaigns, agents, sources }: Things): readonly string[] => [
+  '/advertisers',
+  '/advertisers?status=ALL&take=2&skip=1',
+  '/advertisers?status=ARCHIVED&sandbox=true',
+  '/advertisers?status=ALL&name=oAK',
+  '/campaigns?take=3',
+  '/campaigns?phase=archived',
+  '/adcp-agents?take=2',
+  '/sales-agents?skip=1',
+  ...advertisers
+    .slice(0, 3)
+    .flatMap((id) => [
+      `/campaigns?advertiserId=${id}`,
+      `/advertisers/${id}/creatives?take=2&skip=1`,
+      `/advertisers/${id}/creatives?source=uploaded&promoted=false&search=oak`,
+      `/advertisers/${id}/creatives?formatKind=image`,
+      `/advertisers/${id}/assets?take=2`,
+      `/advertisers/${id}/assets?mediaKind=text&search=oak`,
+      `/advertisers/${id}/event-sources?take=2`,
+      `/advertisers/${id}/catalogs`,
+      `/advertisers/${id}/catalogs?type=store`,
+      `/advertisers/${id}/syndication-status?take=1`,
+      `/advertisers/${id}/syndication-status?resourceType=EVENT_SOURCE&enabled=false&resourceId=${sources[0]?.key}`,
+      ...agents
+        .slice(0, 1)
+        .map((agent) => `/advertisers/${id}/syndication-status?status=DISABLED&adcpAgentId=${agent}`),
+    ]),
+  ...campaigns
+    .slice(0, 4)
+    .flatMap(({ id }) => [
+      `/campaigns/${id}/creatives`,
+      `/campaigns/${id}/creatives?search=oak&take=1`,
+      `/campaigns/${id}/creative-sessions`,
+    ]),
+];
+
+interface Seen {
+  readonly path: string;
+  readonly status: number;
+  readonly data: unknown;
+  readonly pagination: unknown;
+}
+
+const look = async (api: Api, path: string, more = ''): Promise<Seen> => {
+  const { status, body } = await untilTold(() => api.get(`${path}${more}`));
+  const { data, meta }: Partial<ApiEnvelope<unknown>> = body;
+  return { path, status, data, pagination: meta?.pagination };
+};
+
+/** A page after the other, of lists that are paged by cursors. */
+const walk = async (api: Api, path: string, more = ''): Promise<readonly unknown[]> => {
+  const pages: unknown[] = [];
+  let cursor: string | undefined = '';
+  while (cursor !== undefined) {
+    const given: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const { body } = await untilTold(() =>
+      api.get<{ sessions: unknown; nextCursor?: string }>(`${path}?limit=2${given}${more}`),
+    );
+    pages.push(body.data.sessions);
+    cursor = body.data.nextCursor;
+  }
+  return pages;
+};
+
+it.each([1, 2, 3])(
+  'every list of a moment is what the list was at that moment, whatever has happened since: history %i',
+  async (seed) => {
+    const { api } = await service.openAccount(`History ${seed}`);
+    const random = randomFrom(seed);
+    const things: Things = {
+      advertisers: [],
+      campaigns: [],
+      creatives: [],
+      assets: [],
+      agents: [],
+      sources: [],
+    };
+    const change = changer(api, random, things);
+    const began = new Date().toISOString();
+    await pause(3);
+    const moments: { at: string; seen: readonly Seen[]; walks: ReadonlyMap<string, readonly unknown[]> }[] =
+      [];
+    for (const kind of FIRST) await change(kind);
+    for (let round = 0; round < 6; round += 1) {
+      for (let n = 0; n < 20 && round > 0; n += 1) await change();
+      await pause(3);
+      const at = new Date().toISOString();
+      await pause(3);
+      const seen: Seen[] = [];
+      for (const path of listsOf(things)) seen.push(await look(api, path));
+      const walks = new Map<string, readonly unknown[]>();
+      for (const { id } of things.campaigns.slice(0, 2)) {
+        const path = `/campaigns/${id}/creative-sessions`;
+        walks.set(path, await walk(api, path));
+      }
+      moments.push({ at, seen, walks });
+    }
+    // Nothing is compared with nothing: there was something in the lists of each kind.
+    const whole = moments.flatMap(({ seen }) => seen);
+    expect(whole.every(({ status }) => status === 200)).toBe(true);
+    for (const kind of LISTED) {
+      const ofKind = whole.filter(({ path }) => path.split('?')[0]?.endsWith(`/${kind}`) === true);
+      expect([kind, ofKind.some(({ data }) => JSON.stringify(data).includes('createdAt'))]).toEqual([
+        kind,
+        true,
+      ]);
+    }
+    expect(moments.some(({ walks }) => [...walks.values()].flat(2).length > 2)).toBe(true);
+    for (const { at, seen, walks } of moments) {
+      for (const then of seen) {
+        const mark = then.path.includes('?') ? '&' : '?';
+        expect({ at, ...(await look(api, then.path, `${mark}asOf=${at}`)), path: then.path }).toEqual({
+          at,
+          ...then,
+        });
+      }
+      for (const [path, pages] of walks) expect(await walk(api, path, `&asOf=${at}`)).toEqual(pages);
+    }
+    // Before anything: nothing, or nobody whose it could be.
+    for (const path of listsOf(things)) {
+      const { status, data } = await look(api, path, `${path.includes('?') ? '&' : '?'}asOf=${began}`);
+      const isOfOwner = /^\/(advertisers|campaigns)\/./.test(path);
+      expect([path, status, data]).toEqual([path, isOfOwner ? 404 : 200, isOfOwner ? null : []]);
+    }
+  },
+  600_000,
+);
+
+it('a list of the past looks through so much of a campaign, and says so where that is not enough', async () => {
+  const own = await service.openAccount('Long');
+  const made = async <Data>(path: string, body: object): Promise<Data> => {
+    const key = { 'Idempotency-Key': randomUUID() };
+    return (await untilTold(() => own.api.post<Data>(path, body, key))).body.data;
+  };
+  const { id: advertiserId } = await made<{ id: number }>('/advertisers', { name: 'One' });
+  const { id: campaign } = await made<{ id: string }>('/campaigns', { advertiserId, name: 'Spring' });
+  await pause(3);
+  const at = new Date().toISOString();
+  const lists = [`/campaigns/${campaign}/creatives`, `/campaigns/${campaign}/creative-sessions`];
+  const asOf = (api: Api, path: string) => untilTold(() => api.get(`${path}?asOf=${at}`));
+  for (const path of lists) expect((await asOf(own.api, path)).status).toBe(200);
+  for (let from = 1; from <= 20_000; from += 1_000) {
+    await service.pool.query(
+      `insert into audit_campaigns (customer_id, campaign_id, occurred_at, position)
+       select c.customer_id, c.campaign_id, c.occurred_at, 'p' || n
+       from (select * from audit_campaigns where customer_id = $1 limit 1) c,
+         generate_series($2::int, $2::int + 999) n`,
+      [own.customerId, from],
+    );
+  }
+  for (const path of lists) {
+    const refused = await asOf(own.api, path);
+    expect([refusalOf(refused), refused.body.error?.details]).toEqual([invalid('asOf'), { limit: 20_000 }]);
+  }
+  // Another account's lists of the same paths are not there, then as little as now.
+  const other = await service.openAccount('Other');
+  for (const path of [...lists, `/advertisers/${advertiserId}/creatives`]) {
+    expect((await asOf(other.api, path)).status).toBe(404);
+  }
+});
