@@ -1,124 +1,102 @@
 import { z } from 'zod';
-import type { Backbone } from '../composition.ts';
 import { Role, Scope } from '../domain/accounts/access.ts';
 import { firstUserId } from '../domain/accounts/account.ts';
-import { createKey, createUser, listAccounts, listKeys, revokeKey, setAccess } from './accounts.ts';
-import { createAccount, createSellerAccount } from './create-account.ts';
 import { isoTimestamp } from '../shared/clock.ts';
 import { instant } from '../shared/http/schemas.ts';
-import { idOf, line, read, type Given, type Work } from './words.ts';
+import { createKey, createUser, listAccounts, listKeys, revokeKey, setAccess } from './accounts.ts';
+import { command, telling, type Command } from './command.ts';
+import { createAccount, createSellerAccount } from './create-account.ts';
+import { idOf, read } from './words.ts';
 
 /** The operator's commands on accounts, users and keys: from words to words. */
 
-export const accountUsage = `  accounts create --name NAME [--seller SELLER] [--json]
-                                         Opens an account with a first API key, shown once. With --seller it
-                                         is that seller's: its keys review creatives, and do nothing else.
-  accounts list [--json]                 Lists accounts with their users.
-  accounts disable|enable ACCOUNT        Refuses every credential of an account, or no longer.
-  users create ACCOUNT --name NAME --role admin|member|seller [--json]
-  keys create ACCOUNT --name NAME [--user USER] [--scopes read,write,admin,review] [--expires-at TIME] [--json]
-                                         Issues an API key, shown once. Default user: the account's first.
-  keys list ACCOUNT [--json]             Lists the keys of an account, masked.
-  keys revoke ACCOUNT KEY                Revokes a key: it is refused on its next request.
-`;
+const name = { type: 'string', value: 'NAME', needed: true } as const;
 
-export const accountOptions = {
-  name: { type: 'string' },
-  seller: { type: 'string' },
-  user: { type: 'string' },
-  role: { type: 'string' },
-  scopes: { type: 'string' },
-  'expires-at': { type: 'string' },
-  json: { type: 'boolean', default: false },
-} as const;
-
-const nameOf = ({ name }: Given, lengthMax: number): string =>
+const nameOf = (given: string | undefined, lengthMax: number): string =>
   read(
     z
       .string()
       .max(lengthMax)
       .refine((text) => text.trim() !== ''),
-    name,
+    given,
     `--name is needed, 1 to ${lengthMax} characters`,
   );
 
-/** The work of `words`; undefined when they name none of these commands. */
-export const accountCommand = (
-  command: string,
-  [first, second]: readonly string[],
-  given: Given,
-): Work | undefined => {
-  switch (command) {
-    case 'accounts create':
-      return createAccountWork(
-        nameOf(given, 200),
-        given.seller === undefined ? undefined : idOf('SELLER', given.seller),
-        given,
-      );
-    case 'accounts list':
-      return (backbone) => listAccountsWork(backbone, given);
-    case 'accounts disable':
-    case 'accounts enable':
-      return setAccessWork(idOf('ACCOUNT', first), command === 'accounts disable' ? 'disabled' : 'enabled');
-    case 'users create':
-      return createUserWork(idOf('ACCOUNT', first), given);
-    case 'keys create':
-      return createKeyWork(idOf('ACCOUNT', first), given);
-    case 'keys list':
-      return (
-        (account) => (backbone: Backbone) =>
-          listKeysWork(backbone, account, given)
-      )(idOf('ACCOUNT', first));
-    case 'keys revoke':
-      return revokeKeyWork(
-        idOf('ACCOUNT', first),
-        read(z.string(), second, 'keys revoke needs ACCOUNT and KEY'),
-      );
-    default:
+const accountsCreate = command({
+  name: 'accounts create',
+  places: [],
+  options: { name, seller: { type: 'string', value: 'SELLER' } },
+  about:
+    "Opens an account with a first API key, shown once. With --seller it is that seller's: its keys review " +
+    'creatives, and do nothing else.',
+  understand: (_, given) => {
+    const accountName = nameOf(given.name, 200);
+    const sellerId = given.seller === undefined ? undefined : idOf('SELLER', given.seller);
+    return telling(async ({ backbone }) => {
+      const { customerId, apiKey } =
+        sellerId === undefined
+          ? await createAccount(await backbone(), accountName)
+          : await createSellerAccount(await backbone(), accountName, sellerId);
+      return {
+        value: { customerId, apiKey, sellerId },
+        text: `Account ${customerId} (${accountName}) is open.\nAPI key, shown only now: ${apiKey}`,
+      };
+    });
+  },
+});
+
+const accountsList = command({
+  name: 'accounts list',
+  places: [],
+  about: 'Lists accounts with their users.',
+  understand: () =>
+    async function* ({ backbone }) {
+      for await (const account of listAccounts(await backbone())) {
+        const { customerId, name: accountName, status, sellerId, users } = account;
+        const whose = sellerId === undefined ? '' : ` of seller ${sellerId}`;
+        const people = users.map((user) => `${user.id} ${user.role} (${user.name})`).join(', ');
+        yield { value: account, text: `${customerId} ${status} ${accountName}${whose}: ${people}` };
+      }
       return undefined;
-  }
-};
+    },
+});
 
-const createAccountWork = (name: string, sellerId: number | undefined, given: Given): Work =>
-  async function* (backbone) {
-    const { customerId, apiKey } =
-      sellerId === undefined
-        ? await createAccount(backbone, name)
-        : await createSellerAccount(backbone, name, sellerId);
-    yield line(
-      given,
-      { customerId, apiKey, sellerId },
-      `Account ${customerId} (${name}) is open.\nAPI key, shown only now: ${apiKey}`,
-    );
-  };
+const setAccessCommand = (verb: 'disable' | 'enable', about: string): Command =>
+  command({
+    name: `accounts ${verb}`,
+    places: ['ACCOUNT'],
+    about,
+    understand: ([account]) => {
+      const customerId = idOf('ACCOUNT', account);
+      const access = `${verb}d` as const;
+      return telling(async ({ backbone }) => {
+        await setAccess(await backbone(), customerId, access);
+        return {
+          value: { customerId, status: access === 'disabled' ? 'DISABLED' : 'ENABLED' },
+          text: `account ${customerId} is ${access}`,
+        };
+      });
+    },
+  });
 
-async function* listAccountsWork(backbone: Backbone, given: Given): AsyncGenerator<string> {
-  for await (const account of listAccounts(backbone)) {
-    const { customerId, name, status, sellerId, users } = account;
-    const whose = sellerId === undefined ? '' : ` of seller ${sellerId}`;
-    const people = users.map((user) => `${user.id} ${user.role} (${user.name})`).join(', ');
-    yield line(given, account, `${customerId} ${status} ${name}${whose}: ${people}`);
-  }
-}
-
-const setAccessWork = (customerId: number, access: 'disabled' | 'enabled'): Work =>
-  async function* (backbone) {
-    await setAccess(backbone, customerId, access);
-    yield `account ${customerId} is ${access}`;
-  };
-
-const createUserWork = (customerId: number, given: Given): Work => {
-  const name = nameOf(given, 200);
-  const role = read(Role, given.role, "--role must be admin or member, or seller in a seller's account");
-  return async function* (backbone) {
-    const userId = await createUser(backbone, customerId, { name, role });
-    yield line(
-      given,
-      { customerId, userId, role },
-      `User ${userId} (${role}) of account ${customerId} is added.`,
-    );
-  };
-};
+const usersCreate = command({
+  name: 'users create',
+  places: ['ACCOUNT'],
+  options: { name, role: { type: 'string', value: 'admin|member|seller', needed: true } },
+  about: 'Adds a user to an account.',
+  understand: ([account], given) => {
+    const customerId = idOf('ACCOUNT', account);
+    const userName = nameOf(given.name, 200);
+    const role = read(Role, given.role, "--role must be admin or member, or seller in a seller's account");
+    return telling(async ({ backbone }) => {
+      const userId = await createUser(await backbone(), customerId, { name: userName, role });
+      return {
+        value: { customerId, userId, role },
+        text: `User ${userId} (${role}) of account ${customerId} is added.`,
+      };
+    });
+  },
+});
 
 const Scopes = z
   .string()
@@ -127,28 +105,73 @@ const Scopes = z
   .optional();
 const Expiry = instant().transform(isoTimestamp).optional();
 
-const createKeyWork = (customerId: number, given: Given): Work => {
-  const key = {
-    name: nameOf(given, 120),
-    userId: given.user ?? firstUserId(customerId),
-    scopes: read(Scopes, given.scopes, '--scopes must be some of read,write,admin,review'),
-    expiresAt: read(Expiry, given['expires-at'], '--expires-at must be a time like 2027-01-31T00:00:00Z'),
-  };
-  return async function* (backbone) {
-    const issued = await createKey(backbone, customerId, key);
-    yield line(given, issued, `Key ${issued.id} is issued.\nAPI key, shown only now: ${issued.key}`);
-  };
-};
+const keysCreate = command({
+  name: 'keys create',
+  places: ['ACCOUNT'],
+  options: {
+    name,
+    user: { type: 'string', value: 'USER' },
+    scopes: { type: 'string', value: 'read,write,admin,review' },
+    'expires-at': { type: 'string', value: 'TIME' },
+  },
+  about: "Issues an API key, shown once. Default user: the account's first.",
+  understand: ([account], given) => {
+    const customerId = idOf('ACCOUNT', account);
+    const key = {
+      name: nameOf(given.name, 120),
+      userId: given.user ?? firstUserId(customerId),
+      scopes: read(Scopes, given.scopes, '--scopes must be some of read,write,admin,review'),
+      expiresAt: read(Expiry, given['expires-at'], '--expires-at must be a time like 2027-01-31T00:00:00Z'),
+    };
+    return telling(async ({ backbone }) => {
+      const issued = await createKey(await backbone(), customerId, key);
+      return {
+        value: issued,
+        text: `Key ${issued.id} is issued.\nAPI key, shown only now: ${issued.key}`,
+      };
+    });
+  },
+});
 
-async function* listKeysWork(backbone: Backbone, customerId: number, given: Given): AsyncGenerator<string> {
-  for await (const key of listKeys(backbone, customerId)) {
-    const { maskedKey, status, name, scopes, lastUsedAt = 'never' } = key;
-    yield line(given, key, `${maskedKey} ${status} ${name}: ${scopes.join(' ')}; last used ${lastUsedAt}`);
-  }
-}
+const keysList = command({
+  name: 'keys list',
+  places: ['ACCOUNT'],
+  about: 'Lists the keys of an account, masked.',
+  understand: ([account]) => {
+    const customerId = idOf('ACCOUNT', account);
+    return async function* ({ backbone }) {
+      for await (const key of listKeys(await backbone(), customerId)) {
+        const { maskedKey, status, name: keyName, scopes, lastUsedAt = 'never' } = key;
+        yield {
+          value: key,
+          text: `${maskedKey} ${status} ${keyName}: ${scopes.join(' ')}; last used ${lastUsedAt}`,
+        };
+      }
+      return undefined;
+    };
+  },
+});
 
-const revokeKeyWork = (customerId: number, keyId: string): Work =>
-  async function* (backbone) {
-    await revokeKey(backbone, customerId, keyId);
-    yield `key ${keyId} is revoked`;
-  };
+const keysRevoke = command({
+  name: 'keys revoke',
+  places: ['ACCOUNT', 'KEY'],
+  about: 'Revokes a key: it is refused on its next request.',
+  understand: ([account, id = '']) => {
+    const customerId = idOf('ACCOUNT', account);
+    return telling(async ({ backbone }) => {
+      await revokeKey(await backbone(), customerId, id);
+      return { value: { customerId, id, status: 'REVOKED' }, text: `key ${id} is revoked` };
+    });
+  },
+});
+
+export const accountCommands: readonly Command[] = [
+  accountsCreate,
+  accountsList,
+  setAccessCommand('disable', 'Refuses every credential of an account.'),
+  setAccessCommand('enable', 'Refuses them no longer.'),
+  usersCreate,
+  keysCreate,
+  keysList,
+  keysRevoke,
+];

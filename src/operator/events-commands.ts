@@ -1,67 +1,116 @@
 import { openBackbone } from '../composition.ts';
 import { EMBEDDED, openEventStore, type OpenedEventStore } from '../open-event-store.ts';
-import { readConfig, type Config } from '../shared/config.ts';
+import type { Config } from '../shared/config.ts';
 import { createLog } from '../shared/log.ts';
+import { command, type Command, type Ending, type Told, type Tools } from './command.ts';
 import { checkpointPath, fileCheckpoint } from './event-move/copy-checkpoint.ts';
 import { copyEvents, SourceWrittenError } from './event-move/copy-events.ts';
-import { createProgressLine } from './event-move/progress-line.ts';
 import { verifyEvents, type Verification } from './event-move/verify-events.ts';
 import { rebuildOffline } from './read-model-commands.ts';
+import { WordsError } from './words.ts';
 
-/** The commands on whole event stores. Each resolves to whether all is well; a person reads what they print. */
+/** The commands on whole event stores. */
+
+const stores = {
+  from: { type: 'string', value: 'STORE', needed: true },
+  to: { type: 'string', value: 'STORE', needed: true },
+} as const;
 
 interface Stores {
   readonly from: string;
   readonly to: string;
 }
 
-interface CopyCommand extends Stores {
-  readonly checkpoint: string | undefined;
-  readonly rebuild: boolean;
-}
-
-const print = (text: string): void => {
-  process.stdout.write(`${text}\n`);
+const storesOf = ({
+  from = '',
+  to = '',
+}: {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}): Stores => {
+  if (from === to) throw new WordsError('--from and --to are the same store');
+  return { from, to };
 };
 
-/** Copies, verifies and rebuilds. */
-export const eventsCopy = async ({ from, to, checkpoint: path, rebuild }: CopyCommand): Promise<boolean> => {
-  const config = readConfig(process.env);
-  const checkpoint = fileCheckpoint(path ?? checkpointPath(config.DATA_DIR, from, to));
-  const isSame = await withStores({ from, to }, config, async (source, target) => {
-    await refuseWhileServed(source, 'source');
-    await refuseWhileServed(target, 'target');
-    const line = createProgressLine('copied');
-    const { events, copied } = await copyEvents({
-      from: source.store,
-      to: target.store,
-      checkpoint,
-      onProgress: line.update,
-    });
-    line.end();
-    print(
-      `${events} events: ${copied} offered by this run, ${events - copied} were there from an earlier one`,
-    );
-    return verifyAndPrint(source, target);
-  });
-  if (!isSame) return false;
-  await checkpoint.remove();
-  return rebuild ? await rebuildAll(installationOf(config, to)) : true;
-};
+const eventsCopy = command({
+  name: 'events copy',
+  places: [],
+  options: {
+    ...stores,
+    checkpoint: {
+      type: 'string',
+      value: 'FILE',
+      about: 'Where it remembers how far it is. Default: a file in DATA_DIR.',
+    },
+    'no-rebuild': { type: 'boolean', default: false, about: 'Leaves the read models alone.' },
+  },
+  about:
+    'Copies the whole history into an empty store, verifies it, and makes the read models anew from it. The service ' +
+    'is stopped meanwhile. Killed, it goes on where it was when it is run again.',
+  statuses: {
+    0: 'copied, and nothing differs',
+    1: 'they differ, streams cannot be applied, or it could not be done',
+  },
+  understand: (_, given) => {
+    const { from, to } = storesOf(given);
+    return async function* (tools) {
+      const config = tools.config();
+      const checkpoint = fileCheckpoint(given.checkpoint ?? checkpointPath(config.DATA_DIR, from, to));
+      const ending = yield* withStores({ from, to }, config, async function* (source, target) {
+        await refuseWhileServed(source, 'source');
+        await refuseWhileServed(target, 'target');
+        const line = tools.progress('copied');
+        const { events, copied } = await copyEvents({
+          from: source.store,
+          to: target.store,
+          checkpoint,
+          onProgress: line.update,
+        });
+        line.end();
+        const earlier = events - copied;
+        yield {
+          value: { step: 'copied', events, copied, earlier },
+          text: `${events} events: ${copied} offered by this run, ${earlier} were there from an earlier one`,
+        };
+        return yield* verification(source, target, tools);
+      });
+      if (ending === 'amiss') return 'amiss';
+      await checkpoint.remove();
+      return given['no-rebuild'] ? undefined : yield* rebuildAll(installationOf(config, to), tools);
+    };
+  },
+});
 
-export const eventsVerify = (stores: Stores): Promise<boolean> =>
-  withStores(stores, readConfig(process.env), verifyAndPrint);
+const eventsVerify = command({
+  name: 'events verify',
+  places: [],
+  options: stores,
+  about: 'Compares two stores by count and checksum of every stream.',
+  isQuestion: true,
+  statuses: { 0: 'nothing differs', 1: 'they differ', 2: 'it could not be found out' },
+  understand: (_, given) => {
+    const { from, to } = storesOf(given);
+    return (tools) =>
+      withStores({ from, to }, tools.config(), (source, target) => verification(source, target, tools));
+  },
+});
+
+export const eventCommands: readonly Command[] = [eventsCopy, eventsVerify];
+
+type Telling = AsyncGenerator<Told, Ending>;
 
 /** With the service stopped. */
-const rebuildAll = async (config: Config): Promise<boolean> => {
+async function* rebuildAll(config: Config, tools: Tools): Telling {
   const backbone = await openBackbone(config, 'exchange-operator', createLog('silent'));
   try {
     await backbone.migrate();
-    return await rebuildOffline(backbone, { print, json: false, allowParked: false });
+    const { value, text, ending } = await rebuildOffline(backbone, tools, false);
+    yield { value: { step: 'read-models', ...value }, text };
+    return ending;
   } finally {
     await backbone.close();
   }
-};
+}
 
 /**
  * The installation whose events are at `to` now. Without EVENTSTORE_URL read models are where the events are, so a
@@ -73,24 +122,24 @@ const installationOf = (config: Config, to: string): Config => {
   return to.startsWith('postgres') ? { ...rest, DATABASE_URL: to } : { ...config, EVENTSTORE_URL: to };
 };
 
-const withStores = async (
+async function* withStores(
   { from, to }: Stores,
   config: Config,
-  work: (source: OpenedEventStore, target: OpenedEventStore) => Promise<boolean>,
-): Promise<boolean> => {
+  work: (source: OpenedEventStore, target: OpenedEventStore) => Telling,
+): Telling {
   const log = createLog('silent');
   const source = await openEventStore(from, config, log);
   try {
     const target = await openEventStore(to, config, log);
     try {
-      return await work(source, target);
+      return yield* work(source, target);
     } finally {
       await target.close();
     }
   } finally {
     await source.close();
   }
-};
+}
 
 /** Known of a Postgres only; whatever is written all the same is noticed while copying. */
 const refuseWhileServed = async (opened: OpenedEventStore, which: string): Promise<void> => {
@@ -102,13 +151,13 @@ const refuseWhileServed = async (opened: OpenedEventStore, which: string): Promi
   }
 };
 
-const verifyAndPrint = async (source: OpenedEventStore, target: OpenedEventStore): Promise<boolean> => {
-  const line = createProgressLine('verified');
+async function* verification(source: OpenedEventStore, target: OpenedEventStore, tools: Tools): Telling {
+  const line = tools.progress('verified');
   const result = await verifyEvents(source.store, target.store, line.update);
   line.end();
-  print(describeVerification(result));
-  return result.same;
-};
+  yield { value: { step: 'verified', ...result }, text: describeVerification(result) };
+  return result.same ? undefined : 'amiss';
+}
 
 const changing = 'they differed, and do no longer where it was looked for: one of them is being written';
 

@@ -4,6 +4,8 @@ import { audienceEvents } from '../domain/audiences/audience-events.ts';
 import { audienceDecider, audienceStream } from '../domain/audiences/audience.ts';
 import { personalDataEvents, personalDataStream } from '../domain/personal-data/personal-data-events.ts';
 import { audiencesProjection } from '../projections/audiences.ts';
+import { cancelWhenInTheWay } from '../projections/engine/copy/cancel-statements.ts';
+import { dropCopy } from '../projections/engine/copy/copy-state.ts';
 import { startProjections } from '../projections/engine/projection-engine.ts';
 import { sleep } from '../shared/backoff.ts';
 import { isoTimestamp, systemClock } from '../shared/clock.ts';
@@ -180,7 +182,7 @@ const takeOut = (
 ): Promise<Pick<Forgotten, 'forgettingId' | 'members'> | undefined> =>
   inTransaction(forgetting.pool, async (client) => {
     const { customerId, secretsOf } = forgetting;
-    const to = await lockRows(client);
+    const to = await lockRows(forgetting.pool, client);
     const late = await findPersons(
       { store: forgetting.sealedStore, keys: forgetting.personalKeys, customerId, from, to },
       wanted,
@@ -219,7 +221,7 @@ export const forgetAccount = async (forgetting: Forgetting): Promise<Forgotten> 
   await sleep(PERSONAL_KEYS_KNOWN_MS);
   await reached(await store.head());
   const done = await inTransaction(pool, async (client) => {
-    await lockRows(client);
+    await lockRows(pool, client);
     const taken = await takeOutAll(client, customerId);
     if (sets === 0 && taken.size === 0) return { members: 0 };
     return record(client, customerId, { scope: 'account', subjects: 0, places: 0, taken });
@@ -230,14 +232,26 @@ export const forgetAccount = async (forgetting: Forgetting): Promise<Forgotten> 
 };
 
 /** From then on rows may be changed without an event: whoever fills them begins again behind it. */
-const lockRows = async (client: PoolClient): Promise<Position> => {
+const lockRows = async (pool: Pool, client: PoolClient): Promise<Position> => {
   const { rows } = await client.query<{ position: Position }>(
     'update projection_checkpoints set epoch = epoch + 1 where name = $1 returning position',
     [audiencesProjection.name],
   );
-  // A copy that is made beside them may have read who is gone now: it is not put in place, and begun anew.
-  await client.query('delete from read_model_copies where name = $1', [audiencesProjection.name]);
+  await dropCopyOf(pool, client);
   return rows[0]?.position ?? START;
+};
+
+/**
+ * A copy that is made beside the rows, or that a run has left, may hold who is gone now: it is dropped, and begun anew.
+ * The fence is held meanwhile: what another process does with the copy just now is cancelled.
+ */
+const dropCopyOf = async (pool: Pool, client: PoolClient): Promise<void> => {
+  const stop = cancelWhenInTheWay(pool, audiencesProjection.name, () => undefined);
+  try {
+    await dropCopy(client, audiencesProjection.name);
+  } finally {
+    await stop();
+  }
 };
 
 const record = async (
@@ -309,7 +323,8 @@ const tell = async ({ pool, store, customerId }: Forgetting): Promise<void> => {
 
 /** What was replaced is still in the pages of the tables until they are cleaned. */
 const cleanUp = async ({ pool }: Forgetting): Promise<void> => {
-  for (const table of ['secrets', 'audience_members', 'audience_removals', 'audience_batches']) {
+  const members = ['audience_members', 'audience_removals', 'audience_batches'];
+  for (const table of ['secrets', ...members, 'syndication_deliveries']) {
     await pool.query(`vacuum ${table}`);
   }
 };

@@ -1,6 +1,5 @@
 import type { Backbone } from '../composition.ts';
 import { systemClock } from '../shared/clock.ts';
-import type { Config } from '../shared/config.ts';
 import { comparePositions, START, type Position } from '../shared/event-store/event-store.ts';
 import type { Asked, ExpectedHash } from '../shared/log-chain/asked-range.ts';
 import type { SealOptions } from '../shared/log-chain/chain-end.ts';
@@ -8,90 +7,119 @@ import { lastCheckpoint } from '../shared/log-chain/checkpoints.ts';
 import { listPublicKeys, logKeysOf } from '../shared/log-chain/log-keys.ts';
 import { sealLog, witnessOf } from '../shared/log-chain/seal-log.ts';
 import { verifyLog, type LogVerification } from '../shared/log-chain/verify-log.ts';
-import { createProgressLine } from './event-move/progress-line.ts';
-import { VerifyFailedError } from './words.ts';
+import { command, telling, type Command, type Tools } from './command.ts';
+import { VerifyFailedError, WordsError } from './words.ts';
 
 /** The operator's commands on the hash chain over the log, beside a running service. */
 
-export const logUsage = `  log verify [--json]                    Hashes the log anew and compares it with what was sealed; names the first
-                                         position that does not fit. Exit status 0: all that was asked for fits,
-                                         1: something does not, 2: it could not be found out, or not be vouched
-                                         for. That an end was cut off, of the log and the chain together, nobody
-                                         can tell without --expect.
-      [--from POSITION] [--to POSITION]  Only what was sealed with these, and between them.
-      [--expect POSITION=HASH]           What was written down elsewhere of a checkpoint: a log line, an earlier seal.
-      [--chain N]                        An older chain; default: the newest.
-  log seal [--json]                      Seals what is new in the log now, as projectors do regularly. Exit status 1:
-                                         the chain is not what it must be, and is not extended.
-      [--adopt]                          Signs on behind an end that is unsigned, or signed with a key that the
-                                         settings do not know. Verify it first.
-      [--new-chain]                      Begins another one: for a log that was moved to another store, or a chain
-                                         that is lost.
-  log keys                               Public keys that checkpoints were ever signed with, for LOG_VERIFY_KEYS.
-`;
+const chainWith = ({ pool, logBytes }: Backbone, { config }: Tools): SealOptions => ({
+  pool,
+  log: logBytes,
+  keys: logKeysOf(config()),
+  clock: systemClock,
+});
 
-export const logOptions = {
-  adopt: { type: 'boolean', default: false },
-  chain: { type: 'string' },
-  expect: { type: 'string' },
-  'new-chain': { type: 'boolean', default: false },
-} as const;
+const logVerify = command({
+  name: 'log verify',
+  places: [],
+  options: {
+    from: { type: 'string', value: 'POSITION', about: 'Only what was sealed with this, and behind it.' },
+    to: { type: 'string', value: 'POSITION', about: 'Only what was sealed with this, and before it.' },
+    expect: {
+      type: 'string',
+      value: 'POSITION=HASH',
+      about: 'What was written down elsewhere of a checkpoint: a log line, an earlier seal.',
+    },
+    chain: { type: 'string', value: 'N', about: 'An older chain; default: the newest.' },
+  },
+  about:
+    'Hashes the log anew and compares it with what was sealed; names the first position that does not fit. That an ' +
+    'end was cut off, of the log and the chain together, nobody can tell without --expect.',
+  isQuestion: true,
+  statuses: {
+    0: 'all that was asked for fits',
+    1: 'something does not',
+    2: 'it could not be found out, or not be vouched for',
+  },
+  understand: (_, given) => {
+    const [chain, expected] = [chainOf(given.chain), expectedOf(given.expect)];
+    return async function* (tools) {
+      const backbone = await tools.backbone();
+      const asked = {
+        chain,
+        from: positionOf(backbone, given.from),
+        to: positionOf(backbone, given.to),
+        expected: expected && { ...expected, position: positionOf(backbone, expected.position) ?? START },
+      };
+      const { value, text, doubts, isBroken } = await verify(backbone, asked, tools);
+      yield { value, text };
+      if (doubts.length > 0) throw new VerifyFailedError(doubts.join('\n'));
+      return isBroken ? 'amiss' : undefined;
+    };
+  },
+});
 
-export interface LogWanted {
-  readonly command: string;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly expect?: string | undefined;
-  readonly chain?: string | undefined;
-  readonly adopt: boolean;
-  readonly 'new-chain': boolean;
-  readonly json: boolean;
-  readonly print: (text: string) => void;
-}
+const logSeal = command({
+  name: 'log seal',
+  places: [],
+  options: {
+    adopt: {
+      type: 'boolean',
+      default: false,
+      about:
+        'Signs on behind an end that is unsigned, or signed with a key that the settings do not know. Verify it first.',
+    },
+    'new-chain': {
+      type: 'boolean',
+      default: false,
+      about: 'Begins another one: for a log that was moved to another store, or a chain that is lost.',
+    },
+  },
+  about: 'Seals what is new in the log now, as projectors do regularly.',
+  statuses: { 1: 'the chain is not what it must be, and is not extended; or it could not be done' },
+  understand: (_, { adopt, 'new-chain': newChain }) =>
+    telling(async (tools) => {
+      const chain = chainWith(await tools.backbone(), tools);
+      let sealed = 0;
+      let last = newChain ? undefined : await lastCheckpoint(chain.pool);
+      for await (const checkpoint of sealLog(chain, { newChain, adopt })) {
+        sealed += checkpoint.events;
+        last = checkpoint;
+      }
+      const witness = last && witnessOf(last);
+      const signed = chain.keys.current === undefined ? ' Unsigned: LOG_SIGNING_KEYS is not set.' : '';
+      return {
+        value: { sealed, checkpoint: witness ?? null },
+        text:
+          witness === undefined
+            ? 'the log is empty'
+            : `${sealed} events sealed; the chain ends at ${witness.position}=${witness.hash}.${signed}`,
+      };
+    }),
+});
 
-/** @returns whether all is well @throws VerifyFailedError */
-export const logCommand = async (backbone: Backbone, config: Config, wanted: LogWanted): Promise<boolean> => {
-  const chain = { pool: backbone.pool, log: backbone.logBytes, keys: logKeysOf(config), clock: systemClock };
-  switch (wanted.command) {
-    case 'log keys':
-      for (const key of await listPublicKeys(backbone.pool, chain.keys)) wanted.print(key);
-      return true;
-    case 'log seal':
-      return seal(chain, wanted);
-    default:
-      return verify(backbone, chain, wanted);
-  }
-};
+const logKeys = command({
+  name: 'log keys',
+  places: [],
+  about: 'Public keys that checkpoints were ever signed with, for LOG_VERIFY_KEYS.',
+  understand: () =>
+    async function* (tools) {
+      const { pool } = await tools.backbone();
+      for (const key of await listPublicKeys(pool, logKeysOf(tools.config()))) {
+        const [id, publicKey] = key.split(':');
+        yield { value: { id, publicKey }, text: key };
+      }
+      return undefined;
+    },
+});
 
-const seal = async (chain: SealOptions, wanted: LogWanted): Promise<boolean> => {
-  let sealed = 0;
-  let last = wanted['new-chain'] ? undefined : await lastCheckpoint(chain.pool);
-  for await (const checkpoint of sealLog(chain, { newChain: wanted['new-chain'], adopt: wanted.adopt })) {
-    sealed += checkpoint.events;
-    last = checkpoint;
-  }
-  const witness = last && witnessOf(last);
-  const signed = chain.keys.current === undefined ? ' Unsigned: LOG_SIGNING_KEYS is not set.' : '';
-  wanted.print(
-    wanted.json
-      ? JSON.stringify({ sealed, checkpoint: witness ?? null })
-      : witness === undefined
-        ? 'the log is empty'
-        : `${sealed} events sealed; the chain ends at ${witness.position}=${witness.hash}.${signed}`,
-  );
-  return true;
-};
+export const logCommands: readonly Command[] = [logVerify, logSeal, logKeys];
 
-const verify = async (backbone: Backbone, chain: SealOptions, wanted: LogWanted): Promise<boolean> => {
+const verify = async (backbone: Backbone, asked: Asked, tools: Tools) => {
+  const chain = chainWith(backbone, tools);
   const { store, pool } = backbone;
-  const asked = {
-    chain: chainOf(wanted.chain),
-    from: positionOf(backbone, wanted.from),
-    to: positionOf(backbone, wanted.to),
-    expected: expectedOf(backbone, wanted.expect),
-  };
   const { end, whole } = await extentOf(backbone, asked);
-  const line = createProgressLine('verified');
+  const line = tools.progress('verified');
   const beganMs = performance.now();
   const result = await verifyLog({
     ...chain,
@@ -105,13 +133,12 @@ const verify = async (backbone: Backbone, chain: SealOptions, wanted: LogWanted)
   const seconds = Math.round(performance.now() - beganMs) / 1_000;
   const isNewest = asked.chain === undefined || asked.chain === (await lastCheckpoint(pool))?.chain;
   const unsealed = result.broken === undefined && isNewest && (await isMoreThan(backbone, end));
-  wanted.print(
-    wanted.json
-      ? JSON.stringify({ ...result, broken: result.broken ?? null, moreUnsealed: unsealed, seconds })
-      : describe(result, { seconds, unsealed, canProve: chain.keys.canProve }),
-  );
-  if (result.doubts.length > 0) throw new VerifyFailedError(result.doubts.join('\n'));
-  return result.broken === undefined;
+  return {
+    value: { ...result, broken: result.broken ?? null, moreUnsealed: unsealed, seconds },
+    text: describe(result, { seconds, unsealed, canProve: chain.keys.canProve }),
+    doubts: result.doubts,
+    isBroken: result.broken !== undefined,
+  };
 };
 
 /** For what is shown only: what the words ask for is checked by `verifyLog`. */
@@ -149,8 +176,7 @@ const describe = (
 
 const chainOf = (word: string | undefined): number | undefined => {
   if (word === undefined) return undefined;
-  if (!/^[1-9]\d{0,8}$/.test(word))
-    throw new VerifyFailedError('--chain must be the number of a chain, from 1');
+  if (!/^[1-9]\d{0,8}$/.test(word)) throw new WordsError('--chain must be the number of a chain, from 1');
   return Number(word);
 };
 
@@ -160,11 +186,12 @@ const positionOf = ({ storeKind }: Backbone, word: string | undefined): Position
   return (storeKind === 'postgres' && /^\d{1,16}$/.test(word) ? word.padStart(16, '0') : word) as Position;
 };
 
-const expectedOf = (backbone: Backbone, word: string | undefined): ExpectedHash | undefined => {
+const expectedOf = (
+  word: string | undefined,
+): (Omit<ExpectedHash, 'position'> & { readonly position: string }) | undefined => {
   if (word === undefined) return undefined;
   const [, position, hash] = /^([^=]+)=([0-9a-f]{64})$/.exec(word) ?? [];
-  const at = positionOf(backbone, position);
-  if (at === undefined || hash === undefined)
-    throw new VerifyFailedError('--expect must be POSITION=HASH, as `log seal` prints it');
-  return { position: at, hash };
+  if (position === undefined || hash === undefined)
+    throw new WordsError('--expect must be POSITION=HASH, as `log seal` prints it');
+  return { position, hash };
 };

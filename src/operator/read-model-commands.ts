@@ -12,47 +12,17 @@ import {
 import type { Projection } from '../projections/engine/projection.ts';
 import { createLog } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
-import { createProgressLine } from './event-move/progress-line.ts';
+import { command, type Command, type Ending, type Told, type Tools } from './command.ts';
+import { readModelsStatus } from './read-model-status.ts';
 import { rebuildReadModels } from './rebuild-read-models.ts';
 import { VerifyFailedError, WordsError } from './words.ts';
 
 /** The operator's commands on read models, beside a running service. */
 
-export const readModelUsage = `  read-models rebuild [NAME...] [--json] Makes read models anew beside the live ones while the service runs, and
-                                         puts them in their place, each at once; default: every one. Killed, it
-                                         goes on where it was when it is run again; Ctrl-C drops what it has made.
-                                         Exit status 1 when one could not be put in place; the others are all the
-                                         same.
-      [--allow-parked]                   Also one that leaves out streams that the live one has.
-      [--cancel]                         Only drops what a killed run has left.
-      [--offline]                        With the service stopped, after the log was replaced: empties every read
-                                         model and makes it anew from the log that is there now. Exit status 1
-                                         when streams cannot be applied, unless --allow-parked.
-  read-models verify [NAME...] [--json]  Makes read models anew beside the live ones while the service runs, and
-                                         tells the rows in which they differ. Exit status 0: none does,
-                                         1: some do, 2: it could not be found out.
-`;
-
-export const readModelOptions = {
-  cancel: { type: 'boolean', default: false },
-  'allow-parked': { type: 'boolean', default: false },
-  offline: { type: 'boolean', default: false },
-} as const;
-
-/** What is said of read models in general. */
-export interface Wanted {
-  readonly readModels: readonly Projection[];
-  readonly offline: boolean;
-  readonly cancel: boolean;
-  readonly allowParked: boolean;
-  readonly json: boolean;
-  readonly print: (text: string) => void;
-}
-
 const rebuildable = allProjections.filter(isRebuildable);
 
 /** @param names none: every read model that can be made anew beside the live one @throws WordsError */
-export const namedReadModels = (names: readonly string[]): readonly Projection[] => {
+const namedReadModels = (names: readonly string[]): readonly Projection[] => {
   if (names.length === 0) return rebuildable;
   return [...new Set(names)].map((name) => {
     const found = rebuildable.find((one) => one.name === name);
@@ -65,102 +35,169 @@ export const namedReadModels = (names: readonly string[]): readonly Projection[]
   });
 };
 
-/** @returns whether all were put in place @throws Error that names those that were not */
-export const readModelsRebuild = async (backbone: Backbone, wanted: Wanted): Promise<boolean> => {
-  if (wanted.cancel) return cancelAll(backbone, wanted);
-  if (wanted.offline) return rebuildOffline(backbone, wanted);
-  const failed = await withEach(wanted, async (projection, signal) => {
-    const { result, seconds } = await withProgress(backbone, projection, signal, (options) =>
-      rebuildOnline(options, projection, wanted.allowParked),
+const allowParked = {
+  type: 'boolean',
+  default: false,
+  about: 'Also one that leaves out streams that the live one has.',
+} as const;
+
+const readModelsRebuild = command({
+  name: 'read-models rebuild',
+  places: [],
+  more: 'NAME',
+  options: {
+    'allow-parked': allowParked,
+    cancel: { type: 'boolean', default: false, about: 'Only drops what a killed run has left.' },
+    offline: {
+      type: 'boolean',
+      default: false,
+      about:
+        'With the service stopped, after the log was replaced: empties every read model and makes it anew from the ' +
+        'log that is there now. Exit status 1 when streams cannot be applied, unless --allow-parked.',
+    },
+  },
+  about:
+    'Makes read models anew beside the live ones while the service runs, and puts them in their place, each at once; ' +
+    'default: every one. Killed, it goes on where it was when it is run again; Ctrl-C drops what it has made.',
+  statuses: { 1: 'one could not be put in place; the others are all the same' },
+  understand: (names, given) => {
+    const readModels = namedReadModels(names);
+    if (given.offline && (given.cancel || names.length > 0)) {
+      throw new WordsError(
+        '--offline makes every read model anew: it goes with no name, and without --cancel',
+      );
+    }
+    if (given.cancel) return (tools) => cancelAll(tools, readModels);
+    if (!given.offline) return (tools) => rebuildAll(tools, readModels, given['allow-parked']);
+    return async function* (tools) {
+      const { ending, ...told } = await rebuildOffline(await tools.backbone(), tools, given['allow-parked']);
+      yield told;
+      return ending;
+    };
+  },
+});
+
+const readModelsVerify = command({
+  name: 'read-models verify',
+  places: [],
+  more: 'NAME',
+  about:
+    'Makes read models anew beside the live ones while the service runs, and tells the rows in which they differ.',
+  isQuestion: true,
+  statuses: { 0: 'none differs', 1: 'some do', 2: 'it could not be found out' },
+  understand: (names) => {
+    const readModels = namedReadModels(names);
+    return (tools) => verifyAll(tools, readModels);
+  },
+});
+
+export const readModelCommands: readonly Command[] = [readModelsStatus, readModelsRebuild, readModelsVerify];
+
+/** @throws Error that names those that were not put in place */
+async function* rebuildAll(
+  tools: Tools,
+  readModels: readonly Projection[],
+  withParked: boolean,
+): AsyncGenerator<Told, Ending> {
+  const backbone = await tools.backbone();
+  const failed = yield* eachOf(readModels, async (projection, signal) => {
+    const { result, seconds } = await withProgress(backbone, tools, projection, signal, (options) =>
+      rebuildOnline(options, projection, withParked),
     );
-    wanted.print(
-      wanted.json
-        ? JSON.stringify({ ...result, switched: true, seconds })
-        : `${projection.name}: rebuilt in ${seconds} s and put in place at ${result.position}` +
-            `${result.resumed ? ', begun by an earlier run' : ''}; ${describe(result, 'before that, ')}`,
-    );
+    return {
+      value: { ...result, switched: true, seconds },
+      text:
+        `${projection.name}: rebuilt in ${seconds} s and put in place at ${result.position}` +
+        `${result.resumed ? ', begun by an earlier run' : ''}; ${describe(result, 'before that, ')}`,
+    };
   });
   if (failed.length > 0) throw new Error(failed.join('\n'));
-  return true;
-};
+  return undefined;
+}
 
-/** @returns whether nothing differs @throws VerifyFailedError */
-export const readModelsVerify = async (backbone: Backbone, wanted: Wanted): Promise<boolean> => {
+/** @throws VerifyFailedError */
+async function* verifyAll(tools: Tools, readModels: readonly Projection[]): AsyncGenerator<Told, Ending> {
+  const backbone = await tools.backbone();
   let differences = 0;
-  const failed = await withEach(wanted, async (projection, signal) => {
-    const { result, seconds } = await withProgress(backbone, projection, signal, (options) =>
+  const failed = yield* eachOf(readModels, async (projection, signal) => {
+    const { result, seconds } = await withProgress(backbone, tools, projection, signal, (options) =>
       verifyOnline(options, projection),
     );
     differences += result.differences;
-    wanted.print(
-      wanted.json
-        ? JSON.stringify({ ...result, seconds })
-        : `${projection.name}: ${describe(result)} at ${result.position}, in ${seconds} s`,
-    );
+    return {
+      value: { ...result, seconds },
+      text: `${projection.name}: ${describe(result)} at ${result.position}, in ${seconds} s`,
+    };
   });
   if (failed.length > 0) throw new VerifyFailedError(failed.join('\n'));
-  return differences === 0;
-};
+  return differences === 0 ? undefined : 'amiss';
+}
+
+async function* cancelAll(tools: Tools, readModels: readonly Projection[]): AsyncGenerator<Told, Ending> {
+  const { databaseUrl } = await tools.backbone();
+  const failed = yield* eachOf(readModels, async ({ name }) => {
+    const dropped = await cancelOnline(databaseUrl, name);
+    return {
+      value: { readModel: name, dropped },
+      text: dropped ? `${name}: dropped what an earlier run had left` : undefined,
+    };
+  });
+  if (failed.length > 0) throw new Error(failed.join('\n'));
+  return undefined;
+}
 
 /**
- * With the service stopped, from whatever log there is now.
- * @returns whether every stream could be applied, or need not be
+ * With the service stopped, from whatever log there is now. `amiss`: streams are parked that must not be.
  * @throws ServiceRunningError
  */
 export const rebuildOffline = async (
   backbone: Backbone,
-  { print, json, allowParked }: Pick<Wanted, 'print' | 'json' | 'allowParked'>,
-): Promise<boolean> => {
-  const line = createProgressLine('read models');
+  { progress }: Pick<Tools, 'progress'>,
+  withParked: boolean,
+): Promise<Told & { readonly ending: Ending }> => {
+  const line = progress('read models');
   const { readModels, parkedStreams } = await rebuildReadModels(backbone, createLog('silent'), line.update);
   line.end();
-  print(
-    json
-      ? JSON.stringify({ readModels, parkedStreams })
-      : `read models made anew: ${readModels.join(', ')}; ${parkedStreams} streams are parked`,
-  );
-  return parkedStreams === 0 || allowParked;
-};
-
-const cancelAll = async ({ databaseUrl }: Backbone, wanted: Wanted): Promise<boolean> => {
-  const failed = await withEach(wanted, async ({ name }) => {
-    const dropped = await cancelOnline(databaseUrl, name);
-    if (wanted.json) wanted.print(JSON.stringify({ readModel: name, dropped }));
-    else if (dropped) wanted.print(`${name}: dropped what an earlier run had left`);
-  });
-  if (failed.length > 0) throw new Error(failed.join('\n'));
-  return true;
+  return {
+    value: { readModels, parkedStreams },
+    text: `read models made anew: ${readModels.join(', ')}; ${parkedStreams} streams are parked`,
+    ending: parkedStreams === 0 || withParked ? undefined : 'amiss',
+  };
 };
 
 /** One after the other; one that cannot be done does not keep the others from it. @returns what went wrong */
-const withEach = async (
-  { readModels, json, print }: Wanted,
-  work: (projection: Projection, signal: AbortSignal) => Promise<void>,
-): Promise<readonly string[]> => {
+async function* eachOf(
+  readModels: readonly Projection[],
+  work: (projection: Projection, signal: AbortSignal) => Promise<Told>,
+): AsyncGenerator<Told, readonly string[]> {
   const failed: string[] = [];
-  await untilInterrupted(async (signal) => {
+  const { signal, letGo } = interruptible();
+  try {
     for (const projection of readModels) {
       signal.throwIfAborted();
       try {
-        await work(projection, signal);
+        yield await work(projection, signal);
       } catch (error) {
         if (signal.aborted) throw error;
         const message = error instanceof Error ? error.message : String(error);
         failed.push(`${projection.name}: ${message}`);
-        if (json) print(JSON.stringify({ readModel: projection.name, error: message }));
+        yield { value: { readModel: projection.name, error: message }, text: undefined };
       }
     }
-  });
+  } finally {
+    letGo();
+  }
   return failed;
-};
+}
 
 const withProgress = async <T>(
   { databaseUrl, store, storeKind }: Backbone,
+  { progress }: Tools,
   projection: Projection,
   signal: AbortSignal,
   work: (options: OnlineOptions) => Promise<T>,
 ): Promise<{ readonly result: T; readonly seconds: number }> => {
-  const line = createProgressLine(projection.name);
+  const line = progress(projection.name);
   const beganMs = performance.now();
   try {
     const result = await work({
@@ -179,16 +216,17 @@ const withProgress = async <T>(
 };
 
 /** Ctrl-C, or SIGTERM, ends the work and lets it clear up; a second one ends the process. */
-const untilInterrupted = async (work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+const interruptible = (): { readonly signal: AbortSignal; readonly letGo: () => void } => {
   const ending = new AbortController();
   const end = (): void =>
     ending.abort(new Error('interrupted: the live read model is as it was, and its copy is dropped'));
   process.once('SIGINT', end).once('SIGTERM', end);
-  try {
-    await work(ending.signal);
-  } finally {
-    process.off('SIGINT', end).off('SIGTERM', end);
-  }
+  return {
+    signal: ending.signal,
+    letGo: () => {
+      process.off('SIGINT', end).off('SIGTERM', end);
+    },
+  };
 };
 
 const describe = ({ rows, differences, tables }: ReadModelComparison, when = ''): string => {

@@ -1,35 +1,59 @@
-import type { Backbone } from '../composition.ts';
 import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { reEncryptSecrets } from '../shared/secrets/re-encrypt-secrets.ts';
-import type { Config } from '../shared/config.ts';
+import { command } from './command.ts';
 
-/**
- * Encrypts every secret with the first key of the installation, beside a running service; each line says how far it is.
- * @returns whether every secret could be read
- */
-export async function* reEncrypt(
-  { pool }: Pick<Backbone, 'pool'>,
-  config: Pick<Config, 'SECRET_KEYS' | 'DATA_DIR'>,
-): AsyncGenerator<string, boolean> {
-  const keys = await keyRingOf(config)();
-  const [missing, needed] = [new Map<string, number>(), new Map<string, number>()];
-  let [seen, done] = [0, 0];
-  for await (const page of reEncryptSecrets(pool, keys)) {
-    seen += page.seen;
-    done += page.done;
-    addTo(missing, page.unreadable);
-    addTo(needed, page.needed);
-    yield `${seen} secrets looked at, ${done} of them encrypted with ${keys[0].id} now`;
-  }
-  for (const [keyId, count] of missing) {
-    yield `${count} secrets were left as they are: ${
-      keys.some(({ id }) => id === keyId) ? 'they are not what was sealed with' : 'there is no key'
-    } ${keyId}`;
-  }
-  for (const [id, count] of byId(needed)) yield `key ${id}: ${count} secrets`;
-  for (const { id } of keys.slice(1)) if (!needed.has(id)) yield `key ${id}: no secret needs it any more`;
-  return missing.size === 0;
-}
+/** Encrypts every secret with the first key of the installation, beside a running service. */
+export const reEncryptCommand = command({
+  name: 'secrets re-encrypt',
+  places: [],
+  about:
+    'Encrypts every secret with the first of SECRET_KEYS, beside a running service whose processes know that key ' +
+    'already. Ended, it goes on with what is left.',
+  statuses: { 1: 'some could not be read, and are as they were' },
+  understand: () =>
+    async function* ({ backbone, config, remark }) {
+      const { pool } = await backbone();
+      const keys = await keyRingOf(config())();
+      const [missing, needed] = [new Map<string, number>(), new Map<string, number>()];
+      let [seen, done] = [0, 0];
+      const soFar = (): string =>
+        `${seen} secrets looked at, ${done} of them encrypted with ${keys[0].id} now`;
+      for await (const page of reEncryptSecrets(pool, keys)) {
+        seen += page.seen;
+        done += page.done;
+        addTo(missing, page.unreadable);
+        addTo(needed, page.needed);
+        remark(soFar());
+      }
+      const unreadable = byId(missing).map(([keyId, secrets]) => ({
+        keyId,
+        secrets,
+        problem: keys.some(({ id }) => id === keyId)
+          ? 'they are not what was sealed with'
+          : 'there is no key',
+      }));
+      const unneeded = keys.slice(1).flatMap(({ id }) => (needed.has(id) ? [] : [id]));
+      yield {
+        value: {
+          secrets: seen,
+          encrypted: done,
+          withKey: keys[0].id,
+          needed: Object.fromEntries(byId(needed)),
+          unneeded,
+          unreadable,
+        },
+        text: [
+          soFar(),
+          ...unreadable.map(
+            (one) => `${one.secrets} secrets were left as they are: ${one.problem} ${one.keyId}`,
+          ),
+          ...byId(needed).map(([id, count]) => `key ${id}: ${count} secrets`),
+          ...unneeded.map((id) => `key ${id}: no secret needs it any more`),
+        ].join('\n'),
+      };
+      return missing.size === 0 ? undefined : 'amiss';
+    },
+});
 
 const byId = (sums: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
   [...sums].sort(([one], [other]) => (one < other ? -1 : 1));

@@ -30,7 +30,7 @@ export const takeOutPersons = async (
   const taken = await from('audience_members');
   const removed = await from('audience_removals');
   await takeOutOfBatches(client, customerId, new Set(ids));
-  await writeAnew(client, customerId);
+  await writeAnew(client, customerId, ids);
   await countAnew(client, customerId, taken);
   // Who was removed already has to go from where agents have him, too.
   return new Map([...removed.map(({ audienceId }) => [audienceId, 0] as const), ...entries(taken)]);
@@ -93,9 +93,21 @@ const writeBatch = async (
   );
 };
 
-/** What is on its way to agents is written down anew before the next try. */
-const writeAnew = async (client: ClientBase, customerId: number): Promise<void> => {
-  await client.query('update syndication_deliveries set body = null where customer_id = $1', [customerId]);
+/**
+ * What is on its way to agents is written down anew before the next try; and a delivery that has come to one of the ids
+ * goes on at the beginning of that id's revision, so that it does not keep the id. Whoever has read a page already, or
+ * opens a delivery now, waits until the members are gone and reads again: by the time the row was touched at.
+ * @param ids default: any
+ */
+const writeAnew = async (client: ClientBase, customerId: number, ids?: readonly string[]): Promise<void> => {
+  await client.query('lock table syndication_deliveries in share row exclusive mode');
+  await client.query(
+    `update syndication_deliveries
+     set body = null, next_revision = null, next_id = null, touched_at = clock_timestamp(),
+       after_id = case when $2::text[] is null or after_id = any($2) then '' else after_id end
+     where customer_id = $1`,
+    [customerId, ids],
+  );
 };
 
 const countAnew = async (client: ClientBase, customerId: number, taken: readonly Gone[]): Promise<void> => {

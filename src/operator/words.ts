@@ -1,28 +1,8 @@
 import { z } from 'zod';
-import type { Backbone } from '../composition.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import { validate } from '../shared/http/validate.ts';
 
-/** How the operator's words become commands. */
-
-/** Options as they were given; which of them mean anything is the command's. */
-export interface Given {
-  readonly name?: string | undefined;
-  readonly seller?: string | undefined;
-  readonly user?: string | undefined;
-  readonly role?: string | undefined;
-  readonly scopes?: string | undefined;
-  readonly 'expires-at'?: string | undefined;
-  readonly channels?: string | undefined;
-  readonly 'logo-url'?: string | undefined;
-  readonly status?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly revision?: string | undefined;
-  readonly json: boolean;
-}
-
-/** What a command does once its words are understood; each line it yields is printed. */
-export type Work = (backbone: Backbone) => AsyncIterable<string>;
+/** How the operator's words are read. */
 
 /** The words do not make a command; the message says what is missing. */
 export class WordsError extends Error {
@@ -59,6 +39,3 @@ const Id = z
 /** @param word its place in the command, e.g. `ACCOUNT` */
 export const idOf = (place: string, word: string | undefined): number =>
   read(Id, word, `${place} must be the id of ${/^[AEIOU]/.test(place) ? 'an' : 'a'} ${place.toLowerCase()}`);
-
-export const line = ({ json }: Given, value: unknown, text: string): string =>
-  json ? JSON.stringify(value) : text;

@@ -1,0 +1,114 @@
+import { auditedKinds } from '../audited-kinds/all-kinds.ts';
+import type { Backbone } from '../composition.ts';
+import { historyAlone } from '../history-routes.ts';
+import { ApiError } from '../shared/http/errors.ts';
+import { parameterNames } from '../shared/http/openapi.ts';
+import { parseQueryString } from '../shared/http/query-string.ts';
+import type { RequestContext, Route } from '../shared/http/route.ts';
+import { refuseParameters } from '../shared/http/route-handler.ts';
+import { BrokenPathError, createRouteTable, type RouteMatch } from '../shared/http/route-table.ts';
+import { validate } from '../shared/http/validate.ts';
+import { randomId } from '../shared/ids.ts';
+import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
+import { createProjectionProgress } from '../shared/read-your-writes/projection-progress.ts';
+import { command, telling } from './command.ts';
+import { idOf, WordsError } from './words.ts';
+
+/** The operator's way to what the API tells of an account's history: the same reads, without a service or a key. */
+
+const BASE_PATH = '/api/v2/buyer';
+
+/** What may be asked, as the help says it. */
+const ABOUT =
+  "Asks about an account's history, as its administrators can over the API; PATH as there, behind " +
+  `${BASE_PATH}: /advertisers/7/history, /advertisers/7/explain?path=/name, ` +
+  '"/advertisers/7/diff?from=1&to=3", /advertisers/7?asOf=2026-01-31T12:00:00.000Z, ' +
+  '/audit-logs?outcome=denied, /requests/ID; and so for every other kind of things.';
+
+export const historyCommand = command({
+  name: 'history',
+  places: ['ACCOUNT', 'PATH'],
+  about: ABOUT,
+  statuses: { 1: 'there is no such thing; or it could not be found out' },
+  understand: ([account, word = '']) => {
+    const customerId = idOf('ACCOUNT', account);
+    if (!word.startsWith('/')) throw new WordsError('PATH must begin with /, e.g. /advertisers/7/history');
+    const [path, search] = splitAt(word, '?');
+    return telling(async ({ backbone, config }) => {
+      const opened = await backbone();
+      const { rowCount } = await opened.pool.query('select from accounts where customer_id = $1', [
+        customerId,
+      ]);
+      if (rowCount === 0) throw new Error(`there is no account ${customerId}`);
+      const { target, params } = findRoute(routesOn(opened, config().BASE_URL), path);
+      const value = await ask(target, params, search, customerId);
+      return { value, text: JSON.stringify(value, null, 2) };
+    });
+  },
+});
+
+/** @throws WordsError */
+const findRoute = (routes: readonly Route[], path: string): RouteMatch<Route> => {
+  const table = createRouteTable(routes.map((one) => [one.path, one]));
+  try {
+    const found = [path, `${BASE_PATH}${path}`, `/api/v2${path}`].map(table).find((one) => one !== undefined);
+    if (found !== undefined) return found;
+  } catch (error) {
+    throw error instanceof BrokenPathError ? new WordsError(error.message) : error;
+  }
+  throw new WordsError(`nothing is told at ${path}; see the help`);
+};
+
+const splitAt = (text: string, mark: string): readonly [string, string] => {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
+};
+
+const routesOn = ({ store, requestPool }: Backbone, baseUrl: string | undefined): readonly Route[] => {
+  const reads = { database: createTenantDatabase(requestPool), progress: createProjectionProgress() };
+  // Addresses of assets are below it; who reads here knows where the service is.
+  const kinds = auditedKinds({ ...reads, baseUrl: () => baseUrl ?? '' });
+  return historyAlone({ ...reads, store, kinds, onKeptFolds: () => undefined });
+};
+
+/** @throws WordsError for parameters that do not fit; Error for what is not there */
+const ask = async (
+  route: Route,
+  rawParams: Readonly<Record<string, string>>,
+  search: string,
+  customerId: number,
+): Promise<object> => {
+  try {
+    refuseParameters(route, search);
+    const known = new Set(parameterNames(route.query));
+    const reply = await route.handle({
+      params: route.params && validate(route.params, rawParams),
+      query: route.query && validate(route.query, parseQueryString(search, known)),
+      headers: undefined,
+      body: undefined,
+      received: undefined,
+      request: requestOf(customerId),
+    });
+    if ('dataJson' in reply) return JSON.parse(reply.dataJson) as object;
+    if (!('data' in reply)) throw new Error('nothing was answered');
+    const { data, pagination } = reply;
+    // A list alone would be told without how much more there is.
+    return Array.isArray(data) ? { items: data, pagination } : (data as object);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 400) throw new WordsError(error.message);
+    throw new Error(error.message, { cause: error });
+  }
+};
+
+const requestOf = (customerId: number): RequestContext => ({
+  requestId: randomId(),
+  principal: { customerId, actor: 'operator', scopes: ['exchange:read', 'exchange:admin'] },
+  commandId: randomId(),
+  bodyBytes: 0,
+  isRepeatable: false,
+  reserved: {},
+  hasRunBefore: async () => false,
+  isAbandoned: () => false,
+  isUnheard: () => false,
+});

@@ -1,0 +1,463 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { allCommands } from '../../src/operator/all-commands.ts';
+import { runCommand } from '../../src/operator/run-command.ts';
+import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
+import { connectCopy, holdCopy } from '../../src/projections/engine/copy/copy-state.ts';
+import { advertisersProjection } from '../../src/projections/advertisers.ts';
+import { rebuildOnline } from '../../src/projections/engine/copy/online-rebuild.ts';
+import { migrations } from '../../src/migrations/index.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { openPostgresStore } from '../contract/make-postgres-store.ts';
+import { sampleEvent } from '../contract/sample-events.ts';
+import type { Finished } from '../support/program.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/toy-projection.ts';
+
+/** Every command of the operator, on real stores: what it prints for programs, and how it ends. */
+
+const TOKEN = 'token-of-an-agent';
+const SEED = 'S'.repeat(43);
+const [OLD_KEY, NEW_KEY] = ['A'.repeat(43), 'Bw'.padEnd(43, 'A')];
+
+let service: RunningService;
+let account: TestAccount;
+let elsewhere: TestDatabase;
+const known: { -readonly [Name in 'advertiser' | 'creative' | 'customer' | 'key' | 'stream']?: string } = {};
+const subject = createHash('sha256').update('jane@example.com').digest('hex');
+
+beforeAll(async () => {
+  service = await startRunningService({ SECRET_KEYS: `test:${OLD_KEY},zest:${NEW_KEY}` });
+  account = await service.openAccount();
+  elsewhere = await createTestDatabase();
+  const { api, customerId } = account;
+  const advertiser = await api.post<{ id: number }>('/advertisers', { name: 'Acme', sandbox: true });
+  const advertiserId = advertiser.body.data.id;
+  const campaign = await api.post<{ id: string }>('/campaigns', { advertiserId, name: 'Spring' });
+  const creative = await api.post<{ id: string }>(`/campaigns/${campaign.body.data.id}/creatives/create`, {
+    formatKind: 'display_tag',
+    copy: { tag: '<script></script>' },
+  });
+  const answers = [
+    await api.post(`/creatives/${creative.body.data.id}/submit`, { sellerIds: [1] }),
+    await api.post('/adcp-agents', {
+      name: 'Agent',
+      url: 'https://agent.example.com/mcp',
+      protocol: 'MCP',
+      auth: { type: 'bearer', token: TOKEN },
+      accountId: 'test',
+    }),
+    await api.post(`/advertisers/${advertiserId}/audiences/sync`, {
+      audiences: [{ audienceId: 'vip', add: [{ externalId: 'crm-1', hashedEmail: subject }] }],
+    }),
+  ];
+  expect(answers.map(({ status, text }) => (status < 300 ? 'done' : text))).toEqual(
+    answers.map(() => 'done'),
+  );
+  const stream = advertiserStream(customerId, advertiserId);
+  Object.assign(known, { creative: creative.body.data.id, customer: String(customerId), stream });
+});
+afterAll(async () => {
+  await service.stop();
+  await elsewhere.drop();
+});
+
+const settings = (): Readonly<Record<string, string>> => ({
+  ...service.stores,
+  DATA_DIR: service.dataDir,
+  SECRET_KEYS: `test:${OLD_KEY},zest:${NEW_KEY}`,
+  LOG_SIGNING_KEYS: `2026:${SEED}`,
+});
+
+const run = async (
+  words: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<Finished> => {
+  let [stdout, stderr] = ['', ''];
+  const status = await runCommand(words, {
+    environment: { ...settings(), ...more },
+    stdout: { write: (text) => (stdout += String(text)) !== '' },
+    stderr: { isTTY: false, write: (text) => (stderr += String(text)) !== '' },
+  });
+  return { status, stdout, stderr };
+};
+
+interface Example {
+  /** What follows the command's own words. */
+  readonly words?: () => readonly string[];
+  readonly more?: Readonly<Record<string, string>>;
+  readonly before?: () => Promise<unknown>;
+  /** Default 0. */
+  readonly status?: 0 | 1 | 2;
+  /** What each line is at least. */
+  readonly lines: readonly object[];
+  /** More lines than those may follow. */
+  readonly isLonger?: boolean;
+  readonly after?: (lines: readonly Readonly<Record<string, unknown>>[]) => unknown;
+}
+
+const word = (name: keyof typeof known): string => known[name] ?? `no ${name} yet`;
+const text = expect.any(String) as unknown as string;
+const count = expect.any(Number) as unknown as number;
+const key = expect.stringMatching(/^bx_/) as unknown as string;
+const park = async (): Promise<void> => {
+  const event = sampleEvent({ type: 'FromTheFuture' });
+  const metadata = { ...event.metadata, customerId: account.customerId };
+  await service.store.append(word('stream'), [{ ...event, metadata }], 'any');
+  const { pool } = service;
+  await until(async () => (await pool.query('select from parked_streams')).rowCount === 1);
+};
+const unpark = async (): Promise<void> => {
+  await service.pool.query('delete from parked_streams');
+};
+const advertiserPath = (): string => `/advertisers/${word('stream').split('-').at(-1)}`;
+const historyOf = (what: string): readonly string[] => [
+  String(account.customerId),
+  `${advertiserPath()}${what}`,
+];
+const copied = () => ['--from', service.databaseUrl, '--to', elsewhere.url];
+const isPostgres = process.env['TEST_EVENTSTORE'] === undefined;
+
+/** In this order, beside the running service; what is at `stopped` with it ended. */
+const served: Readonly<Record<string, readonly Example[]>> = {
+  'accounts create': [
+    {
+      words: () => ['--name', 'Second'],
+      lines: [{ customerId: count, apiKey: key }],
+      after: ([line]) => (known.customer = String(line?.['customerId'])),
+    },
+  ],
+  history: [
+    {
+      words: () => historyOf('/history?take=1'),
+      lines: [{ events: [{ revision: 1, type: 'AdvertiserCreated' }] }],
+      after: async ([line]) => {
+        const answer = await account.api.get(`${advertiserPath()}/history?take=1`);
+        expect(line).toEqual(answer.body.data);
+      },
+    },
+    {
+      words: () => historyOf('/explain?path=/name'),
+      lines: [{ revision: 2, members: [{ path: '/name', value: 'Acme' }] }],
+    },
+    {
+      words: () => historyOf('/diff?from=0&to=1'),
+      lines: [{ from: { revision: 0 }, to: { revision: 1 } }],
+    },
+    {
+      words: () => historyOf('?asOf=2'),
+      lines: [{ name: 'Acme' }],
+      after: async ([line]) => {
+        expect(line).toEqual((await account.api.get(advertiserPath())).body.data);
+      },
+    },
+    {
+      words: () => [String(account.customerId), '/audit-logs?resourceTypes=ADVERTISER'],
+      lines: [{ total: 2 }],
+      after: async ([line]) => {
+        const answer = await account.api.get('/audit-logs?resourceTypes=ADVERTISER');
+        expect(line).toEqual(answer.body.data);
+      },
+    },
+    {
+      words: () => [String(account.customerId), '/accounts/current/history?take=1'],
+      lines: [{ events: [{ revision: 1 }] }],
+    },
+    { words: () => historyOf(''), lines: [{ name: 'Acme' }] },
+    { words: () => ['987654321', '/audit-logs'], status: 1, lines: [] },
+    { words: () => historyOf('/history?asOf=1'), status: 2, lines: [] },
+    { words: () => historyOf('%zz/history'), status: 2, lines: [] },
+    // Of another account, and of nobody: as over the API.
+    { words: () => [word('customer'), `${advertiserPath()}/history`], status: 1, lines: [] },
+    { words: () => historyOf('/histories'), status: 2, lines: [] },
+    { words: () => historyOf('/diff?from=yesterday'), status: 2, lines: [] },
+    { words: () => ['x', '/audit-logs'], status: 2, lines: [] },
+  ],
+  'users create': [
+    {
+      words: () => [word('customer'), '--name', 'Mo', '--role', 'member'],
+      lines: [{ userId: text, role: 'member' }],
+    },
+  ],
+  'keys create': [
+    {
+      words: () => [word('customer'), '--name', 'More', '--scopes', 'read'],
+      lines: [{ id: text, key, scopes: ['exchange:read'] }],
+      after: ([line]) => (known.key = String(line?.['id'])),
+    },
+  ],
+  'keys revoke': [
+    { words: () => [word('customer'), word('key')], lines: [{ id: text, status: 'REVOKED' }] },
+    { words: () => [word('customer'), 'unknown'], status: 1, lines: [] },
+  ],
+  'keys list': [
+    {
+      words: () => [word('customer')],
+      lines: [{ status: 'REVOKED' }, { status: 'ACTIVE', maskedKey: text }],
+    },
+  ],
+  'accounts disable': [
+    { words: () => [word('customer')], lines: [{ customerId: count, status: 'DISABLED' }] },
+  ],
+  'accounts enable': [{ words: () => [word('customer')], lines: [{ customerId: count, status: 'ENABLED' }] }],
+  'accounts list': [
+    { lines: [{ status: 'ENABLED' }, { status: 'ENABLED', users: [{}, { role: 'member' }] }] },
+  ],
+  'sellers add': [
+    {
+      words: () => ['--name', 'News', '--channels', 'display'],
+      lines: [{ sellerId: 1001, channels: ['display'] }],
+    },
+  ],
+  'sellers change': [
+    { words: () => ['1001', '--name', 'Papers'], lines: [{ sellerId: 1001, name: 'Papers' }] },
+  ],
+  'sellers retire': [{ words: () => ['1001'], lines: [{ sellerId: 1001, retired: true }] }],
+  'sellers reopen': [{ words: () => ['1001'], lines: [{ sellerId: 1001, retired: false }] }],
+  'sellers list': [{ lines: [{ sellerId: 1, retired: false }], isLonger: true }],
+  'creatives review': [
+    {
+      words: () => [
+        String(account.customerId),
+        word('creative'),
+        '1',
+        '--status',
+        'rejected',
+        '--reason',
+        'Loud',
+      ],
+      lines: [{ status: 'rejected', seller: { sellerId: 1 } }],
+    },
+  ],
+  'parked list': [
+    { lines: [] },
+    {
+      before: park,
+      lines: [{ projection: 'advertisers', stream: text, eventType: 'FromTheFuture', error: text }],
+    },
+  ],
+  'parked retry': [
+    {
+      words: () => ['advertisers', word('stream')],
+      status: 1,
+      lines: [{ outcome: 'parked', parked: { error: text, attempts: count } }],
+    },
+    { words: () => ['advertisers', 'advertiser-9-9'], lines: [{ outcome: 'not-parked' }] },
+    { words: () => ['nothing', 'advertiser-1-1'], status: 2, lines: [] },
+  ],
+  'read-models status': [
+    {
+      words: () => ['advertisers'],
+      status: 1,
+      lines: [
+        { readModel: 'advertisers', led: true, parkedStreams: 1, blocksKept: true, problems: ['parked'] },
+      ],
+    },
+    { before: unpark, words: () => ['agents'], lines: [{ readModel: 'agents', led: true, problems: [] }] },
+  ],
+  'read-models rebuild': [
+    {
+      words: () => ['agents', 'sellers'],
+      lines: [{ readModel: 'agents', switched: true }, { readModel: 'sellers' }],
+    },
+    { words: () => ['agents', '--cancel'], lines: [{ readModel: 'agents', dropped: false }] },
+    { words: () => ['agents', '--offline'], status: 2, lines: [] },
+    { words: () => ['credentials'], status: 2, lines: [] },
+  ],
+  'read-models verify': [
+    { words: () => ['agents'], lines: [{ readModel: 'agents', differences: 0, tables: [{}, {}] }] },
+  ],
+  'log seal': [{ lines: [{ sealed: count, checkpoint: { position: text, hash: text, key: '2026' } }] }],
+  'log keys': [{ lines: [{ id: '2026', publicKey: expect.not.stringContaining(SEED) }] }],
+  'log verify': [
+    { lines: [{ broken: null, witnessed: false, signed: 1, events: count }] },
+    { words: () => ['--expect', 'x'], status: 2, lines: [] },
+    { more: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }, status: 2, lines: [] },
+  ],
+  'secrets re-encrypt': [
+    {
+      more: { SECRET_KEYS: `zest:${NEW_KEY}` },
+      status: 1,
+      lines: [{ encrypted: 0, unreadable: [{ keyId: 'test', secrets: count, problem: 'there is no key' }] }],
+    },
+    {
+      more: { SECRET_KEYS: `zest:${NEW_KEY},test:${OLD_KEY}` },
+      lines: [{ withKey: 'zest', unneeded: ['test'], unreadable: [], needed: { zest: count } }],
+    },
+  ],
+  forget: [
+    {
+      words: () => ['--account', String(account.customerId), '--subject', subject],
+      lines: [{ forgettingId: text, places: count, members: 1, inClear: 0 }],
+    },
+    { words: () => ['--account', 'x'], status: 2, lines: [] },
+  ],
+  config: [
+    {
+      lines: [
+        { name: 'NODE_ENV', default: 'development' },
+        { name: 'PORT', default: 3000 },
+      ],
+      isLonger: true,
+    },
+  ],
+  help: [
+    { words: () => ['log', 'seal'], lines: [{ command: 'log seal', places: [], statuses: { 2: text } }] },
+    { lines: allCommands.map(({ name }) => ({ command: name })) },
+    { words: () => ['dance'], status: 2, lines: [] },
+  ],
+  'events copy': [
+    { words: () => ['--from', service.databaseUrl, '--to', service.databaseUrl], status: 2, lines: [] },
+  ],
+};
+
+const stopped: typeof served = {
+  'read-models status': [
+    {
+      before: () => service.end(),
+      words: () => ['agents'],
+      status: 1,
+      lines: [{ readModel: 'agents', led: false, problems: ['not-run'] }],
+    },
+  ],
+  'read-models rebuild': [
+    {
+      words: () => ['--offline', '--allow-parked'],
+      lines: [{ readModels: expect.arrayContaining(['credentials']), parkedStreams: 1 }],
+    },
+  ],
+  ...(isPostgres && {
+    'events copy': [
+      {
+        words: () => [...copied(), '--no-rebuild'],
+        lines: [
+          { step: 'copied', events: count, earlier: 0 },
+          { step: 'verified', same: true, differences: [] },
+        ],
+      },
+    ],
+    'events verify': [
+      { words: copied, lines: [{ same: true, source: { events: count }, target: { streams: count } }] },
+      {
+        before: async () => {
+          const { store, close } = openPostgresStore(elsewhere.url);
+          await store.append('sample-too-much', [sampleEvent()], 'no-stream');
+          await close();
+        },
+        words: copied,
+        status: 1,
+        lines: [{ same: false, differences: [{ stream: 'sample-too-much', problem: 'only in the target' }] }],
+      },
+      {
+        words: () => ['--from', 'postgres://nobody@127.0.0.1:1/none', '--to', elsewhere.url],
+        status: 2,
+        lines: [],
+      },
+    ],
+  }),
+};
+
+const examplesOf = (table: typeof served) =>
+  Object.entries(table).flatMap(([command, examples]) =>
+    examples.map((example, n) => [command, n + 1, example] as const),
+  );
+
+const shown = async (command: string, example: Example): Promise<void> => {
+  await example.before?.();
+  const words = [...command.split(' '), ...(example.words?.() ?? []), '--json'];
+  const { status, stdout, stderr } = await run(words, example.more);
+  const lines = stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  const told = example.isLonger === true ? lines.slice(0, example.lines.length) : lines;
+  expect({ status: status === (example.status ?? 0) ? status : stderr, told }).toMatchObject({
+    status: example.status ?? 0,
+    told: example.lines,
+  });
+  if (status === 2) expect(stderr).not.toBe('');
+  for (const secret of [TOKEN, SEED, OLD_KEY, NEW_KEY]) expect(stdout + stderr).not.toContain(secret);
+  example.after?.(lines);
+};
+
+describe('beside a running service', () => {
+  it.each(examplesOf(served))('%s --json (%i)', (command, _, example) => shown(command, example), 60_000);
+
+  it('status tells of a copy that is made, and by whom; of one that was left; and a table of all', async () => {
+    const ending = new AbortController();
+    const options = {
+      databaseUrl: service.databaseUrl,
+      store: service.store,
+      log: createLog('silent'),
+      program: 'test',
+      migrations: migrations.map(({ name }) => name),
+      signal: ending.signal,
+      onProgress: () => undefined,
+    };
+    // The log is put back behind the copy that was made: it stays.
+    const putBack = { ...service.store, head: () => Promise.reject(new Error('away')) };
+    let asked = 0;
+    const head = () => ((asked += 1) > 1 ? putBack.head() : service.store.head());
+    const left = rebuildOnline({ ...options, store: { ...service.store, head } }, advertisersProjection);
+    await expect(left).rejects.toThrow('away');
+    const status = async () =>
+      JSON.parse((await run(['read-models', 'status', 'advertisers', '--json'])).stdout);
+    const ofLeft = (await status()) as object;
+    expect(ofLeft).toMatchObject({ copy: { fraction: 1, begunAt: text } });
+    expect(ofLeft).not.toMatchObject({ copy: { heldBy: expect.anything() } });
+    const guard = await connectCopy(service.databaseUrl);
+    try {
+      await holdCopy(guard, 'advertisers');
+      expect(await status()).toMatchObject({
+        copy: {
+          fraction: 1,
+          heldBy: { process: expect.stringMatching(new RegExp(`process ${process.pid}$`)) },
+        },
+      });
+    } finally {
+      await guard.end();
+    }
+    await run(['read-models', 'rebuild', 'advertisers', '--cancel']);
+    const all = await run(['read-models', 'status']);
+    expect(all.stdout).toMatch(
+      /^the log ends at \S+\nread model +at +epoch +behind +run +parked +blocks +copy\n/,
+    );
+    expect(all.stdout).toMatch(/^advertisers +\S+ +\d+ +0 (events|bytes) +yes +0 +kept +-$/m);
+  });
+});
+
+describe('with the service stopped', () => {
+  it.each(examplesOf(stopped))('%s --json (%i)', (command, _, example) => shown(command, example), 60_000);
+});
+
+it('has an example of every command, and no command takes what is not its own', async () => {
+  const examples = new Set([
+    ...Object.keys(served),
+    ...Object.keys(stopped),
+    ...(isPostgres ? [] : ['events verify']),
+  ]);
+  expect([...examples].toSorted()).toEqual(allCommands.map(({ name }) => name).toSorted());
+  const { stdout: all } = await run(['help']);
+  for (const { name, places, more, about } of allCommands) {
+    const words = name.split(' ');
+    const [help, other, extra] = [
+      await run([...words, '--help']),
+      await run([...words, '--dance']),
+      more === undefined ? await run([...words, ...places, 'extra']) : undefined,
+    ];
+    expect([name, help.status, help.stderr]).toEqual([name, 0, '']);
+    for (const part of [name, ...places, 'Exit status 0: ', '1: ', '2: '])
+      expect(help.stdout).toContain(part);
+    expect(help.stdout.replaceAll(/\s+/g, ' ')).toContain(about);
+    expect(all).toContain(`\n  ${name}`);
+    expect([name, other.status, other.stdout, other.stderr]).toEqual([
+      name,
+      2,
+      '',
+      expect.stringContaining('--dance'),
+    ]);
+    if (extra !== undefined) expect([name, extra.status]).toEqual([name, 2]);
+  }
+  expect(all).not.toMatch(/^.{121}/m);
+});
