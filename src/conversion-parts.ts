@@ -10,6 +10,8 @@ import type { Config } from './shared/config.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
 import type { Logger } from './shared/log.ts';
 import type { Purgeable } from './shared/purge-regularly.ts';
+import { createKeyedDigest } from './shared/secrets/keyed-digest.ts';
+import type { KeyRing } from './shared/secrets/key-ring.ts';
 
 /** What endpoint 14 works with. */
 export interface ConversionParts {
@@ -22,7 +24,11 @@ export interface ConversionParts {
 const MIB = 1024 * 1024;
 
 export const createConversionParts = (
-  { pool, store }: { readonly pool: Pool; readonly store: EventStore },
+  {
+    pool,
+    store,
+    keys,
+  }: { readonly pool: Pool; readonly store: EventStore; readonly keys: () => Promise<KeyRing> },
   config: Pick<Config, 'CONVERSIONS_MEMORY_MB'>,
   registry: Registry,
   log: Logger,
@@ -36,7 +42,7 @@ export const createConversionParts = (
     log,
   });
   registerLedgerMetrics(registry, ledgers);
-  const confirmations = createConfirmations(pool);
+  const confirmations = createConfirmations(pool, createKeyedDigest('conversion-confirmation', keys));
   return { ledgers, confirmations, purgeable: { ...purgeableConversions(pool), confirmations } };
 };
 

@@ -3,21 +3,23 @@ import { connectionIdOf } from './domain/engines/engine-connection-resource.ts';
 import { sourceOfStream } from './domain/conversions/conversion-events.ts';
 import { eventSourceStream } from './domain/event-sources/event-source.ts';
 import type { AuditedResource } from './domain/history/audit-log-resource.ts';
+import { createSessionCursors } from './query/creative-sessions/session-cursor.ts';
 import type { EventRow } from './query/history/audit-entries.ts';
 import { auditLogRoute, type AuditReads } from './query/history/audit-routes.ts';
 import type { AuditedKind } from './query/history/audited-kind.ts';
 import { withListAsOf } from './query/history/list-as-of.ts';
 import { findKeyUsers } from './query/history/key-users.ts';
 import { requestRoute } from './query/history/request-route.ts';
-import { refusingAsOf, withAsOf } from './query/history/as-of.ts';
+import { refusingAsOf, stateRoutes, withAsOf } from './query/history/as-of.ts';
 import type { HistoryReads } from './query/history/find-history.ts';
 import { historyRoutes } from './query/history/history-routes.ts';
 import { createKeptFolds, type KeptFolds } from './query/history/kept-folds.ts';
 import { createLanes } from './query/history/lanes.ts';
 import { createStreamHistory } from './query/history/stream-history.ts';
-import type { ResourceReads } from './query/resources/resource-reads.ts';
-import type { EventStore } from './shared/event-store/event-store.ts';
+import { ownersOfKey, type ResourceReads } from './query/resources/resource-reads.ts';
+import { categoryOf, type EventStore } from './shared/event-store/event-store.ts';
 import type { Route } from './shared/http/route.ts';
+import type { KeyRing } from './shared/secrets/key-ring.ts';
 
 export interface HistoryParts extends ResourceReads {
   readonly store: EventStore;
@@ -33,22 +35,45 @@ const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 const LANES = { each: 16, together: 32 };
 
 /** The routes, whose reads can answer how things were, and those that tell what happened to them. */
-export const withHistory = (parts: HistoryParts, routes: readonly Route[]): readonly Route[] => {
-  const { store, kinds } = parts;
+export const withHistory = (
+  parts: HistoryParts & { readonly keys: () => Promise<KeyRing> },
+  routes: readonly Route[],
+): readonly Route[] => {
+  const { kinds } = parts;
+  const cursors = createSessionCursors(parts.keys);
+  const reads = historyReads(parts);
+  return refusingAsOf([
+    ...withListAsOf({ ...parts, ...reads, cursors }, kinds, withAsOf(reads, kinds, routes)),
+    ...tellingRoutes(parts, reads),
+  ]);
+};
+
+/** The same for who reads beside a service and without one: how things are and were, and what happened to them. */
+export const historyAlone = (parts: HistoryParts): readonly Route[] => {
+  const reads = historyReads(parts);
+  return refusingAsOf([...stateRoutes(reads, parts.kinds), ...tellingRoutes(parts, reads)]);
+};
+
+const historyReads = (parts: HistoryParts): HistoryReads => {
+  const { store, onKeptFolds } = parts;
   const kept = createKeptFolds(store, KEPT_BYTES_MAX);
-  parts.onKeptFolds(kept);
-  const reads: HistoryReads = {
+  onKeptFolds(kept);
+  return {
     historyFor: ({ isUnheard }) => createStreamHistory(store, kept, isUnheard),
     lanes: createLanes(LANES),
     usersOf: (customerId, actors) => findKeyUsers(parts, customerId, actors),
   };
-  const audit = { ...parts, ...reads, ...auditReads(kinds) };
-  return refusingAsOf([
-    ...withListAsOf({ ...parts, ...reads }, kinds, withAsOf(reads, kinds, routes)),
-    ...historyRoutes(reads, kinds),
-    auditLogRoute(audit),
-    requestRoute(audit),
-  ]);
+};
+
+const tellingRoutes = (parts: HistoryParts, reads: HistoryReads): readonly Route[] => {
+  const { kinds } = parts;
+  const tables = kinds.flatMap(({ keyedIn }) => keyedIn ?? []);
+  const ownersOf: AuditReads['ownersOf'] = async (customerId, key, most) => {
+    const owners = tables.map((table) => ownersOfKey(parts, table, customerId, key, most));
+    return [...new Set((await Promise.all(owners)).flat())].slice(0, most);
+  };
+  const audit = { ...parts, ...reads, ...auditReads(kinds), ownersOf };
+  return [...historyRoutes(reads, kinds), auditLogRoute(audit), requestRoute(audit)];
 };
 
 /** How the audit log comes from its rows to what they are about. */
@@ -59,7 +84,11 @@ const auditReads = (
   const kind = byType.get('EVENT_SOURCE');
   return {
     kinds,
-    kindOf: ({ resourceType }: EventRow) => byType.get(resourceType),
+    // What is told of a thing may be in a stream that is not its own.
+    kindOf: ({ resourceType, stream }: EventRow) => {
+      const own = byType.get(resourceType);
+      return own?.category === categoryOf(stream) ? own : undefined;
+    },
     // Conversions are called by the source that they came from: their own events are large, and not read for this.
     namesakeOf: ({ stream }) => {
       const place = sourceOfStream(stream);

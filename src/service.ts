@@ -42,7 +42,7 @@ import type { ReadinessPart } from './shared/http/readiness.ts';
 import type { Route } from './shared/http/route.ts';
 import type { RouteServices } from './shared/http/route-handler.ts';
 import { securityHeaders } from './shared/http/security-headers.ts';
-import { startServer, type RunningServer } from './shared/http/server.ts';
+import { startServer, type ClientTimeouts, type RunningServer } from './shared/http/server.ts';
 import { serviceRoutes } from './shared/http/service-routes.ts';
 import { createExecuteOnce } from './shared/idempotency/execute-once.ts';
 import { createIdempotencyStore, type IdempotencyStore } from './shared/idempotency/idempotency-store.ts';
@@ -86,7 +86,7 @@ export interface Service {
 
 /**
  * Replaces parts of the composition by others of the same shape. For the tests that plant defects and must
- * see them caught (`test/faults/mutants.ts`); the program itself passes none.
+ * see them caught (`test/faults/mutants.ts`), or that have no minutes to wait; the program itself passes none.
  */
 export interface Replacements {
   readonly store?: (store: EventStore) => EventStore;
@@ -94,6 +94,7 @@ export interface Replacements {
   readonly segments?: (segments: Segments) => Segments;
   readonly projection?: (projection: Projection) => Projection;
   readonly tenantStatement?: RewriteStatement;
+  readonly timeouts?: ClientTimeouts;
 }
 
 /** Memory that ready answers of reads may take. */
@@ -115,12 +116,12 @@ export const startService = async (
   const metrics = createMetrics(backbone);
   const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const database = createTenantDatabase(backbone.requestPool, replace.tenantStatement);
-  const conversions = createConversionParts(backbone, config, metrics, log, replace.segments);
+  const keys = keyRingOf(config);
+  const conversions = createConversionParts({ ...backbone, keys }, config, metrics, log, replace.segments);
   const keyUse = createKeyUse(backbone.pool, systemClock);
   const idempotency = idempotencyOf(backbone, derivedPool, replace);
   const rateLimits = rateLimitsOf(config, backbone, log, metrics);
   const headers = securityHeaders(config.BASE_URL?.startsWith('https:') ?? false);
-  const keys = keyRingOf(config);
   const secrets = createSecretStore(backbone.pool, keys);
   let server: RunningServer | undefined;
   const baseUrl = (): string => config.BASE_URL ?? urlOf(config.HOST, server?.port ?? config.PORT);
@@ -173,7 +174,7 @@ export const startService = async (
     await derivedPool.end();
     await backbone.close();
   };
-  server = await startServer(app, { ...listeningAt(config), headers }, log).catch(failAfter(stop));
+  server = await startServer(app, { ...listeningAt(config, replace), headers }, log).catch(failAfter(stop));
 
   return { baseUrl: baseUrl(), backbone, prepared, stop };
 };
@@ -308,10 +309,11 @@ const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger): Pool =>
     log,
   );
 
-const listeningAt = ({ HOST, PORT, CONNECTIONS_MAX }: Config) => ({
+const listeningAt = ({ HOST, PORT, CONNECTIONS_MAX }: Config, { timeouts }: Replacements) => ({
   host: HOST,
   port: PORT,
   connectionsMax: CONNECTIONS_MAX,
+  ...(timeouts !== undefined && { timeouts }),
 });
 
 const rateLimitsOf = (
@@ -414,6 +416,7 @@ const apiRoutes = ({
   ];
   const history = {
     store,
+    keys: parts.keys,
     kinds,
     database,
     progress,

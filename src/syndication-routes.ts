@@ -8,7 +8,7 @@ import { syndicationReadRoutes } from './query/syndication/routes.ts';
 import { sleep } from './shared/backoff.ts';
 import type { Route } from './shared/http/route.ts';
 import type { AskCapabilities } from './command/workers/syndication/ask-capabilities.ts';
-import { createOutboundFetch } from './shared/outbound/outbound-fetch.ts';
+import { createOutboundLines } from './shared/outbound/outbound-fetch.ts';
 import type { OutboundPolicy } from './shared/outbound/outbound-url.ts';
 import type { SecretStore } from './shared/secrets/secret-store.ts';
 import { syndicatedKinds } from './syndicated-kinds.ts';
@@ -42,11 +42,11 @@ export const syndicationRoutes = (parts: SyndicationParts): readonly Route[] => 
 const CAPABILITIES_BYTES_MAX = 1_000_000;
 
 const askCapabilities = ({ outbound, agentCheckMs: timeoutMs }: SyndicationParts): AskCapabilities => {
-  const fetch = createOutboundFetch({ ...outbound, timeoutMs, bytesMax: CAPABILITIES_BYTES_MAX });
+  const openLine = createOutboundLines({ ...outbound, timeoutMs, bytesMax: CAPABILITIES_BYTES_MAX });
   // Its client takes time and memory to load: whoever registers no agent does without.
   const ask: AskCapabilities = async (agent) => {
     const { createAskCapabilities } = await import('./command/workers/syndication/ask-capabilities.ts');
-    return createAskCapabilities(fetch, timeoutMs)(agent);
+    return createAskCapabilities(openLine, timeoutMs)(agent);
   };
   // Loading it is in the time, too.
   return (agent) =>

@@ -14,7 +14,7 @@ import { sleep } from './shared/backoff.ts';
 import { systemClock } from './shared/clock.ts';
 import { createSnapshotStore } from './shared/command/snapshots.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
-import { createOutboundFetch } from './shared/outbound/outbound-fetch.ts';
+import { createOutboundFetch, createOutboundLines } from './shared/outbound/outbound-fetch.ts';
 import type { HandleJob, JobQueue } from './shared/queue/job-queue.ts';
 import {
   createProjectionProgress,
@@ -136,9 +136,9 @@ const storesOf = ({ pool, store, log }: WorkerOptions) => ({
 });
 
 const jobsOf = (options: WorkerOptions, workList: WorkList, queue: () => JobQueue | undefined): HandleJob => {
-  const { config, pool, secrets } = options;
+  const { config, pool, secrets, log } = options;
   const stores = storesOf(options);
-  const fetch = createOutboundFetch({
+  const openLine = createOutboundLines({
     ...outboundPolicyOf(config),
     timeoutMs: AGENT_MS_MAX,
     bytesMax: AGENT_BYTES_MAX,
@@ -152,7 +152,7 @@ const jobsOf = (options: WorkerOptions, workList: WorkList, queue: () => JobQueu
     // The client of agents takes time and memory to load: the first call does it.
     callAgent: async (call) => {
       const { createAdcpAgent } = await import('./command/workers/syndication/adcp-agent.ts');
-      return createAdcpAgent({ fetch, callMs: AGENT_MS_MAX })(call);
+      return createAdcpAgent({ openLine, callMs: AGENT_MS_MAX, clock: systemClock, log })(call);
     },
     queue,
   });

@@ -9,6 +9,8 @@ import type { Tasks } from './tasks.ts';
 export interface SeenCall {
   readonly task: string;
   readonly idempotencyKey: string;
+  /** Whether it said what stays, and not only what is to be taken. */
+  readonly deletesMissing: boolean;
   /** Whether it changed, or was to change, what the agent holds. */
   hadEffect: boolean;
 }
@@ -22,7 +24,10 @@ export interface AdcpServerParts {
 
 interface Sync {
   readonly task: string;
-  readonly params: { readonly idempotency_key: string };
+  readonly params: {
+    readonly idempotency_key: string;
+    readonly delete_missing?: boolean | undefined;
+  };
   /** Member of the answer that holds the rows. */
   readonly member: string;
   /** Each row with its own id, failed. */
@@ -112,7 +117,12 @@ const run = async (
   { behaviour, tasks, onCall }: AdcpServerParts,
   { task, params, member, failed, apply }: Sync,
 ) => {
-  const call: SeenCall = { task, idempotencyKey: params.idempotency_key, hadEffect: false };
+  const call: SeenCall = {
+    task,
+    idempotencyKey: params.idempotency_key,
+    deletesMissing: params.delete_missing === true,
+    hadEffect: false,
+  };
   onCall(call);
   const effect = (): Record<string, unknown> => {
     call.hadEffect = true;

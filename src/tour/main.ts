@@ -3,7 +3,8 @@ import { createGuide, StumbledError, type Seen } from './guide.ts';
 import { startPrograms, type StartedPrograms } from './programs.ts';
 import { walk } from './steps.ts';
 
-const HELP = `The tour goes through the 14 endpoints of the specification, and prints every request and answer.
+const HELP = `The tour goes through the 14 endpoints of the specification and an advertiser's history, and prints every
+request and answer.
 
   npm run -s tour                                   on an empty service of its own, with a sandbox agent
   npm run -s tour -- --url URL --key KEY            on one that runs; it creates an advertiser and more there

@@ -46,7 +46,8 @@ const expectThat = (isSo: boolean, otherwise: string): void => {
 };
 
 /**
- * The 14 endpoints of the specification in their order, each with what it needs before it.
+ * The 14 endpoints of the specification in their order, each with what it needs before it; and what became of something,
+ * from its events alone.
  * @throws StumbledError when an answer is not what it should be
  */
 export const walk = async (guide: Guide, agent: Agent): Promise<void> => {
@@ -58,6 +59,7 @@ export const walk = async (guide: Guide, agent: Agent): Promise<void> => {
   await creatives(guide, campaignId, assetId);
   await uploads(guide, advertiserId);
   await conversions(guide, advertiserId);
+  await past(guide);
 };
 
 const sessions = async ({ tell, ask }: Guide) => {
@@ -246,6 +248,41 @@ const uploads = async (guide: Guide, advertiserId: number): Promise<void> => {
     const uploaded = await ask(method, uploadUrl, Uploaded, { bytes, endpoint });
     expectThat(uploaded.assetId === assetId && uploaded.bytes === bytes.length, 'not all bytes are there');
   }
+};
+
+const past = async ({ tell, ask }: Guide): Promise<void> => {
+  tell('Everything that changes keeps its history. An advertiser that changes three times:');
+  const { id } = await ask('POST', '/advertisers', Advertiser, { body: { name: 'Bootmaker' }, status: 201 });
+  for (const body of [{ name: 'Boots & Co' }, { channels: ['ctv'] }, { name: 'Boots and Sons' }]) {
+    await ask('PUT', `/advertisers/${id}`, Advertiser, { body });
+  }
+  tell('Its events, with what each has changed, who did it, and in which request:');
+  const Events = z.object({ events: z.array(z.object({ revision: z.number(), type: z.string() })) });
+  const { events } = await ask('GET', `/advertisers/${id}/history`, Events);
+  expectThat(events.length === 4, `it has ${events.length} events`);
+  tell('Why it is called so: the event that set the name.');
+  const Explained = z.object({
+    members: z.array(z.object({ value: z.unknown(), setBy: z.object({ revision: z.number() }) })),
+  });
+  const { members } = await ask('GET', `/advertisers/${id}/explain?path=/name`, Explained);
+  const name = members[0];
+  expectThat(
+    name?.value === 'Boots and Sons' && name.setBy.revision === 4,
+    'the name is explained otherwise',
+  );
+  tell('The advertiser as it was after its second event; a time would do as well:');
+  const then = await ask('GET', `/advertisers/${id}?asOf=2`, Advertiser);
+  expectThat(then.name === 'Boots & Co', `it was called ${then.name}`);
+  tell('What is different between then and now:');
+  const Difference = z.object({
+    changes: z.array(z.object({ path: z.string(), before: Anything.optional(), after: Anything.optional() })),
+  });
+  const { changes } = await ask('GET', `/advertisers/${id}/diff?from=2`, Difference);
+  const renamed = changes.find(({ path }) => path === '/name');
+  expectThat(
+    renamed?.before === 'Boots & Co' && renamed.after === 'Boots and Sons',
+    'the names are not told apart',
+  );
 };
 
 const conversions = async ({ tell, ask }: Guide, advertiserId: number): Promise<void> => {

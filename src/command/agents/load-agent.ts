@@ -9,7 +9,17 @@ export const loadAgent = async (
   customerId: number,
   agentId: string,
 ): Promise<Agent | undefined> => {
+  const agent = await loadAgentOfAnyTime(store, customerId, agentId);
+  return agent?.status === 'ACTIVE' ? agent : undefined;
+};
+
+/** The same, also of one that was removed since. */
+export const loadAgentOfAnyTime = async (
+  store: EventStore,
+  customerId: number,
+  agentId: string,
+): Promise<Agent | undefined> => {
   const type = { decider: agentDecider, events: agentEvents };
   const state = await loadState(store, type, agentStream(customerId, agentId));
-  return state.status === 'ACTIVE' ? state : undefined;
+  return state.status === 'NONE' ? undefined : state;
 };

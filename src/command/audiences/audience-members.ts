@@ -20,7 +20,10 @@ const HASH: Form = {
   pattern: /^[0-9a-fA-F]{64}$/,
   rule: 'must be a SHA-256 hash of 64 hexadecimal digits: hash e-mails and phones before you send them',
 };
-/** No `@`, `+` or space: neither an e-mail nor a phone number fits. */
+/**
+ * No `@`, `+` or space: neither an e-mail nor a phone number as one is written internationally (E.164) fits. Digits alone
+ * do: most ids of customers are such, and nobody can tell those that are a phone number.
+ */
 const EXTERNAL_ID: Form = {
   pattern: /^[A-Za-z0-9_.:-]{1,128}$/,
   rule: 'must be 1 to 128 letters, digits, "_", ".", ":" or "-"',

@@ -23,6 +23,8 @@ export const audienceWriteRoutes = (writes: SyncWrites): readonly Route[] => [
     access: 'exchange:write',
     params: z.object({ id: pathIntegerId('advertiser') }),
     body: SyncAudiencesBody,
+    // A hash of who is known could be tried out, long after the members were forgotten.
+    bodyIsSecret: true,
     bodyBytesMax: BODY_BYTES_MAX,
     responses: { 202: { description: 'Accepted; the task says when it is done', data: SyncAudiencesResult } },
     handle: async ({ params: { id }, body, request }) => {

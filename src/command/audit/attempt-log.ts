@@ -12,7 +12,8 @@ import type { Purgeable } from '../../shared/purge-regularly.ts';
 /** Which thing a route is about, and which parameters of its path say so. */
 export interface RouteSubject {
   readonly resourceType: AuditedResource;
-  readonly idParameter: string;
+  /** Absent: it is about none of them yet, e.g. one that is to be created. */
+  readonly idParameter?: string;
   /** Absent: its path names no advertiser. */
   readonly advertiserParameter?: string;
   /** Absent: its path names no campaign. */
@@ -94,8 +95,8 @@ const TRANSIENT: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT']);
 const outcomeOf = (status: number): AttemptOutcome =>
   status === 401 || status === 403 ? 'denied' : 'failed';
 
-const isKept = ({ route, principal, refusal }: RefusedRequest): boolean =>
-  principal.customerId !== 0 &&
+const isKept = ({ route, holder, refusal }: RefusedRequest): boolean =>
+  holder.customerId !== 0 &&
   !TRANSIENT.has(refusal.body.code) &&
   (outcomeOf(refusal.status) === 'denied' || (route.method !== 'get' && KEPT_OF_WRITES.has(refusal.status)));
 
@@ -119,7 +120,7 @@ const createBudgets = (clock: Clock): ((request: RefusedRequest, outcome: Attemp
     counts.set(counted, next);
     return next;
   };
-  return ({ principal: { actor, customerId } }, outcome) => {
+  return ({ holder: { actor, customerId } }, outcome) => {
     const now = Math.floor(clock.now() / MINUTE_MS);
     if (minute !== now) [minute, counts] = [now, new Map()];
     if (count(`${outcome} ${customerId} ${actor}`) > PER_CREDENTIAL_MAX) return false;
@@ -188,17 +189,17 @@ export const createAttemptLog = (options: AttemptLogOptions): AttemptLog => {
 };
 
 const attemptOf = (
-  { route, principal, params, requestId, refusal }: RefusedRequest,
+  { route, holder, params, requestId, refusal }: RefusedRequest,
   at: string,
   subject: RouteSubject | undefined,
 ): Attempt => ({
   id: randomId(),
-  customerId: principal.customerId,
+  customerId: holder.customerId,
   at,
   operation: route.operationId,
   subject: {
     type: subject?.resourceType ?? '',
-    id: shownId(subject && params[subject.idParameter]),
+    id: shownId(subject?.idParameter === undefined ? undefined : params[subject.idParameter]),
     advertiserId: advertiserOf(
       subject?.advertiserParameter === undefined ? undefined : params[subject.advertiserParameter],
     ),
@@ -206,8 +207,8 @@ const attemptOf = (
       subject?.campaignParameter === undefined ? undefined : params[subject.campaignParameter],
     ),
   },
-  actor: principal.actor,
-  userId: principal.user?.id ?? '',
+  actor: holder.actor,
+  userId: holder.user?.id ?? '',
   requestId,
   status: refusal.status,
   outcome: outcomeOf(refusal.status),

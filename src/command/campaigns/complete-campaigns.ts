@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { eachOf } from '../../shared/each-of.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { randomId } from '../../shared/ids.ts';
 import type { Purgeable } from '../../shared/purge-regularly.ts';
+import { createSweep } from '../../shared/sweep.ts';
 import { completeCampaign } from './run-on-campaign.ts';
 
 const ACTOR = 'worker:campaigns';
@@ -15,24 +15,42 @@ interface Installation {
   readonly clock: Clock;
 }
 
+interface ActiveRow {
+  readonly customerId: number;
+  readonly id: string;
+  /** As text: microseconds count. */
+  readonly endsAt: string;
+}
+
+const FIRST_ACTIVE: ActiveRow = {
+  customerId: 0,
+  id: '00000000-0000-0000-0000-000000000000',
+  endsAt: '-infinity',
+};
+
 /**
  * Ends campaigns whose flight is over. The rows say which ones to look at; each campaign's own stream decides, so
  * that rows which are behind, or several nodes at once, end none twice.
  */
-export const createEndedFlights = ({ store, pool, clock }: Installation): Purgeable => ({
-  purge: async (rowsMax) => {
-    const now = isoTimestamp(clock.now());
-    const { rows } = await pool.query<{ customerId: number; id: string }>({
-      name: 'ended-flights',
-      text: `select customer_id::float8 as "customerId", id from campaigns
-             where phase in ('active', 'paused') and ends_at <= $1::timestamptz order by ends_at limit $2`,
-      values: [now, rowsMax],
-    });
-    await eachOf(rows, async ({ customerId, id }) => {
-      const commandId = randomId();
-      await completeCampaign(store, id, now, { commandId, customerId, actor: ACTOR, requestId: commandId });
-    });
-    // Until the rows say so, they are found again: what is left of a full page waits for the next round.
-    return 0;
-  },
-});
+export const createEndedFlights = ({ store, pool, clock }: Installation, runMsMax?: number): Purgeable =>
+  createSweep<ActiveRow>(
+    {
+      find: async (after = FIRST_ACTIVE, rowsMax) => {
+        const { rows } = await pool.query<ActiveRow>({
+          name: 'ended-flights',
+          text: `select customer_id::float8 as "customerId", id, ends_at::text as "endsAt" from campaigns
+                 where phase in ('active', 'paused') and ends_at <= $1::timestamptz
+                   and (ends_at, customer_id, id) > ($2::timestamptz, $3::bigint, $4::uuid)
+                 order by ends_at, customer_id, id limit $5`,
+          values: [isoTimestamp(clock.now()), after.endsAt, after.customerId, after.id, rowsMax],
+        });
+        return rows;
+      },
+      work: async ({ customerId, id }) => {
+        const commandId = randomId();
+        const context = { commandId, customerId, actor: ACTOR, requestId: commandId };
+        await completeCampaign(store, id, isoTimestamp(clock.now()), context);
+      },
+    },
+    runMsMax,
+  );

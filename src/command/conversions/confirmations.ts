@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { KeyedDigest } from '../../shared/secrets/keyed-digest.ts';
 
 /** How long what was shown may be confirmed (decisions.md E14). */
 const LIFE_MINUTES = 15;
@@ -30,7 +31,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export const isConfirmationUid = (uid: string): boolean => UUID.test(uid);
 
-export const createConfirmations = (pool: Pick<Pool, 'query'>): Confirmations => ({
+/** @param keyedDigest of what is kept of a call: a plain hash of one with a `userMatch` could be tried out */
+export const createConfirmations = (pool: Pick<Pool, 'query'>, keyedDigest: KeyedDigest): Confirmations => ({
   offer: async ({ customerId, uid, fingerprint }) => {
     const { rows } = await pool.query<{ expires: Date }>({
       name: 'confirmation-offer',
@@ -38,7 +40,7 @@ export const createConfirmations = (pool: Pick<Pool, 'query'>): Confirmations =>
              on conflict (customer_id, uid) do update set created_at = case when c.used_by is null
                then excluded.created_at else c.created_at end
              returning created_at + interval '${LIFE_MINUTES} minutes' as expires`,
-      values: [customerId, uid, fingerprint],
+      values: [customerId, uid, await keyedDigest(fingerprint)],
     });
     return rows[0]?.expires.getTime() ?? 0;
   },
@@ -49,7 +51,7 @@ export const createConfirmations = (pool: Pick<Pool, 'query'>): Confirmations =>
              where customer_id = $1 and uid = $2 and (used_by = $4
                or used_by is null and created_at > clock_timestamp() - interval '${LIFE_MINUTES} minutes')
              returning fingerprint = $3 as "isSame"`,
-      values: [customerId, uid, fingerprint, commandId],
+      values: [customerId, uid, await keyedDigest(fingerprint), commandId],
     });
     const [row] = rows;
     if (row === undefined) return 'expired';

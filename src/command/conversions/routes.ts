@@ -52,6 +52,8 @@ export const conversionWriteRoutes = (writes: ConversionWrites): readonly Route[
     access: 'exchange:write',
     params: z.object({ key: boundedText(1, 256).meta({ description: 'The event_source_id.' }) }),
     body: LogConversionsBody,
+    // A hash of a call with a `userMatch` could be tried out.
+    bodyIsSecret: true,
     bodyBytesMax: BODY_BYTES_MAX,
     checksText: true,
     readQuickly: readConversions,

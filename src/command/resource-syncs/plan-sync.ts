@@ -65,6 +65,9 @@ export interface SyncStep<Command> {
   readonly command: Command;
 }
 
+/** The id of the command that carries out one step of a sync. */
+export const stepCommandId = (commandId: string, stepId: string): string => derivedId(commandId, stepId);
+
 /** Changes under way at once: their appends share batches, and no sync takes the whole store. */
 const AT_ONCE_MAX = 10;
 
@@ -85,7 +88,7 @@ export const carryOut = async <State, Command, Event extends StorableEvent, Refu
     executeCommand(store, type, {
       stream,
       command,
-      context: { commandId: derivedId(commandId, id), customerId, actor, requestId },
+      context: { commandId: stepCommandId(commandId, id), customerId, actor, requestId },
       isAbandoned,
       snapshots,
       hasRunBefore,
