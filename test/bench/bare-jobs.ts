@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Queue, Worker } from 'bullmq';
 import { createAdcpAgent } from '../../src/command/workers/syndication/adcp-agent.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { createOutboundFetch } from '../../src/shared/outbound/outbound-fetch.ts';
+import { createOutboundLines } from '../../src/shared/outbound/outbound-fetch.ts';
 import { openJobBackend } from '../../src/shared/queue/running-jobs.ts';
 import { steadyRate } from './steady-rate.ts';
 
@@ -24,17 +25,18 @@ export interface BareJobsOptions {
 export const openBareJobs = async (options: BareJobsOptions): Promise<BareJobs> => {
   const { databaseUrl, redisUrl, concurrency, agentUrl } = options;
   const name = `bare-${randomUUID()}`;
+  const log = createLog('silent');
   const backend = await openJobBackend(
     { databaseUrl, redisUrl, redisKeyPrefix: `bench-${process.pid}:` },
-    createLog('silent'),
+    log,
   );
   const { factory, connect, prefix } = backend;
   const settings = (to: 'add' | 'work') => ({
     connection: connect(to),
     ...(prefix === undefined ? {} : { prefix }),
   });
-  const fetch = createOutboundFetch({ allowLoopback: true, timeoutMs: 30_000, bytesMax: 1_000_000 });
-  const callAgent = createAdcpAgent({ fetch, callMs: 30_000 });
+  const openLine = createOutboundLines({ allowLoopback: true, timeoutMs: 30_000, bytesMax: 1_000_000 });
+  const callAgent = createAdcpAgent({ openLine, callMs: 30_000, clock: systemClock, log });
   const doneAt: number[] = [];
   let all = (): void => undefined;
   let wanted = 0;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { createLog } from '../../src/shared/log.ts';
 import { startEmbeddedPostgres } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
+import type { PostgresSettings } from '../../src/shared/postgres/embedded/settings.ts';
 
 export interface BenchPostgres {
   readonly url: string;
@@ -20,12 +21,20 @@ export const temporaryDataDir = async (): Promise<{ path: string; remove(): Prom
   return { path: join(folder, 'data'), remove };
 };
 
-/** The Postgres of `DATABASE_URL`, or an embedded one with its data in a temporary folder. */
-export const openPostgres = async (): Promise<BenchPostgres> => {
+/**
+ * The Postgres of `DATABASE_URL`, or an embedded one with its data in a temporary folder.
+ * @param settings over those of every embedded one
+ * @throws Error when there are any and Postgres is given: it is somebody else's
+ */
+export const openPostgres = async (settings: PostgresSettings = {}): Promise<BenchPostgres> => {
   const given = process.env['DATABASE_URL'];
-  if (given !== undefined && given !== '') return { url: given, stop: async () => undefined };
+  if (given !== undefined && given !== '') {
+    if (Object.keys(settings).length > 0)
+      throw new Error("plans are read from the benchmark's own Postgres: unset DATABASE_URL");
+    return { url: given, stop: async () => undefined };
+  }
   const dataDir = await temporaryDataDir();
-  const embedded = await startEmbeddedPostgres({ dataDir: dataDir.path, log: createLog('warn') });
+  const embedded = await startEmbeddedPostgres({ dataDir: dataDir.path, log: createLog('warn'), settings });
   return {
     url: embedded.adminUrl,
     stop: async () => {

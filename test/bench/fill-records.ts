@@ -1,27 +1,14 @@
-import { Client } from 'pg';
 import { shownAgentId } from '../../src/domain/agents/agent-resource.ts';
-import { fillBlocks } from '../../src/projections/engine/list-blocks.ts';
-import { syndicationBlocks } from '../../src/projections/syndication.ts';
+import { syndicationProjection } from '../../src/projections/syndication.ts';
 import { runSql } from './bench-database.ts';
+import { makeListBlocks } from './make-list-blocks.ts';
+import { withoutIndexes } from './without-indexes.ts';
 
 export interface FilledRecords {
   readonly advertiserId: number;
   /** One of those that have records, as the API shows it. */
   readonly agentId: string;
 }
-
-/** Behind the fence of the projector that runs beside it. */
-const makeBlocks = async (url: string): Promise<void> => {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(`begin; select from projection_checkpoints where name = 'syndication' for update`);
-    await fillBlocks(client, syndicationBlocks);
-    await client.query('commit');
-  } finally {
-    await client.end();
-  }
-};
 
 const AGENTS = 5;
 /** Of each rare kind. */
@@ -37,15 +24,9 @@ export const fillRecords = async (
   { customerId, advertiserId, count }: { customerId: number; advertiserId: number; count: number },
 ): Promise<FilledRecords> => {
   const rare = Math.floor(count / RARE);
-  // Made once all rows are there: row by row they take most of the time.
-  const indexes = (await runSql(
+  await withoutIndexes(
     url,
-    `select indexname as name, indexdef as definition from pg_indexes
-     where tablename = 'syndication_records' and indexname not like '%_pkey'`,
-  )) as { name: string; definition: string }[];
-  await runSql(
-    url,
-    ...indexes.map(({ name }) => `drop index ${name}`),
+    'syndication_records',
     `insert into syndication_records (customer_id, id, advertiser_id, resource_type, resource_id, agent_id, account,
        status, waiting, generation, revision, updated_at, body)
      select ${customerId}, record_id, ${advertiserId}, resource_type, resource_id, agent_id, '{"account_id":"a"}',
@@ -66,10 +47,8 @@ export const fillRecords = async (
     `insert into syndication_counts (customer_id, advertiser_id, agent_id, resource_type, status, count)
      select customer_id, advertiser_id, agent_id, resource_type, status, count(*)
      from syndication_records group by 1, 2, 3, 4, 5`,
-    `set maintenance_work_mem = '256MB'`,
-    ...indexes.map(({ definition }) => definition),
   );
-  await makeBlocks(url);
+  await makeListBlocks(url, syndicationProjection);
   await runSql(url, 'vacuum analyze');
   return { advertiserId, agentId: shownAgentId(agentIdOf(1)) };
 };

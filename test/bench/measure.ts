@@ -34,18 +34,18 @@ const median = (values: readonly number[]): number => {
 export const quantile = (values: readonly number[], share: number): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
 
-/** Looks at our processes during each of our turns. */
+/** Looks at what we do during each of our turns. */
 export interface TurnObserver {
   begin(): Promise<void>;
-  /** The event loop's delay since then, p99, ms; undefined where no process of ours runs. */
+  /** The event loop's delay since then, p99, ms; undefined of one that does not look at that, or where no process of ours runs. */
   end(): Promise<number | undefined>;
 }
 
-let observer: TurnObserver | undefined;
+let observers: readonly TurnObserver[] = [];
 
 /** Has all turns of ours looked at that are still to come. */
-export const observeTurns = (by: TurnObserver): void => {
-  observer = by;
+export const observeTurns = (by: readonly TurnObserver[]): void => {
+  observers = by;
 };
 
 export interface Alternation<Measured> {
@@ -64,15 +64,45 @@ export const alternate = async <Measured = number>(
   const loopDelaysMs: number[] = [];
   for (let round = 0; round <= rounds; round++) {
     const theirs = await baseline();
-    await observer?.begin();
+    for (const observer of observers) await observer.begin();
     const own = await ours();
-    const delayMs = await observer?.end();
+    const delays: (number | undefined)[] = [];
+    for (const observer of observers) delays.push(await observer.end());
+    const delayMs = delays.find((delay) => delay !== undefined);
     if (round === 0) continue;
     results.ours.push(own);
     results.baseline.push(theirs);
     if (delayMs !== undefined) loopDelaysMs.push(delayMs);
   }
   return loopDelaysMs.length === 0 ? results : { ...results, loopDelaysMs };
+};
+
+/**
+ * The same with several of each in every round: each of ours beside each of the others, without being measured again for it.
+ * @returns one of ours with one of the baselines, by their numbers
+ */
+export const alternateAmong = async (
+  rounds: number,
+  ours: readonly (() => Promise<number>)[],
+  baselines: readonly (() => Promise<number>)[],
+): Promise<(our: number, baseline: number) => Alternation<number>> => {
+  const inTurn = async (turns: readonly (() => Promise<number>)[]): Promise<readonly number[]> => {
+    const taken: number[] = [];
+    for (const turn of turns) taken.push(await turn());
+    return taken;
+  };
+  const among = await alternate(
+    rounds,
+    () => inTurn(ours),
+    () => inTurn(baselines),
+  );
+  const column = (rows: readonly (readonly number[])[], n: number): number[] =>
+    rows.map((row) => row[n] ?? Number.NaN);
+  return (our, baseline) => ({
+    ...among,
+    ours: column(among.ours, our),
+    baseline: column(among.baseline, baseline),
+  });
 };
 
 /**

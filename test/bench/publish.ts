@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageDirectory } from '../../src/shared/package-directory.ts';
 import { mergeFigures, type Figures } from './figures/figures.ts';
-import { publicationOf } from './figures/publication.ts';
+import { documentPaths, publicationOf, type Documents } from './figures/publication.ts';
 
 /**
  * `npm run bench:publish -- FILE...`: writes figures of one or several runs (`npm run bench -- --json FILE`) to
@@ -16,9 +16,9 @@ const read = (path: string): Promise<string> => readFile(join(packageDirectory, 
 const figures = mergeFigures(
   await Promise.all(files.map(async (file) => JSON.parse(await readFile(file, 'utf8')) as Figures)),
 );
-const publication = publicationOf(figures, {
-  'README.md': await read('README.md'),
-  'docs/performance.md': await read('docs/performance.md'),
-});
+const documents = Object.fromEntries(
+  await Promise.all(documentPaths.map(async (path) => [path, await read(path)] as const)),
+) as Documents;
+const publication = publicationOf(figures, documents);
 for (const [path, text] of Object.entries(publication)) await writeFile(join(packageDirectory, path), text);
 process.stdout.write(`written: ${Object.keys(publication).join(', ')}\n`);

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { generousLimits } from '../support/generous-limits.ts';
 import { shippedProgram } from '../support/bundles.ts';
+import { sleep } from '../../src/shared/backoff.ts';
 import { packageDirectory } from '../../src/shared/package-directory.ts';
 
 const run = promisify(execFile);
@@ -85,20 +86,32 @@ const untilReady = async (port: number, child: ChildProcess): Promise<void> => {
   while (!hasEnded(child) && performance.now() < deadline) {
     const ready = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
     if (ready?.status === 200) return;
-    await new Promise((resolve) => {
-      setTimeout(resolve, 10);
-    });
+    await sleep(10);
   }
   const { exitCode, signalCode } = child;
   await end(child, 'SIGKILL');
   throw new Error(`the service was not ready: status ${exitCode}, signal ${signalCode}`);
 };
 
+/** Where nobody takes note of the end of processes without a parent they seem to live. */
+const GROUP_MS_MAX = 10_000;
+
+/** Ends a program and all that it has started: npm is gone before the service that it runs has stopped its Postgres. */
 const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
-  if (hasEnded(child)) return;
+  if (hasEnded(child) || child.pid === undefined) return;
   const exited = once(child, 'exit');
-  if (child.pid !== undefined) process.kill(-child.pid, signal);
+  process.kill(-child.pid, signal);
   await exited;
+  const deadline = performance.now() + GROUP_MS_MAX;
+  while (isGroupAlive(child.pid) && performance.now() < deadline) await sleep(10);
+};
+
+const isGroupAlive = (pid: number): boolean => {
+  try {
+    return process.kill(-pid, 0);
+  } catch {
+    return false;
+  }
 };
 
 /** An account with a key, made as an operator makes one. */

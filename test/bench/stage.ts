@@ -1,6 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { startChildServer } from './child-server.ts';
 import { createAccount, startService, type Environment, type ServiceProcess } from './service-process.ts';
-import type { Bench, Stage } from './scenarios/scenario.ts';
+import type { Opening, Stage } from './scenarios/scenario.ts';
 
 /** An account's advertisers on the service of one database. */
 export interface OwnService {
@@ -11,22 +13,33 @@ export interface OwnService {
 }
 
 /** Starts the real service on a new database. */
-export const startOwnService = async (
-  bench: Pick<Bench, 'createDatabase' | 'atEnd'>,
-  settings: Environment = {},
-): Promise<OwnService> => {
+export const startOwnService = async (bench: Opening, settings: Environment = {}): Promise<OwnService> => {
   const { url } = await bench.createDatabase();
   const environment = { DATABASE_URL: url, NODE_ENV: 'test', ...settings };
-  const service = await startService(environment);
+  // Each to its end: a service that is still starting when the other fails would be nobody's.
+  const [started, made] = await Promise.allSettled([startService(environment), createAccount(environment)]);
+  if (started.status === 'rejected') throw started.reason;
+  const { value: service } = started;
   bench.atEnd(() => service.kill());
-  return { service, databaseUrl: url, ...(await createAccount(environment)) };
+  if (made.status === 'rejected') throw made.reason;
+  return { service, databaseUrl: url, ...made.value };
 };
 
 /** The service and its bare peer. */
-export const openStage = async (bench: Pick<Bench, 'createDatabase' | 'atEnd'>): Promise<Stage> => {
+export const openStage = async (bench: Opening): Promise<Stage> => {
   const own = await startOwnService(bench);
   const bareDatabase = await bench.createDatabase();
   const bare = await startChildServer('bare-express.js', { DATABASE_URL: bareDatabase.url });
   bench.atEnd(() => bare.stop());
   return { ...own, bare: { port: bare.port, databaseUrl: bareDatabase.url } };
 };
+
+/** A service whose files are on the project's disk: the system's temporary folder is memory on some machines. */
+export const openFileService = async (bench: Opening): Promise<OwnService & { readonly folder: string }> => {
+  const folder = await mkdtemp(join(process.cwd(), '.bench-files-'));
+  bench.atEnd(() => rm(folder, { recursive: true, force: true }));
+  return { folder, ...(await startOwnService(bench, { DATA_DIR: folder })) };
+};
+
+/** A service to which calls of conversion events are sent. */
+export const openConversionService = (bench: Opening): Promise<OwnService> => startOwnService(bench);

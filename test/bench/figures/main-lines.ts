@@ -17,20 +17,25 @@ export const mainLines: readonly (readonly [scenario: string, name: string, base
   ['unchanged', 'GET list of 50'],
   ['unchanged', 'GET detail'],
   ['changing', 'GET list of 50'],
+  ['gate', 'authentication, limit, headers', 'Express 5, constant'],
   ['append', 'append, 1 caller'],
   ['append', 'append, 32'],
   ['append', 'append, 256'],
   ['projection', 'live projection'],
   ['rebuild', 'rebuild of advertisers'],
+  ['rebuild', 'verify of advertisers', 'rebuild'],
   ['rebuild-upsert', 'rebuild of advertisers'],
   ['conversions', 'conversions, 10000 a call, all new', 'bare dedup insert, 16-byte key, full row, 1 '],
   ['conversions', 'conversions, 10000 a call, all new', 'bare dedup insert, 16-byte key, full row, 4 '],
   ['conversions', 'conversions, 10000 a call, all new', 'knex'],
   ['conversions-known', 'conversions, 10000 a call'],
+  ['conversions-duplicates', 'write-ahead log of a call'],
+  ['conversions', 'event-loop delay'],
   ['conversions-medium', 'conversions, 1000 a call, all new'],
   ['conversions-small', 'conversions, 100 a call'],
   ['conversions-small', 'conversions, 1 a call'],
   ['syndication', 'syndications, 6 accounts, jobs in Postgres'],
+  ['toggle', 'toggle'],
   ['detail', 'GET creative detail, 3 assets'],
   ['upload', 'uploads of', 'bare Node stream'],
   ['status', 'GET syndication-status, among the first pages'],
@@ -42,12 +47,20 @@ export const mainLines: readonly (readonly [scenario: string, name: string, base
   ['growth', 'POST'],
 ];
 
+const lineIn = (
+  { scenarios }: Figures,
+  [scenario, name, baselineName = '']: (typeof mainLines)[number],
+): Line | undefined =>
+  scenarios
+    .find((taken) => taken.scenario === scenario)
+    ?.lines.find((one) => one.name.startsWith(name) && (one.baselineName ?? '').startsWith(baselineName));
+
 /** Those of them that the figures have; a quick run leaves some scenarios out. */
-export const mainLinesOf = ({ scenarios }: Figures): readonly Line[] =>
-  mainLines.flatMap(([scenario, name, baselineName = '']) => {
-    const lines = scenarios.find((taken) => taken.scenario === scenario)?.lines ?? [];
-    const line = lines.find(
-      (one) => one.name.startsWith(name) && (one.baselineName ?? '').startsWith(baselineName),
-    );
-    return line === undefined ? [] : [line];
-  });
+export const mainLinesOf = (figures: Figures): readonly Line[] =>
+  mainLines.flatMap((main) => lineIn(figures, main) ?? []);
+
+/** Those that they do not have, as `scenario: name`. */
+export const mainLinesMissing = (figures: Figures): readonly string[] =>
+  mainLines
+    .filter((main) => lineIn(figures, main) === undefined)
+    .map(([scenario, name]) => `${scenario}: ${name}`);

@@ -1,25 +1,46 @@
 import { machineText } from '../machine.ts';
-import { alignedTable, columns, goalText, metText, oursText, baselineText, ratioText } from '../measure.ts';
-import type { Figures, RunFigures } from './figures.ts';
-import { mainLinesOf } from './main-lines.ts';
+import {
+  alignedTable,
+  columns,
+  figureText,
+  goalText,
+  metText,
+  oursText,
+  baselineText,
+  ratioText,
+} from '../measure.ts';
+import type { Figures, RunFigures, ScenarioFigures } from './figures.ts';
+import { mainLinesMissing, mainLinesOf } from './main-lines.ts';
+import { databaseText } from './plans.ts';
+import type { ProfileFigures } from './profile.ts';
 
 const loadText = (load: number): string => load.toFixed(1);
 
-const runText = ({ command, startedAt, loadAtStart, loadAtEnd, machine }: RunFigures): string =>
+const runText = ({ command, startedAt, loadAtStart, loadAtEnd, machine, failed }: RunFigures): string =>
   `\`${command}\`, ${startedAt.slice(0, 16).replace('T', ' ')} UTC, load ${loadText(loadAtStart)} at its start and ` +
   `${loadText(loadAtEnd)} at its end, on ${machine.cores} cores` +
   // A processor each would have had something else to do half of the time.
-  (loadAtStart > machine.cores / 2 ? ': **the machine was busy with other work**' : '');
+  (loadAtStart > machine.cores / 2 ? ': **the machine was busy with other work**' : '') +
+  ((failed?.length ?? 0) > 0 ? `; failed: ${failed?.join(', ')}` : '');
 
-const machinesOf = (figures: Figures): readonly string[] => [
-  ...new Set(Object.values(figures.runs).map(({ machine }) => machineText(machine))),
+const machinesOf = (runs: readonly RunFigures[]): readonly string[] => [
+  ...new Set(runs.map(({ machine }) => machineText(machine))),
 ];
+
+/** Runs that lines, or a scenario's profiles or plans, are of. */
+const runsOf = (
+  { runs, scenarios }: Figures,
+  runOf: (taken: ScenarioFigures) => string | undefined = ({ run }) => run,
+): readonly RunFigures[] => {
+  const used = new Set(scenarios.map(runOf));
+  return Object.values(runs).filter(({ startedAt }) => used.has(startedAt));
+};
 
 /** Where, when and how figures were taken, for a caption. */
-export const captionOf = (figures: Figures): readonly string[] => [
-  ...machinesOf(figures),
-  ...Object.values(figures.runs).map((run) => runText(run).replaceAll(/[`*]/g, '')),
-];
+export const captionOf = (figures: Figures): readonly string[] => {
+  const runs = runsOf(figures);
+  return [...machinesOf(runs), ...runs.map((run) => runText(run).replaceAll(/[`*]/g, ''))];
+};
 
 const tallyOf = (lines: readonly { readonly met?: boolean }[]): string => {
   const withGoal = lines.filter(({ met }) => met !== undefined);
@@ -48,18 +69,26 @@ export const readmeSection = (figures: Figures): string => {
     '',
     alignedTable([['what', 'goal', 'ours', 'baseline', 'ratio', ''], ...rows]),
     '',
-    ...takenWith(figures),
+    ...notTaken(figures),
+    ...takenWith(runsOf(figures)),
   ].join('\n');
 };
 
-const takenWith = (figures: Figures): readonly string[] => [
-  ...machinesOf(figures).map((text) => `- ${text}`),
-  ...Object.values(figures.runs).map((run) => `- ${runText(run)}`),
+/** A goal that has no figure is not left out without a word. */
+const notTaken = (figures: Figures): readonly string[] => {
+  const missing = mainLinesMissing(figures);
+  return missing.length === 0 ? [] : [`- not measured: ${missing.join('; ')}`];
+};
+
+const takenWith = (runs: readonly RunFigures[]): readonly string[] => [
+  ...machinesOf(runs).map((text) => `- ${text}`),
+  ...runs.map((run) => `- ${runText(run)}`),
 ];
 
 /** All lines, for `docs/performance.md`; each with the load before and after its scenario, the benchmark's own in it. */
 export const latestFigures = (figures: Figures): string => {
-  const severalRuns = Object.keys(figures.runs).length > 1;
+  const runs = runsOf(figures);
+  const severalRuns = runs.length > 1;
   const rows = figures.scenarios.flatMap(({ scenario, run, loadBefore, loadAfter, lines }) =>
     lines.map((line) => [
       scenario,
@@ -69,7 +98,81 @@ export const latestFigures = (figures: Figures): string => {
     ]),
   );
   const head = ['scenario', ...Object.keys(columns), 'load', ...(severalRuns ? ['run'] : [])];
-  return [...takenWith(figures), '', alignedTable([head, ...rows])].join('\n');
+  return [...takenWith(runs), '', alignedTable([head, ...rows])].join('\n');
+};
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+/** What a profile shows, in a line. */
+export const profileText = (
+  { busy, parts, loopDelayMs }: Omit<ProfileFigures, 'run'>,
+  partsMax: number = parts.length,
+): string =>
+  [
+    `busy ${percent(busy)}`,
+    ...(loopDelayMs === undefined ? [] : [`event-loop delay p99 ${figureText(loopDelayMs)} ms`]),
+    parts
+      .slice(0, partsMax)
+      .filter(({ share }) => share >= 0.01)
+      .map(({ part, share }) => `${part} ${percent(share)}`)
+      .join(', '),
+  ].join('; ');
+
+/** Where the service's processor time went, by scenario, for `docs/performance.md`. */
+export const latestProfiles = (figures: Figures): string => {
+  const rows = figures.scenarios.flatMap(({ scenario, profile }) =>
+    profile === undefined
+      ? []
+      : [[scenario, profileText(profile), profile.run.slice(0, 16).replace('T', ' ')]],
+  );
+  if (rows.length === 0) return 'None was taken.';
+  return [
+    ...takenWith(runsOf(figures, ({ profile }) => profile?.run)),
+    '',
+    alignedTable([['scenario', "the service's processor time", 'run'], ...rows]),
+  ].join('\n');
+};
+
+/** Of a profile, beside a line that is missed. */
+const MISSED_PARTS_MAX = 6;
+
+const plansLink = ({ scenario, plans }: ScenarioFigures): string =>
+  plans === undefined ? '' : `[plans](plans.md#${scenario})`;
+
+/** Each goal that is missed, with the profile and the plans of its scenario, for `docs/performance.md`. */
+export const missedGoals = ({ scenarios }: Figures): string => {
+  const rows = scenarios.flatMap((taken) =>
+    taken.lines
+      .filter(({ met }) => met === false)
+      .map((line) => [
+        taken.scenario,
+        line.name,
+        columns['of goal'](line),
+        taken.profile === undefined
+          ? `none so far: \`npm run bench -- --only ${taken.scenario} --profile profiles\``
+          : profileText(taken.profile, MISSED_PARTS_MAX),
+        plansLink(taken),
+      ]),
+  );
+  return rows.length === 0
+    ? 'None.'
+    : alignedTable([['scenario', 'what', 'of goal', "the service's processor time", 'statements'], ...rows]);
+};
+
+/** What Postgres executed in each scenario, for `docs/plans.md`. */
+export const latestPlans = (figures: Figures): string => {
+  const parts = figures.scenarios.flatMap(({ scenario, plans }) =>
+    plans === undefined
+      ? []
+      : [
+          `## ${scenario}`,
+          `Run of ${plans.run.slice(0, 16).replace('T', ' ')}.`,
+          ...plans.databases.map(databaseText),
+        ],
+  );
+  return parts.length === 0
+    ? 'None were taken.'
+    : [takenWith(runsOf(figures, ({ plans }) => plans?.run)).join('\n'), ...parts].join('\n\n');
 };
 
 const markers = (name: string): readonly [begin: string, end: string] => [

@@ -2,6 +2,7 @@ import { appends } from './append.ts';
 import { conversionFloor, knownConversions, mediumConversions } from './conversion-grid.ts';
 import { conversions, manyConversions, smallConversions } from './conversions.ts';
 import { creativeDetails } from './detail.ts';
+import { growthOfLists } from './growth-lists.ts';
 import { growth } from './growth.ts';
 import { createAdvertisers, keyedWrites, kernelOverhead, readAdvertisers } from './http.ts';
 import { history } from './history.ts';
@@ -49,6 +50,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   upload: uploads,
   history,
   growth,
+  'growth-lists': growthOfLists,
   'two-processes': twoProcesses,
   'memory-flat': flatMemory,
 };
@@ -59,16 +61,19 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
  */
 export const longOnly: ReadonlySet<string> = new Set([
   'bare-node',
+  'read-your-writes',
   'kernel',
   'gate',
   'rebuild',
   'rebuild-upsert',
   'conversions-floor',
+  'conversions-known',
   'conversions-duplicates',
   'syndication',
   'toggle',
   'status',
   'history',
+  'growth-lists',
   'two-processes',
   'memory-flat',
 ]);

@@ -6,6 +6,8 @@ import {
   transactionAppender,
   type Appender,
 } from '../append-peers.ts';
+import { runSql } from '../bench-database.ts';
+import { fillLog } from '../fill-log.ts';
 import { alternate, lineOf, type Line } from '../measure.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
@@ -30,10 +32,32 @@ export const appends: Scenario = async (bench) => {
       await aloneLine(bench, ours, bare),
       await crowdLine(bench, ours, peers, WRITERS, 7),
       await crowdLine(bench, ours, peers, 256, 10),
+      await growthLine(bench, ours),
     ];
   } finally {
     await Promise.all([ours, bare, peer].map((appender) => appender.close()));
   }
+};
+
+/** A log that is long already beside one that is not. */
+const growthLine = async (bench: Bench, ours: Appender): Promise<Line> => {
+  const { url } = await bench.createDatabase();
+  await fillLog(url, 1, bench.growTo);
+  await runSql(url, 'vacuum analyze');
+  const long = ourAppender(url);
+  bench.atEnd(() => long.close());
+  const result = await alternate(
+    bench.rounds,
+    () => appendRate(long, WRITERS, bench.seconds),
+    () => appendRate(ours, WRITERS, bench.seconds),
+  );
+  return lineOf({
+    name: `append, ${WRITERS} callers, to ${bench.growTo.toLocaleString('en')} events`,
+    unit: '/s',
+    ...result,
+    baselineName: 'to those of this scenario',
+    goal: 1 / 1.3,
+  });
 };
 
 const aloneLine = async (bench: Bench, ours: Appender, bare: Appender): Promise<Line> => {

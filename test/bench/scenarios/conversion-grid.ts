@@ -5,9 +5,9 @@ import { copyFloor, peerRate } from '../conversion-peers.ts';
 import { conversionRequests, halfNewIds, newIds, sameIds, type NextIds } from '../conversion-requests.ts';
 import { httpLoad } from '../http-load.ts';
 import { alternate, lineOf, type Line } from '../measure.ts';
-import { startOwnService, type OwnService } from '../stage.ts';
+import type { OwnService } from '../stage.ts';
 import { rate } from './advertiser-requests.ts';
-import { openSource, ourRate, type Source } from './conversions.ts';
+import { conversionServiceOf, openSource, ourRate, type Source } from './conversions.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
 const LARGE = 10_000;
@@ -17,7 +17,7 @@ const IN_FLIGHT_MEDIUM = 16;
 
 /** Calls of 1,000 against Express with one prepared statement, and calls with duplicates against calls with none. */
 export const mediumConversions: Scenario = async (bench) => {
-  const source = await openSource(await startOwnService(bench), 'medium');
+  const source = await openSource(await conversionServiceOf(bench), 'medium');
   const { url } = await bench.createDatabase();
   const bare = await startChildServer('bare-conversions.js', { DATABASE_URL: url });
   bench.atEnd(() => bare.stop());
@@ -68,7 +68,7 @@ const duplicatesLines = async (
 
 /** Whole calls against the least that writing as many rows costs: no HTTP, no checks, no key. */
 export const conversionFloor: Scenario = async (bench) => {
-  const source = await openSource(await startOwnService(bench), 'floor');
+  const source = await openSource(await conversionServiceOf(bench), 'floor');
   const { url } = await bench.createDatabase();
   const copy = await copyFloor(url, IN_FLIGHT);
   bench.atEnd(() => copy.close());
@@ -175,7 +175,18 @@ const linesOfKnown = async (
     },
   );
   const against = { unit: 'events/s', baselineName: 'a source that knows none', goal: 0.8 };
+  const allNew: Line[] = [];
+  for (const count of [1, 100, MEDIUM, LARGE]) {
+    const connections = count === LARGE ? IN_FLIGHT : IN_FLIGHT_MEDIUM;
+    const result = await alternate(
+      bench.rounds,
+      () => ourRate(full.source, full.allNew, count, connections, bench.seconds),
+      async () => ourRate(await fresh(), newIds(), count, connections, bench.seconds),
+    );
+    allNew.push(lineOf({ ...against, name: `conversions, ${count} a call, all new, ${size}`, ...result }));
+  }
   return [
+    ...allNew,
     lineOf({ ...against, name: `conversions, ${LARGE} a call, half duplicates, ${size}`, ...halves }),
     lineOf({
       ...against,
@@ -194,9 +205,9 @@ const linesOfKnown = async (
   ];
 };
 
-/** Duplicates, and what a call adds to the log, of a source that knows very many. It has the memory for them all. */
+/** Calls of every size, duplicates, and what a call adds to the log, of a source that knows very many. It has the memory for them all. */
 export const knownConversions: Scenario = async (bench) => {
-  const own = await startOwnService(bench, { CONVERSIONS_MEMORY_MB: '4096' });
+  const own = await conversionServiceOf(bench, { CONVERSIONS_MEMORY_MB: '4096' });
   const full = openFilled(await openSource(own, 'known'));
   const lines: Line[] = [];
   for (const known of bench.quick ? [1_000_000] : [1_000_000, 10_000_000]) {

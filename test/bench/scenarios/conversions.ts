@@ -4,8 +4,9 @@ import { startChildServer } from '../child-server.ts';
 import { bareInsert, knexInsert, peerRate, type ConversionPeer } from '../conversion-peers.ts';
 import { conversionRequests, halfNewIds, newIds, sameIds, type NextIds } from '../conversion-requests.ts';
 import { httpLoad } from '../http-load.ts';
-import { alternate, lineOf, type Line } from '../measure.ts';
-import { startOwnService, type OwnService } from '../stage.ts';
+import { alternate, alternateAmong, lineOf, type Line } from '../measure.ts';
+import type { Environment } from '../service-process.ts';
+import { openConversionService, startOwnService, type OwnService } from '../stage.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
 const LARGE = 10_000;
@@ -18,6 +19,13 @@ export interface Source {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
 }
+
+/**
+ * The quick form sends so few that all scenarios may send them to one service. In the long one it would have to forget some
+ * for others, which is not what is measured.
+ */
+export const conversionServiceOf = (bench: Bench, settings: Environment = {}): Promise<OwnService> =>
+  bench.quick ? bench.shared(openConversionService) : startOwnService(bench, settings);
 
 export const openSource = async (own: OwnService, key: string): Promise<Source> => {
   const headers = { Authorization: `Bearer ${own.apiKey}` };
@@ -56,29 +64,34 @@ export const ourRate = async (
 const largeCalls = async (bench: Bench, source: Source, peers: Peers): Promise<readonly Line[]> => {
   const ids = newIds();
   const ours = () => ourRate(source, ids, LARGE, IN_FLIGHT, bench.seconds);
-  const against = async (peer: ConversionPeer, inFlight: number) =>
-    alternate(bench.rounds, ours, () => peerRate(peer, peers.ids, LARGE, inFlight, bench.seconds));
+  const theirs = (peer: ConversionPeer, inFlight: number) => () =>
+    peerRate(peer, peers.ids, LARGE, inFlight, bench.seconds);
+  const beside = await alternateAmong(
+    bench.rounds,
+    [ours],
+    [theirs(peers.bare, 1), theirs(peers.bare, IN_FLIGHT), theirs(peers.knex, IN_FLIGHT)],
+  );
   const name = `conversions, ${LARGE} a call, all new, ${IN_FLIGHT} in flight`;
   const bareName = 'bare dedup insert, 16-byte key, full row';
   return [
     lineOf({
       name,
       unit: 'events/s',
-      ...(await against(peers.bare, 1)),
+      ...beside(0, 0),
       baselineName: `${bareName}, 1 in flight`,
       goal: 3,
     }),
     lineOf({
       name,
       unit: 'events/s',
-      ...(await against(peers.bare, IN_FLIGHT)),
+      ...beside(0, 1),
       baselineName: `${bareName}, ${IN_FLIGHT} in flight`,
       goal: 1,
     }),
     lineOf({
       name,
       unit: 'events/s',
-      ...(await against(peers.knex, IN_FLIGHT)),
+      ...beside(0, 2),
       baselineName: 'knex in chunks of 1,000',
       goal: 8,
     }),
@@ -94,25 +107,22 @@ interface Peers {
 /** What a duplicate and a key cost, against all new ones without. */
 const otherLargeCalls = async (bench: Bench, source: Source): Promise<readonly Line[]> => {
   const ids = newIds(1_000_000_000);
-  const allNew = () => ourRate(source, ids, LARGE, IN_FLIGHT, bench.seconds);
-  const against = async (name: string, measured: () => Promise<number>, goal?: number): Promise<Line> =>
+  const calls = (next: NextIds, keyed?: () => string) => () =>
+    ourRate(source, next, LARGE, IN_FLIGHT, bench.seconds, keyed);
+  const beside = await alternateAmong(
+    bench.rounds,
+    [calls(halfNewIds(2_000_000_000)), calls(sameIds()), calls(ids, randomUUID)],
+    [calls(ids)],
+  );
+  const line = (n: number, name: string, goal?: number): Line =>
     lineOf({
       name: `conversions, ${LARGE} a call, ${name}`,
       unit: 'events/s',
-      ...(await alternate(bench.rounds, measured, allNew)),
+      ...beside(n, 0),
       baselineName: 'all new',
       ...(goal === undefined ? {} : { goal }),
     });
-  const half = halfNewIds(2_000_000_000);
-  return [
-    await against('half duplicates', () => ourRate(source, half, LARGE, IN_FLIGHT, bench.seconds)),
-    await against('all duplicates', () => ourRate(source, sameIds(), LARGE, IN_FLIGHT, bench.seconds)),
-    await against(
-      'with an idempotency key',
-      () => ourRate(source, ids, LARGE, IN_FLIGHT, bench.seconds, randomUUID),
-      0.67,
-    ),
-  ];
+  return [line(0, 'half duplicates'), line(1, 'all duplicates'), line(2, 'with an idempotency key', 0.67)];
 };
 
 /** Calls of 1 and of 100 against Express with one prepared statement. */
@@ -190,7 +200,7 @@ const eventLoopDelay = async (bench: Bench, source: Source): Promise<Line> => {
   for (let round = 0; round <= bench.rounds; round += 1) {
     // Reading the figure starts it anew.
     await (await fetch(metrics)).text();
-    await ourRate(source, ids, LARGE, 10, bench.quick ? 1 : 3);
+    await ourRate(source, ids, LARGE, 10, bench.quick ? 0.5 : 3);
     const delay = Number(LAG.exec(await (await fetch(metrics)).text())?.[1]) * 1_000;
     if (round > 0) delays.push(delay);
   }
@@ -205,7 +215,7 @@ const eventLoopDelay = async (bench: Bench, source: Source): Promise<Line> => {
 
 /** Endpoint 14 (docs/conversions.md): calls of 10,000. */
 export const conversions: Scenario = async (bench) => {
-  const own = await startOwnService(bench);
+  const own = await conversionServiceOf(bench);
   const { url } = await bench.createDatabase();
   const peers: Peers = {
     bare: await bareInsert(url, IN_FLIGHT),
@@ -225,8 +235,8 @@ export const conversions: Scenario = async (bench) => {
 
 /** Endpoint 14: calls of 1 and of 100. */
 export const smallConversions: Scenario = async (bench) =>
-  smallCalls(bench, await openSource(await startOwnService(bench), 'small'));
+  smallCalls(bench, await openSource(await conversionServiceOf(bench), 'small'));
 
 /** Endpoint 14: calls of 10,000 to a source that knows very many. It has the memory for them all. */
 export const manyConversions: Scenario = async (bench) =>
-  growthOfKnown(bench, await startOwnService(bench, { CONVERSIONS_MEMORY_MB: '4096' }));
+  growthOfKnown(bench, await conversionServiceOf(bench, { CONVERSIONS_MEMORY_MB: '4096' }));

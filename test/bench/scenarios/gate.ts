@@ -2,6 +2,7 @@ import { startChildServer, type ChildServer } from '../child-server.ts';
 import { rawRequest, type LoadOptions } from '../http-load.ts';
 import { alternate, lineOf, type Line } from '../measure.ts';
 import { authorized, loadWell } from './advertiser-requests.ts';
+import { openStage } from '../stage.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
 /** Answers the same without the gate. */
@@ -35,7 +36,7 @@ const compareWith = async (
   store: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<readonly Line[]> => {
-  const stage = await bench.stage();
+  const stage = await bench.shared(openStage);
   const kernel = await startChildServer('bare-kernel.js', {
     DATABASE_URL: stage.databaseUrl,
     REDIS_URL: '',

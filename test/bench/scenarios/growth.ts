@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { rawRequest } from '../http-load.ts';
 import { alternate, lineOf, type Line } from '../measure.ts';
 import { runSql } from '../bench-database.ts';
@@ -12,8 +13,7 @@ const TAKE = 50;
 
 /** The same requests to an account with few advertisers and to one with many, each on a database of its own. */
 export const growth: Scenario = async (bench) => {
-  const small = await filledService(bench, SMALL);
-  const large = await filledService(bench, bench.growTo);
+  const [small, large] = await Promise.all([filledService(bench, SMALL), filledService(bench, bench.growTo)]);
   const lines: Line[] = [];
   const compare = async (name: string, request: (own: OwnService, size: number) => () => string) => {
     const [ofSmall, ofLarge] = [request(small, SMALL), request(large, bench.growTo)];
@@ -23,7 +23,7 @@ export const growth: Scenario = async (bench) => {
       return (CONNECTIONS * 1000) / perSecond;
     };
     const result = await alternate(
-      bench.rounds,
+      bench.quick ? 2 : bench.rounds,
       () => msOf(large, ofLarge),
       () => msOf(small, ofSmall),
     );
@@ -59,6 +59,9 @@ export const growth: Scenario = async (bench) => {
   );
   await compare('GET list, in the middle', (own, size) => page(own, size / 2 - SMALL / 4, SMALL / 2));
   await compare('POST', (own) => createRequests(advertisersPath, () => authorized(own)));
+  await compare('POST with an idempotency key', (own) =>
+    createRequests(advertisersPath, () => ({ ...authorized(own), 'Idempotency-Key': randomUUID() })),
+  );
   return lines;
 };
 

@@ -3,6 +3,7 @@ import { startChildServer } from '../child-server.ts';
 import { rawRequest } from '../http-load.ts';
 import { alternate, lineOf, type Line } from '../measure.ts';
 import { advertisersPath, authorized, createRequests, newestIds, rate } from './advertiser-requests.ts';
+import { openStage } from '../stage.ts';
 import type { Bench, Scenario, Stage } from './scenario.ts';
 
 const CONNECTIONS = 32;
@@ -14,7 +15,7 @@ const settle = async (stage: Stage): Promise<void> => {
 
 /** `POST /advertisers` against Express 5 with one prepared INSERT. */
 export const createAdvertisers: Scenario = async (bench) => {
-  const stage = await bench.stage();
+  const stage = await bench.shared(openStage);
   const ours = createRequests(advertisersPath, () => authorized(stage));
   const bare = createRequests('/advertisers', () => ({}));
   const result = await alternate(
@@ -52,7 +53,7 @@ export const fillBoth = async (stage: Stage, count: number): Promise<void> => {
 
 /** List of 50 and detail against Express 5 with one query that returns objects. */
 export const readAdvertisers: Scenario = async (bench) => {
-  const stage = await bench.stage();
+  const stage = await bench.shared(openStage);
   await fillBoth(stage, 1_000);
   const [id] = await newestIds(stage.service.port, stage, 1);
   const compare = async (
@@ -79,9 +80,32 @@ export const readAdvertisers: Scenario = async (bench) => {
   ];
 };
 
+/** A write that was made before and is answered with what was kept, against one that is made. */
+const repeatedLine = async (bench: Bench, stage: Stage): Promise<Line> => {
+  const headers = { ...authorized(stage), 'Idempotency-Key': randomUUID() };
+  // The same body each time, or the key would be refused.
+  const repeated = (): string => createRequests(advertisersPath, () => headers)();
+  await rate(stage.service.port, 1, 0, repeated);
+  const fresh = createRequests(advertisersPath, () => authorized(stage));
+  const msOf = async (request: () => string): Promise<number> =>
+    (CONNECTIONS * 1000) / (await rate(stage.service.port, CONNECTIONS, bench.seconds, request));
+  const result = await alternate(
+    bench.rounds,
+    () => msOf(repeated),
+    () => msOf(fresh),
+  );
+  await settle(stage);
+  return lineOf({
+    name: `POST repeated with its idempotency key, ${CONNECTIONS} connections`,
+    unit: 'ms',
+    ...result,
+    baselineName: 'a new one without',
+  });
+};
+
 /** The time of a write with an idempotency key against the same without. */
 export const keyedWrites: Scenario = async (bench) => {
-  const stage = await bench.stage();
+  const stage = await bench.shared(openStage);
   const plain = createRequests(advertisersPath, () => authorized(stage));
   const keyed = createRequests(advertisersPath, () => ({
     ...authorized(stage),
@@ -107,12 +131,12 @@ export const keyedWrites: Scenario = async (bench) => {
       atMost: true,
     });
   };
-  return [await compare(CONNECTIONS), await compare(1)];
+  return [await compare(CONNECTIONS), await compare(1), await repeatedLine(bench, stage)];
 };
 
 /** What the kernel itself costs: a constant answer through it and from a bare handler. */
 export const kernelOverhead: Scenario = async (bench: Bench) => {
-  const stage = await bench.stage();
+  const stage = await bench.shared(openStage);
   const kernel = await startChildServer('bare-kernel.js', { DATABASE_URL: stage.databaseUrl });
   bench.atEnd(() => kernel.stop());
   const bare = rawRequest('GET', '/constant', {});

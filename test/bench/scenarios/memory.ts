@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { lineOf } from '../measure.ts';
-import { startOwnService } from '../stage.ts';
+import { openStage } from '../stage.ts';
 import type { Scenario } from './scenario.ts';
 
 const run = promisify(execFile);
@@ -16,12 +16,12 @@ const QUIET_MS = 2_000;
 
 /** Resident memory of the service's process some seconds after its start, without its Postgres. */
 export const idleMemory: Scenario = async (bench) => {
-  const { service } = await startOwnService(bench);
+  // Nobody has asked it for anything yet: the scenarios that do come later.
+  const { service } = await bench.shared(openStage);
   await new Promise((resolve) => {
     setTimeout(resolve, QUIET_MS);
   });
   const idleMb = await residentMb(service.pid);
-  await service.kill();
   return [
     lineOf({
       name: 'idle resident memory, without Postgres',

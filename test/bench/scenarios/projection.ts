@@ -14,7 +14,7 @@ const BATCH = 1_000;
 /** The advertisers projection from the start of a log to its end, against upserting the same rows from memory. */
 export const liveProjection: Scenario = async (bench) => {
   const { url } = await bench.createDatabase();
-  const count = bench.quick ? 20_000 : 100_000;
+  const count = bench.quick ? 10_000 : 100_000;
   await fillLog(url, 1, count);
   await runSql(url, 'vacuum analyze events');
   const log = pino({ level: 'silent' });

@@ -4,6 +4,7 @@ import { rawRequest } from '../http-load.ts';
 import { alternate, lineOf, type Line } from '../measure.ts';
 import { advertisersPath, authorized, createRequests, newestIds, rate } from './advertiser-requests.ts';
 import { fillBoth } from './http.ts';
+import { openStage } from '../stage.ts';
 import type { Bench, Scenario, Stage } from './scenario.ts';
 
 const CONNECTIONS = 32;
@@ -34,7 +35,7 @@ const compare = async (bench: Bench, ours: () => Promise<number>, port: number, 
  * and without where none is. Against Express 5 with a query for each.
  */
 export const unchangedReads: Scenario = async (bench) => {
-  const stage = await bench.stage();
+  const stage = await bench.shared(openStage);
   const { port } = stage.service;
   const lines: Line[] = [];
   for (const { name, path, barePath } of await readsOf(stage)) {
@@ -75,7 +76,7 @@ const whileChanging = async <T>(change: () => Promise<unknown>, work: () => Prom
 
 /** The list while it changes some 20 times a second, so that an answer is seldom to be had from memory. */
 export const changingReads: Scenario = async (bench) => {
-  const stage = await bench.stage();
+  const stage = await bench.shared(openStage);
   const [list] = await readsOf(stage);
   if (list === undefined) return [];
   const createOurs = createRequests(advertisersPath, () => authorized(stage));
@@ -105,7 +106,7 @@ export const changingReads: Scenario = async (bench) => {
 
 /** The same reads against the limit of any that ask the database: Node's own server and a prepared statement. */
 export const bareNodeReads: Scenario = async (bench) => {
-  const stage = await bench.stage();
+  const stage = await bench.shared(openStage);
   const reads = await readsOf(stage);
   const node = await startChildServer('bare-node.js', { DATABASE_URL: stage.bare.databaseUrl });
   bench.atEnd(() => node.stop());

@@ -1,6 +1,7 @@
 import { openConnection, rawRequest } from '../http-load.ts';
 import { alternate, lineOf, quantile, type Line } from '../measure.ts';
 import { advertisersPath, authorized, createRequests } from './advertiser-requests.ts';
+import { openStage } from '../stage.ts';
 import type { Scenario, Stage } from './scenario.ts';
 
 /** A write, and the read that has to show it. */
@@ -38,7 +39,7 @@ const timesOf = async (stage: Stage, pair: Pair, withWrites: boolean, seconds: n
 
 /** The read after a write, which has to show it, against the same read when nothing was written. One client. */
 export const readYourWrites: Scenario = async (bench) => {
-  const stage = await bench.stage();
+  const stage = await bench.shared(openStage);
   const headers = { 'Content-Type': 'application/json', ...authorized(stage) };
   const create = createRequests(advertisersPath, () => authorized(stage));
   const idOf = (body: string): number => (JSON.parse(body) as { data: { id: number } }).data.id;

@@ -83,6 +83,11 @@ export const rebuild: Scenario = async (bench) => {
         }),
       read,
     );
+    const beside = await alternate(
+      rounds,
+      () => rate(() => verifyOnline(options, advertisersProjection)),
+      () => rate(() => rebuildOnline(options, advertisersProjection)),
+    );
     if (differences !== 0) throw new Error(`${differences} rows differ`);
     const chain = { pool, log: postgresLogBytes(pool), keys: logKeysOf({}), clock: systemClock };
     for await (const _ of sealLog(chain));
@@ -90,6 +95,13 @@ export const rebuild: Scenario = async (bench) => {
     return [
       lineOf({ name: `rebuild of advertisers, ${size}`, ...named, ...rebuilt, goal: 0.7, note: memory }),
       lineOf({ name: `verify of advertisers, ${size}`, ...named, ...verified, goal: 0.7 }),
+      lineOf({
+        name: `verify of advertisers, ${size}`,
+        unit: '/s',
+        ...beside,
+        baselineName: 'rebuild',
+        goal: 1,
+      }),
       lineOf({ name: `verify of the log's hash chain, ${size}`, ...named, ...hashed, goal: 0.7 }),
     ];
   } finally {

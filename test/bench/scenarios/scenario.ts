@@ -25,9 +25,15 @@ export interface Bench {
   readonly peersDirectory?: string;
   /** A migrated database, dropped after the scenario. */
   createDatabase(): Promise<Database>;
-  /** The same for all scenarios; made when the first one asks, closed at the end of the run. */
-  stage(): Promise<Stage>;
+  /**
+   * What `open` opens, the same for all scenarios that ask for it: opened when the first one does, closed at the end of the run.
+   * With `--profile` or `--plans` each scenario has its own.
+   */
+  shared<Opened>(open: (bench: Opening) => Promise<Opened>): Promise<Opened>;
   atEnd(close: () => Promise<void>): void;
 }
+
+/** What it takes to open something. */
+export type Opening = Pick<Bench, 'createDatabase' | 'atEnd'>;
 
 export type Scenario = (bench: Bench) => Promise<readonly Line[]>;

@@ -26,9 +26,13 @@ const SOURCES_MAX = 50;
 interface Buyer {
   readonly api: Api;
   readonly headers: Readonly<Record<string, string>>;
-  readonly customerId: number;
-  readonly advertiser: string;
   readonly agentIds: readonly string[];
+}
+
+/** Event sources that can be toggled, and whose they are. */
+interface Sources {
+  readonly advertiser: string;
+  readonly ids: readonly string[];
 }
 
 const openBuyer = async (
@@ -37,31 +41,40 @@ const openBuyer = async (
 ): Promise<Buyer> => {
   const headers = authorized(own);
   const api = apiOf(`http://127.0.0.1:${own.service.port}`, headers);
-  const created = await api.post<{ id: number }>('/advertisers', { name: 'Bench' });
   const agentIds: string[] = [];
   for (let n = 0; n < AGENTS; n++) {
     const body = { name: `Agent ${n}`, url: agentUrl, protocol: 'MCP', accountId: `acct-${n}` };
     agentIds.push((await api.post<{ id: string }>('/adcp-agents', body)).body.data.id);
   }
-  return { api, headers, customerId: own.customerId, advertiser: String(created.body.data.id), agentIds };
+  return { api, headers, agentIds };
 };
 
-/** New event sources, so many; ids of the next ones on each call. */
-const newSources = async ({ api, advertiser }: Buyer, count: number): Promise<readonly string[]> => {
+/**
+ * New event sources, so many at most `SOURCES_MAX`, of a new advertiser: one that had those of all rounds would come to
+ * the 500 that it may have.
+ */
+const newSources = async ({ api }: Buyer, count: number): Promise<Sources> => {
+  const created = await api.post<{ id: number }>('/advertisers', { name: 'Bench' });
+  const advertiser = String(created.body.data.id);
   const ids = Array.from({ length: count }, () => `source-${(sources += 1)}`);
-  for (let from = 0; from < count; from += SOURCES_MAX) {
-    const some = ids.slice(from, from + SOURCES_MAX);
-    const synced = await api.post(`/advertisers/${advertiser}/event-sources/sync`, {
+  const synced = await api.post<{ event_sources: readonly { action: string }[] }>(
+    `/advertisers/${advertiser}/event-sources/sync`,
+    {
       account: { account_id: advertiser },
-      event_sources: some.map((event_source_id) => ({ event_source_id })),
-    });
-    if (synced.status !== 200) throw new Error(`no event sources: ${synced.text}`);
+      event_sources: ids.map((event_source_id) => ({ event_source_id })),
+    },
+  );
+  // One that finds no room is an item that has failed, of a sync that has not.
+  const made = synced.status === 200 ? synced.body.data.event_sources : [];
+  if (made.filter(({ action }) => action === 'created').length < count) {
+    throw new Error(`not all event sources were made: ${synced.text}`);
   }
-  return ids;
+  return { advertiser, ids };
 };
 let sources = 0;
+const NONE: Sources = { advertiser: '', ids: [] };
 
-const switchOn = async ({ api, advertiser, agentIds }: Buyer, ids: readonly string[]): Promise<void> => {
+const switchOn = async ({ api, agentIds }: Buyer, { advertiser, ids }: Sources): Promise<void> => {
   for (const resourceId of ids) {
     const body = { resourceId, adcpAgentIds: agentIds, enabled: true };
     const answer = await api.post(`/advertisers/${advertiser}/syndicate`, body);
@@ -105,11 +118,11 @@ const jobRatesOn = async (
   const sourcesEach = bench.quick ? 5 : 50;
   // All toggles are there before the first job runs, as all of the bare jobs are added before.
   const ours = async (all: readonly Buyer[]): Promise<number> => {
-    const ids = await Promise.all(all.map((buyer) => newSources(buyer, sourcesEach)));
+    const made = await Promise.all(all.map((buyer) => newSources(buyer, sourcesEach)));
     const [row] = (await runSql(url, 'select now() as now')) as [{ now: Date }];
     process.kill(worker.pid, 'SIGSTOP');
     try {
-      await Promise.all(all.map((buyer, n) => switchOn(buyer, ids[n] ?? [])));
+      await Promise.all(all.map((buyer, n) => switchOn(buyer, made[n] ?? NONE)));
     } finally {
       process.kill(worker.pid, 'SIGCONT');
     }
@@ -155,17 +168,20 @@ const jobRatesOn = async (
 
 const COMPLETED_S_MAX = 300;
 
-/** When each was completed, ms. */
+/** When each was completed, ms. What it asks meanwhile costs next to nothing: it would be counted as ours. */
 const completed = async (url: string, since: Date, count: number): Promise<readonly number[]> => {
   const client = new Client({ connectionString: url });
   await client.connect();
   const from = `from syndication_records where status = 'COMPLETED' and updated_at >= $1`;
+  const isWaiting = async (): Promise<boolean> =>
+    ((await client.query('select from syndication_work limit 1')).rowCount ?? 0) > 0;
   try {
     const endMs = performance.now() + COMPLETED_S_MAX * 1000;
     while (performance.now() < endMs) {
+      await sleep(200);
+      if (await isWaiting()) continue;
       const { rows } = await client.query<{ n: number }>(`select count(*)::int as n ${from}`, [since]);
       if ((rows[0]?.n ?? 0) >= count) break;
-      await sleep(200);
     }
     const { rows } = await client.query<{ at: number }>(
       `select extract(epoch from updated_at)::float8 * 1000 as at ${from}`,
@@ -240,14 +256,14 @@ const openToggles = async (
   const agent = await startChildServer('bare-agent.js', { ANSWER_MS: String(answerMs) });
   bench.atEnd(() => agent.stop());
   const buyer = await openBuyer(own, `http://127.0.0.1:${agent.port}/mcp`);
-  const ids = await newSources(buyer, SOURCES_MAX);
+  const { advertiser, ids } = await newSources(buyer, SOURCES_MAX);
   let n = 0;
   return () => {
     const resourceId = ids[n % ids.length];
     const enabled = Math.floor(n++ / ids.length) % 2 === 0;
     const body = JSON.stringify({ resourceId, adcpAgentIds: buyer.agentIds.slice(0, 1), enabled });
     const headers = { 'Content-Type': 'application/json', ...buyer.headers };
-    return rawRequest('POST', `/api/v2/buyer/advertisers/${buyer.advertiser}/syndicate`, headers, body);
+    return rawRequest('POST', `/api/v2/buyer/advertisers/${advertiser}/syndicate`, headers, body);
   };
 };
 

@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
-import { join } from 'node:path';
 import { apiOf } from '../../support/api-client.ts';
 import { png } from '../../support/sample-media.ts';
 import { reserve } from '../../support/uploads.ts';
 import { startChildServer } from '../child-server.ts';
-import { alternate, lineOf } from '../measure.ts';
-import { createAccount, startService } from '../service-process.ts';
+import { alternateAmong, lineOf } from '../measure.ts';
+import { openFileService } from '../stage.ts';
 import type { Scenario } from './scenario.ts';
 
 const BYTES = 10_000_000;
@@ -25,16 +23,9 @@ const peers: readonly (readonly [name: string, goal?: number])[] = [
  * the disk (`fsync`) and in the log when they are answered; a reservation each is made before, and is not counted.
  */
 export const uploads: Scenario = async (bench) => {
-  // In the project's folder: the system's temporary one is memory on some machines.
-  const folder = await mkdtemp(join(process.cwd(), '.bench-upload-'));
-  bench.atEnd(() => rm(folder, { recursive: true, force: true }));
-  const { url } = await bench.createDatabase();
-  const environment = { DATABASE_URL: url, DATA_DIR: folder, NODE_ENV: 'test' };
-  const service = await startService(environment);
-  bench.atEnd(() => service.kill());
+  const { folder, service, apiKey } = await bench.shared(openFileService);
   const bare = await startChildServer('bare-upload.js', { FOLDER: folder });
   bench.atEnd(() => bare.stop());
-  const { apiKey } = await createAccount(environment);
   const api = apiOf(`http://127.0.0.1:${service.port}`, { Authorization: `Bearer ${apiKey}` });
   const { id } = (await api.post<{ id: number }>('/advertisers', { name: 'Bench' })).body.data;
   const bytes = png(1, 1, BYTES - 33);
@@ -60,18 +51,16 @@ export const uploads: Scenario = async (bench) => {
   };
   const bareRate = (path: string): Promise<number> =>
     rate(Array.from({ length: count }, () => `http://127.0.0.1:${bare.port}/${path}`));
-  const result = await alternate<readonly number[]>(
+  const beside = await alternateAmong(
     bench.rounds,
-    async () => [await rate(await reserved())],
-    async () => [await bareRate(''), await bareRate('sync'), await bareRate('hash-sync')],
+    [async () => rate(await reserved())],
+    ['', 'sync', 'hash-sync'].map((path) => () => bareRate(path)),
   );
-  const ours = result.ours.map(([one = Number.NaN]) => one);
   return peers.map(([baselineName, goal], n) =>
     lineOf({
       name: `uploads of ${BYTES / MB} MB, ${IN_FLIGHT} in flight`,
       unit: 'MB/s',
-      ours,
-      baseline: result.baseline.map((rates) => rates[n] ?? Number.NaN),
+      ...beside(0, n),
       baselineName,
       ...(goal !== undefined && { goal }),
     }),

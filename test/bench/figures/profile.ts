@@ -1,0 +1,147 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { SourceMap } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Where the processor time of a scenario's processes of the service went, while they served. */
+export interface ProfileFigures {
+  /** Which of the runs. */
+  readonly run: string;
+  /** Time in which they did something, of all time; of several processes on average. */
+  readonly busy: number;
+  /** The event loop's delay during our turns, p99 of the worst process, ms: the median of all turns. */
+  readonly loopDelayMs?: number;
+  /** Shares of the busy time, the largest first: what ran itself, not what it called. */
+  readonly parts: readonly ProfilePart[];
+}
+
+export interface ProfilePart {
+  /** A folder or file of `src`, a package, a module of Node, or what V8 does by itself. */
+  readonly part: string;
+  readonly share: number;
+}
+
+/** As `node --cpu-prof` writes it: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
+export interface CpuProfile {
+  readonly nodes: readonly {
+    readonly id: number;
+    readonly callFrame: {
+      readonly functionName: string;
+      readonly url: string;
+      readonly lineNumber: number;
+      readonly columnNumber: number;
+    };
+  }[];
+  readonly samples: readonly number[];
+  /** us, each before its sample. */
+  readonly timeDeltas: readonly number[];
+}
+
+type Frame = CpuProfile['nodes'][number]['callFrame'];
+
+/** Source, as a path or address, of what a frame shows; the frame's own where it was not bundled. */
+export type SourceOf = (frame: Frame) => string;
+
+/** A process that starts reads and compiles its programs: none of that is a scenario's. */
+const STARTING_US = 2_000_000;
+/** Files that begin so are of turns in a process that had started long before. */
+export const TURN_PROFILE = 'turn-';
+const PARTS_MAX = 12;
+
+/** The call by which a process asks its own profiler to begin and to end. */
+const isProfiler = ({ functionName, url }: Frame): boolean => url === '' && functionName === 'dispatch';
+
+const WITHOUT_SOURCE: Readonly<Record<string, string>> = {
+  '(garbage collector)': 'garbage collection',
+  '(program)': 'native code of Node',
+};
+
+/** What a source belongs to, at the depth at which one would look for the cause. */
+export const partOf = (source: string, functionName: string): string => {
+  const inPackage = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1];
+  if (inPackage !== undefined) return inPackage;
+  const own = /(?:^|\/)(src\/.+)\.[jt]s$/.exec(source)?.[1];
+  if (own !== undefined) return own.split('/').slice(0, 3).join('/');
+  if (source.startsWith('node:')) return source.replace('internal/', '').split('/')[0] ?? source;
+  if (source !== '') return 'other';
+  return WITHOUT_SOURCE[functionName] ?? (functionName === '' ? 'built into V8' : `native ${functionName}`);
+};
+
+/** Adds up profiles of several processes, or turns of one. */
+export const addUp = (
+  profiles: readonly {
+    readonly profile: CpuProfile;
+    readonly sourceOf: SourceOf;
+    /** Of a process that had started before. */
+    readonly isTurn?: boolean;
+  }[],
+): Omit<ProfileFigures, 'run'> => {
+  const times = new Map<string, number>();
+  let [all, idle] = [0, 0];
+  for (const { profile, sourceOf, isTurn = false } of profiles) {
+    const fromUs = isTurn ? 0 : STARTING_US;
+    const parts = new Map(
+      profile.nodes.map(({ id, callFrame }) => [
+        id,
+        callFrame.functionName === '(idle)' ? undefined : partOf(sourceOf(callFrame), callFrame.functionName),
+      ]),
+    );
+    const ofProfiler = new Set(
+      profile.nodes.filter(({ callFrame }) => isProfiler(callFrame)).map(({ id }) => id),
+    );
+    let at = 0;
+    for (const [n, sample] of profile.samples.entries()) {
+      const tookUs = profile.timeDeltas[n] ?? 0;
+      at += tookUs;
+      if (at < fromUs) continue;
+      if (ofProfiler.has(sample)) continue;
+      const part = parts.get(sample);
+      all += tookUs;
+      if (part === undefined) idle += tookUs;
+      else times.set(part, (times.get(part) ?? 0) + tookUs);
+    }
+  }
+  const busy = all - idle;
+  const parts = [...times].map(([part, time]) => ({ part, share: time / busy }));
+  return {
+    busy: all === 0 ? 0 : busy / all,
+    parts: parts.toSorted((a, b) => b.share - a.share).slice(0, PARTS_MAX),
+  };
+};
+
+/**
+ * Sums of the profiles in a folder.
+ * @returns undefined where there are none
+ */
+export const profileFiguresOf = async (
+  directory: string,
+): Promise<Omit<ProfileFigures, 'run'> | undefined> => {
+  const names = await readdir(directory).catch(() => []);
+  const files = names.filter((name) => name.endsWith('.cpuprofile'));
+  if (files.length === 0) return undefined;
+  const profiles = await Promise.all(
+    files.map(async (file) => ({
+      profile: JSON.parse(await readFile(join(directory, file), 'utf8')) as CpuProfile,
+      isTurn: file.startsWith(TURN_PROFILE),
+    })),
+  );
+  const urls = new Set(
+    profiles.flatMap(({ profile }) => profile.nodes.map(({ callFrame }) => callFrame.url)),
+  );
+  const maps = new Map(
+    await Promise.all([...urls].map(async (url) => [url, await sourceMapOf(url)] as const)),
+  );
+  const sourceOf: SourceOf = (frame) => originalSource(maps.get(frame.url), frame);
+  return addUp(profiles.map((one) => ({ ...one, sourceOf })));
+};
+
+const sourceMapOf = async (url: string): Promise<SourceMap | undefined> => {
+  if (!url.startsWith('file:')) return undefined;
+  const text = await readFile(`${fileURLToPath(url)}.map`, 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : new SourceMap(JSON.parse(text));
+};
+
+const originalSource = (map: SourceMap | undefined, { url, lineNumber, columnNumber }: Frame): string => {
+  const entry = map?.findEntry(lineNumber, columnNumber);
+  return entry !== undefined && 'originalSource' in entry ? entry.originalSource : url;
+};

@@ -1,0 +1,108 @@
+import { apiOf } from '../../support/api-client.ts';
+import { fillLists } from '../fill-lists.ts';
+import { rawRequest } from '../http-load.ts';
+import { alternate, lineOf, type Line } from '../measure.ts';
+import { startOwnService, type OwnService } from '../stage.ts';
+import { authorized, rate } from './advertiser-requests.ts';
+import type { Bench, Scenario } from './scenario.ts';
+
+const CONNECTIONS = 8;
+const SMALL = 1_000;
+const TAKE = 50;
+
+/** Where in a list of so many rows the pages begin; they are spread over as many rows everywhere. */
+const PLACES: Readonly<Record<string, (size: number) => number>> = {
+  'among the first pages': () => 0,
+  'a quarter in': (size) => size / 4 - SMALL / 8,
+  'in the middle': (size) => size / 2 - SMALL / 4,
+  'among the last pages': (size) => size - SMALL / 2 - TAKE,
+};
+
+interface List {
+  readonly name: string;
+  readonly path: (advertiserId: number) => string;
+  /** Default: no filter. With one it is asked in the middle alone. */
+  readonly query?: string;
+  /** Of all rows, those that fit the filter. */
+  readonly part?: number;
+}
+
+const MOST = 0.95;
+const lists: readonly List[] = [
+  { name: 'campaigns', path: () => 'campaigns' },
+  { name: 'campaigns, one phase', path: () => 'campaigns', query: '&phase=active', part: MOST },
+  { name: 'creatives', path: (id) => `advertisers/${id}/creatives` },
+  {
+    name: 'creatives, role and source',
+    path: (id) => `advertisers/${id}/creatives`,
+    query: '&role=evergreen&source=uploaded',
+    part: 1 - 2 * (1 - MOST),
+  },
+  { name: 'assets', path: (id) => `advertisers/${id}/assets` },
+  {
+    name: 'assets, one kind',
+    path: (id) => `advertisers/${id}/assets`,
+    query: '&mediaKind=image',
+    part: MOST,
+  },
+];
+
+/** The same pages of lists that have 1,000 rows and of ones that have very many, each on a database of its own. */
+export const growthOfLists: Scenario = async (bench) => {
+  const small = await filled(bench, SMALL);
+  const large = await filled(bench, bench.growTo);
+  const lines: Line[] = [];
+  for (const list of lists) {
+    for (const [place, from] of Object.entries(PLACES)) {
+      if (list.query !== undefined && place !== 'in the middle') continue;
+      const ours = pagesOf(large, list, from);
+      const baseline = pagesOf(small, list, from);
+      const msOf = async ({ own }: Filled, requests: () => string): Promise<number> =>
+        (CONNECTIONS * 1000) / (await rate(own.service.port, CONNECTIONS, bench.seconds, requests));
+      lines.push(
+        lineOf({
+          name: `GET ${list.name}, ${place}, ${bench.growTo.toLocaleString('en')} rows`,
+          unit: 'ms',
+          ...(await alternate(
+            bench.rounds,
+            () => msOf(large, ours),
+            () => msOf(small, baseline),
+          )),
+          baselineName: `${SMALL.toLocaleString('en')} rows`,
+          goal: 1.3,
+          atMost: true,
+        }),
+      );
+    }
+  }
+  return lines;
+};
+
+interface Filled {
+  readonly own: OwnService;
+  readonly advertiserId: number;
+  readonly size: number;
+}
+
+const filled = async (bench: Bench, size: number): Promise<Filled> => {
+  const own = await startOwnService(bench);
+  const api = apiOf(`http://127.0.0.1:${own.service.port}`, authorized(own));
+  const advertiserId = (await api.post<{ id: number }>('/advertisers', { name: 'Bench' })).body.data.id;
+  await fillLists(own.databaseUrl, { customerId: own.customerId, advertiserId }, size);
+  return { own, advertiserId, size };
+};
+
+/** Hardly ever the same page twice: what finding an answer costs, not what repeating it does. */
+const pagesOf = (
+  { own, advertiserId, size }: Filled,
+  { path, query = '', part = 1 }: List,
+  from: (size: number) => number,
+): (() => string) => {
+  const first = Math.max(0, Math.floor(from(size * part)));
+  const spread = Math.min(SMALL / 2, size * part - TAKE - first);
+  return () => {
+    const [skip, take] = [first + Math.floor(Math.random() * spread), TAKE - Math.floor(Math.random() * 20)];
+    const url = `/api/v2/buyer/${path(advertiserId)}?take=${take}&skip=${skip}${query}`;
+    return rawRequest('GET', url, authorized(own));
+  };
+};
