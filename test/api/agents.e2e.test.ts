@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { createOrphanSecrets } from '../../src/command/secrets/orphan-secrets.ts';
@@ -7,6 +8,7 @@ import { agentStream } from '../../src/domain/agents/agent.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
+import { hostileUrls } from '../support/hostile-urls.ts';
 import { noSnapshots } from '../support/two-processes.ts';
 import { until } from '../support/toy-projection.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -182,4 +184,28 @@ describe('an agent', () => {
     expect([400, 404]).toContain((await account.api.get(`/adcp-agents/${id}`)).status);
     expect([400, 404]).toContain((await account.api.delete(`/adcp-agents/${id}`)).status);
   });
+});
+
+describe('the address of an agent', () => {
+  it('is refused over both protocols in every form that is not on the public internet, and never tried', async () => {
+    let connections = 0;
+    const canary = createServer(() => (connections += 1));
+    await new Promise<void>((resolve) => canary.listen(0, '127.0.0.1', resolve));
+    // The one of the other tests asks no agent anything.
+    const asking = await startRunningService({ AGENT_CHECK_MS: '1000' });
+    const { api } = await asking.openAccount();
+    const urls = hostileUrls((canary.address() as AddressInfo).port);
+    expect(urls.length).toBeGreaterThanOrEqual(60);
+    const forms = (['MCP', 'A2A'] as const).flatMap((protocol) => urls.map((url) => ({ protocol, url })));
+    const accepted: unknown[] = [];
+    for (const form of forms) {
+      const answer = await api.post('/adcp-agents', { ...agent, ...form });
+      if (String(refusalOf(answer)) !== String(invalid('url'))) accepted.push([form, answer.text]);
+    }
+    expect(accepted).toEqual([]);
+    expect((await api.get('/adcp-agents')).body.meta.pagination.total).toBe(0);
+    expect(connections).toBe(0);
+    canary.close();
+    await asking.stop();
+  }, 120_000);
 });

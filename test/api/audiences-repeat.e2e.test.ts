@@ -34,7 +34,7 @@ const given = async (): Promise<number> => {
 };
 
 /** Members of the new one: several events, which a store takes in one append or in several. */
-const LARGE = 4_500;
+const LARGE = 1_500;
 const run = (id: number, key: string) =>
   account.api.post<{ taskId: string }>(
     `/advertisers/${id}/audiences/sync`,

@@ -38,7 +38,7 @@ interface Listed {
 }
 
 /** A call takes up to 100,000. */
-const LARGE = amount(20_000, 100_000);
+const LARGE = amount(10_000, 100_000);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 const member = (n: number) => ({

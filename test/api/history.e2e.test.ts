@@ -183,10 +183,13 @@ describe('a list as it was', () => {
     expect(await asOf('/campaigns', `advertiserId=${id}`)).toEqual([[], ['Spring'], ['Spring'], []]);
     expect(await asOf('/campaigns', 'phase=archived')).toEqual([[], [], [], ['Spring']]);
     expect(refusalOf(await own.api.get('/advertisers?asOf=1'))).toEqual(invalid('asOf'));
-    const many = Array.from({ length: 501 }, (_, n) => `${own.customerId}, ${1_000_000_000 + n}`);
     await service.pool.query(
-      `insert into advertisers (customer_id, id, revision, status, sandbox, name, created_at, body)
-       select a, b, 0, 'ACTIVE', false, '', '2001-01-01', '{}' from (values (${many.join('), (')})) v (a, b)`,
+      `insert into audit_entries (customer_id, occurred_at, position, stream, revision, event_id, type,
+         resource_type, actor, request_id, correlation_id, causation_id)
+       select $1::bigint, '2001-01-01Z', 'p' || n, 'advertiser-' || $1::bigint || '-' || 1000000000 + n, 0,
+         gen_random_uuid(), 'AdvertiserCreated', 'ADVERTISER', 'operator', 'r', 'r', 'c'
+       from generate_series(1, 501) n`,
+      [own.customerId],
     );
     const refused = await own.api.get(`/advertisers?asOf=${moments[1]}`);
     expect([refusalOf(refused), refused.body.error?.details]).toEqual([invalid('asOf'), { limit: 500 }]);
@@ -280,6 +283,8 @@ const everything = async (): Promise<Readonly<Record<string, string>>> => {
     connection: `/creative-engines/1/connections/${connection}`,
     task: `/tasks/${accepted.body.data.taskId}`,
     key: `/api-keys/${key}`,
+    user: `/users/${account.customerId}-1`,
+    'added user': `/users/${await createUser(service.backbone, account.customerId, { name: 'Mo', role: 'member' })}`,
   };
 };
 
@@ -304,6 +309,8 @@ describe('every kind of things', () => {
     'connection',
     'task',
     'key',
+    'user',
+    'added user',
   ])('%s: changes of its history add up to its explanation, and nothing in them is secret', async (kind) => {
     const history = await api().get<HistoryPage>(`${pathOf(kind)}/history`);
     const { events } = history.body.data;
@@ -345,6 +352,28 @@ describe('every kind of things', () => {
       name: 'Renamed',
       campaigns: [{ name: 'Summer' }],
     });
+  });
+
+  it('a user has a history of its own, for admins of its account', async () => {
+    const { events } = (await api().get<HistoryPage>(`${pathOf('added user')}/history`)).body.data;
+    expect(events).toMatchObject([
+      {
+        type: 'UserAdded',
+        actorOrigin: 'OPERATOR',
+        changes: expect.arrayContaining([{ path: '/name', after: 'Mo' }]) as unknown,
+      },
+    ]);
+    const { members } = (await api().get<Explained>(`${pathOf('added user')}/explain?path=/role`)).body.data;
+    expect(members).toMatchObject([{ value: 'member', setBy: { type: 'UserAdded' } }]);
+    const other = await service.openAccount('Another');
+    const reader = (await api().post<{ key: string }>('/api-keys', { name: 'R', scopes: ['exchange:read'] }))
+      .body.data.key;
+    for (const what of ['/history', '/diff?from=0', '/explain']) {
+      expect((await other.api.get(pathOf('added user') + what)).status).toBe(404);
+      const asReader = { Authorization: `Bearer ${reader}` };
+      expect((await api().get(pathOf('added user') + what, asReader)).status).toBe(403);
+    }
+    expect((await api().get('/users/nobody/history')).status).toBe(404);
   });
 
   it('what is gone can be seen as it was', async () => {
@@ -558,14 +587,16 @@ describe('the audit log', () => {
   });
 
   it('finds by indexes, in the order of the answer, whatever is asked for', async () => {
+    const planned = await service.openAccount('Planned');
+    await fillAuditLog(planned.customerId);
     const requests = createTenantDatabase(service.backbone.requestPool);
     const indexOf = async (filters: Partial<AuditFilters>): Promise<string> => {
       const { text, values } = auditSearch(
-        own.customerId,
+        planned.customerId,
         { from: '1970-01-01T00:00:00.000Z', before: 'infinity', ...filters },
         { skip: 0, take: 50 },
       );
-      const rows = await requests.query<{ 'QUERY PLAN': string }>(own.customerId, {
+      const rows = await requests.query<{ 'QUERY PLAN': string }>(planned.customerId, {
         name: `explain-${randomId()}`,
         text: `explain with ${text} select *, $2::text from page`,
         values,
@@ -592,7 +623,7 @@ describe('the audit log', () => {
     expect(await indexOf({ campaign: { id: 'c', shown: 'c' }, resourceTypes: ['CREATIVE'] })).toBe(
       'audit_campaigns_pkey audit_attempts_by_campaign',
     );
-    expect(await indexOf({ resource: { streams: ['a', 'b'], parts: ['p'], shown: 'p' } })).toBe(
+    expect(await indexOf({ resource: { streams: ['a', 'b'], parts: ['p'], shown: 'p', owners: 1 } })).toBe(
       'audit_entries_by_stream audit_entries_by_part audit_attempts_by_resource',
     );
     expect(await indexOf({ outcome: 'denied' })).toBe('audit_attempts_by_outcome');
@@ -644,16 +675,8 @@ describe('the audit log', () => {
       Object.keys(of).some((method) => ['post', 'put', 'patch', 'delete'].includes(method)),
     );
     const ofNone = writes.flatMap(([path]) => (subjectOf({ path }) === undefined ? [path] : []));
-    expect(ofNone.toSorted()).toEqual(
-      [
-        '/adcp-agents',
-        '/advertisers',
-        '/api-keys',
-        '/assets/uploads/{uploadId}',
-        '/campaigns',
-        '/creative-engines/{id}/connections',
-      ].map((path) => `/api/v2/buyer${path}`),
-    );
+    // Whose credential is in the address: nobody is known who could be refused.
+    expect(ofNone).toEqual(['/api/v2/buyer/assets/uploads/{uploadId}']);
     const of = (path: string) => subjectOf({ path: `/api/v2/buyer${path}` });
     expect(of('/campaigns/{id}/creatives/{cid}')).toEqual({
       resourceType: 'CREATIVE',
@@ -661,8 +684,7 @@ describe('the audit log', () => {
       campaignParameter: 'id',
     });
     expect(of('/advertisers/{advertiserId}/syndicate')).toEqual({
-      resourceType: 'ADVERTISER',
-      idParameter: 'advertiserId',
+      resourceType: 'SYNDICATION',
       advertiserParameter: 'advertiserId',
     });
     expect(of('/campaigns/{id}/creative-sessions/{sid}/evaluate')).toEqual({
@@ -670,7 +692,133 @@ describe('the audit log', () => {
       idParameter: 'sid',
       campaignParameter: 'id',
     });
-    expect(of('/campaigns/{id}/creatives/create')).toMatchObject({ resourceType: 'CAMPAIGN' });
+    expect(of('/campaigns/{id}/creatives/create')).toEqual({
+      resourceType: 'CREATIVE',
+      campaignParameter: 'id',
+    });
+    for (const [path, resourceType] of [
+      ['/campaigns', 'CAMPAIGN'],
+      ['/adcp-agents', 'ADCP_AGENT'],
+      ['/api-keys', 'API_KEY'],
+      ['/creative-engines/{id}/connections', 'ENGINE_CONNECTION'],
+      ['/campaigns/{id}/creative-sessions', 'CREATIVE_SESSION'],
+      ['/advertisers/{id}/assets/uploads', 'ASSET'],
+      ['/advertisers/{id}/audiences/sync', 'AUDIENCE'],
+      ['/advertisers/{id}/event-sources/sync', 'EVENT_SOURCE'],
+    ] as const) {
+      expect([path, of(path)?.resourceType, of(path)?.idParameter]).toEqual([path, resourceType, undefined]);
+    }
+  });
+
+  it('says what a refused creation was to make, and whose', async () => {
+    const library = `/advertisers/${advertiserId}/creatives/create`;
+    for (const [path, id] of [
+      ['/advertisers', 'no-advertiser'],
+      [library, 'no-creative'],
+    ] as const) {
+      expect((await own.api.post(path, { name: '' }, { 'X-Request-Id': id })).status).toBe(400);
+    }
+    const found = async (requestId: string) =>
+      (await logs('outcome=failed')).logs.find(({ parameters }) => parameters['requestId'] === requestId);
+    while ((await found('no-creative')) === undefined) await pause(50);
+    expect(await found('no-advertiser')).toMatchObject({
+      action: 'createAdvertiser',
+      resourceType: 'ADVERTISER',
+    });
+    expect(await found('no-creative')).toMatchObject({ resourceType: 'CREATIVE', advertiserId });
+    const ofKind = (await logs(`outcome=failed&resourceTypes=CREATIVE&advertiserId=${advertiserId}`)).logs;
+    expect(ofKind.map(({ action }) => action)).toContain('createAdvertiserCreative');
+  });
+
+  it('finds what an advertiser calls so without being told which advertiser', async () => {
+    const second = (await own.api.post<{ id: number }>('/advertisers', { name: 'Second' })).body.data.id;
+    await own.api.post(`/advertisers/${second}/event-sources/sync`, {
+      account: { account_id: String(second) },
+      event_sources: [{ event_source_id: 'web' }],
+    });
+    const catalogs = [{ catalog_id: 'shoes', type: 'product', items: [{ id: '1' }] }];
+    await own.api.post(`/advertisers/${second}/catalogs/sync`, { catalogs });
+    const found = (await logs('resourceId=web')).logs;
+    expect(found.map(({ action, advertiserId: owner }) => [action, owner])).toEqual([
+      ['EventSourceCreated', second],
+      ['ConversionsLogged', advertiserId],
+      ['EventSourceCreated', advertiserId],
+    ]);
+    expect((await logs(`resourceId=web&advertiserId=${second}`)).total).toBe(1);
+    expect((await logs('resourceId=shoes')).logs.at(-1)).toMatchObject({
+      resourceType: 'CATALOG',
+      resourceId: 'shoes',
+      advertiserId: second,
+    });
+    expect(await logs('resourceId=nobody-has-it')).toMatchObject({ logs: [], total: 0 });
+    await service.pool.query(
+      `insert into event_sources (customer_id, id, advertiser_id, key, status, revision, created_at, body)
+       select $1, gen_random_uuid(), 1000000000 + n, 'common', 'ACTIVE', 0, now(), '{}'
+       from generate_series(1, 101) n`,
+      [own.customerId],
+    );
+    const refused = await own.api.get('/audit-logs?resourceId=common');
+    expect([refusalOf(refused), refused.body.error?.details]).toEqual([
+      invalid('advertiserId'),
+      { limit: 100 },
+    ]);
+    expect((await own.api.get('/audit-logs?resourceId=common&advertiserId=1000000001')).status).toBe(200);
+  });
+
+  it('has the use of a key that was revoked, has expired, or whose account is disabled; of no other one', async () => {
+    const keys = await Promise.all(
+      ['Revoked', 'Expired'].map(
+        async (name) => (await own.api.post<typeof key>('/api-keys', { name })).body.data,
+      ),
+    );
+    const [revoked, expired] = keys;
+    await own.api.delete(`/api-keys/${revoked?.id}`);
+    await service.pool.query(`update api_keys set expires_at = now() where key_id = $1`, [expired?.id]);
+    const use = (credential: string | undefined, method = 'GET') =>
+      fetch(`${service.baseUrl}/api/v2/buyer/advertisers/${advertiserId}`, {
+        method,
+        headers: { Authorization: `Bearer ${credential}` },
+      });
+    const before = (await logs('outcome=denied')).total;
+    // Its id with another secret says nothing of who has it.
+    const guessed = revoked?.key.replace(/.{4}$/, (end) => (end === 'aaaa' ? 'bbbb' : 'aaaa'));
+    for (const credential of [guessed, revoked?.key, expired?.key]) {
+      expect((await use(credential, 'DELETE')).status).toBe(401);
+    }
+    while ((await logs('outcome=denied')).total < before + 2) await pause(50);
+    await pause(600);
+    const { logs: denied } = await logs(`outcome=denied&take=${before + 3}`);
+    expect(denied).toHaveLength(before + 2);
+    for (const one of keys) {
+      expect(denied.find(({ actor }) => actor === `api-key:${one.id}`)).toMatchObject({
+        action: 'deleteAdvertiser',
+        resourceType: 'ADVERTISER',
+        resourceId: String(advertiserId),
+        userId: `${own.customerId}-1`,
+        outcome: 'denied',
+        parameters: { status: 401, code: 'UNAUTHORIZED' },
+      });
+    }
+    // However often it is used, a minute's worth is kept.
+    for (let n = 0; n < 130; n += 10) await Promise.all(Array.from({ length: 10 }, () => use(revoked?.key)));
+    await pause(1_200);
+    const ofOne = (await logs('outcome=denied&take=500')).logs.filter(
+      ({ actor }) => actor === `api-key:${revoked?.id}`,
+    );
+    // Two minutes' where one ended meanwhile.
+    expect(ofOne.length).toBeGreaterThanOrEqual(60);
+    expect(ofOne.length).toBeLessThanOrEqual(120);
+    const closed = await service.openAccount('Closed');
+    await service.pool.query('update accounts set disabled_at = now() where customer_id = $1', [
+      closed.customerId,
+    ]);
+    expect((await closed.api.get('/advertisers')).status).toBe(401);
+    await service.pool.query('update accounts set disabled_at = null where customer_id = $1', [
+      closed.customerId,
+    ]);
+    const ofClosed = async () => (await closed.api.get<AuditLogs>('/audit-logs?outcome=denied')).body.data;
+    while ((await ofClosed()).total < 1) await pause(50);
+    expect((await ofClosed()).logs).toMatchObject([{ action: 'listAdvertisers', outcome: 'denied' }]);
   });
 
   it('is for admins', async () => {
@@ -701,7 +849,7 @@ describe('what a request has led to', () => {
         `select position from projection_checkpoints where name = 'sellers'`,
       );
       return (rows[0]?.position ?? '') >= head && !(await isListed());
-    }, 60_000);
+    });
     const requestId = { 'X-Request-Id': 'the-launch' };
     expect((await api().post(`/campaigns/${campaign}/execute`, {}, requestId)).status).toBe(200);
     const caused = async () => (await api().get<Caused>('/requests/the-launch')).body.data;
@@ -749,3 +897,31 @@ describe('what a request has led to', () => {
     });
   });
 });
+
+/** So much that what the planner has counted, whenever it counts, says the same. */
+const fillAuditLog = async (customerId: number): Promise<void> => {
+  for (let from = 1; from < 20_000; from += 250) {
+    for (const filler of auditFillers) await service.pool.query(filler, [customerId, from]);
+  }
+  for (const table of ['audit_entries', 'audit_campaigns', 'audit_attempts']) {
+    await service.pool.query(`analyze ${table}`);
+  }
+};
+
+const auditFillers = [
+  `insert into audit_entries (customer_id, occurred_at, position, stream, revision, event_id, type, resource_type, part,
+     advertiser_id, actor, user_id, request_id, correlation_id, causation_id)
+   select $1::bigint, '2001-01-01Z'::timestamptz + n * interval '1 second', lpad(n::text, 20, '0'), 's' || n % 2000,
+     n / 2000, gen_random_uuid(), 'Type' || n % 50, 'KIND' || n % 12, 'p' || n % 500, n % 40,
+     case n % 10 when 0 then 'worker' else 'api-key:k' end, 'u' || n % 7, 'r' || n, 'r' || n, 'r' || n
+   from generate_series($2::int, $2 + 249) n`,
+  `insert into audit_campaigns (customer_id, campaign_id, occurred_at, position)
+   select $1::bigint, 'c' || n % 100, '2001-01-01Z'::timestamptz + n * interval '1 second', lpad(n::text, 20, '0')
+   from generate_series($2::int, $2 + 249) n`,
+  `insert into audit_attempts (customer_id, occurred_at, id, operation, resource_type, resource_id, advertiser_id,
+     campaign_id, actor, user_id, request_id, status, outcome, code)
+   select $1::bigint, '2001-01-01Z'::timestamptz + n * interval '1 second', gen_random_uuid(), 'op' || n % 50,
+     'KIND' || n % 12, 'r' || n % 500, n % 40, 'c' || n % 100, case n % 10 when 0 then 'worker' else 'api-key:k' end,
+     'u' || n % 7, 'r' || n, 403, case n % 3 when 0 then 'denied' else 'failed' end, 'CODE'
+   from generate_series($2::int, $2 + 249) n`,
+];

@@ -153,7 +153,7 @@ describe('a repeated request', () => {
     expect((await eventTypes()).length).toBe(452);
     const { rows } = await service.pool.query('select from snapshots where stream like $1', [`%-${id}`]);
     expect(rows).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('reads ignore keys', async () => {
     const read = () => account.api.get('/advertisers', withKey());

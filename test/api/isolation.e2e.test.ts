@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { setAccess } from '../../src/operator/accounts.ts';
+import { createKey, createUser, setAccess } from '../../src/operator/accounts.ts';
 import { createSellerAccount } from '../../src/operator/create-account.ts';
 import { getAdvertisers } from '../../src/query/advertisers/get-advertisers.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { createPool } from '../../src/shared/postgres/pool.ts';
 import { createTenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
 import { prepareBinding } from '../../src/shared/postgres/tenant-query.ts';
+import { apiOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { stripTenants } from '../support/strip-tenants.ts';
-import { upload } from '../support/uploads.ts';
+import { reserve, storedFiles, upload } from '../support/uploads.ts';
 
 /**
  * Two accounts, and every route of the service as `/openapi.json` lists them: whatever one account names of the
@@ -44,6 +45,15 @@ interface Belongings {
   readonly record: string;
   /** Of one that has changed something. */
   readonly request: string;
+  /** Of a member of the account, who has done something. */
+  readonly user: string;
+  /** To go on with in the list of its sessions. */
+  readonly cursor: string;
+  /** Reserved, and nothing has been sent there. */
+  readonly upload: string;
+  readonly uploadToken: string;
+  /** Of the public address of its asset. */
+  readonly storageKey: string;
 }
 type Kind = keyof Belongings;
 
@@ -174,7 +184,12 @@ const rows: Readonly<Record<string, Row>> = {
   getCreativeDetail: { refersTo: ['creative'] },
   reserveAssetUpload: {
     refersTo: ['advertiser', 'archived'],
-    body: () => ({ name: 'Mine', mimeType: 'image/png' }),
+    body: ({ upload: uploadId }, { customerId }) => ({
+      name: 'Mine',
+      mimeType: 'image/png',
+      customerId,
+      uploadId,
+    }),
   },
   listAssets: { refersTo: ['advertiser', 'archived'] },
   listCreativeEngines: {},
@@ -209,8 +224,129 @@ const rows: Readonly<Record<string, Row>> = {
     Task: ['task'],
     Account: [],
     ApiKey: ['apiKey'],
+    User: ['user'],
   }),
 };
+
+/** Behind everything that happens in a test. */
+const LATER = '2999-01-01T00:00:00Z';
+
+/** Routes that ask for no API key, and what they show or take of an account. */
+const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing'>> = {
+  uploadAsset: 'upload',
+  uploadAssetByPost: 'upload',
+  readAsset: 'bytes',
+  getHealth: 'nothing',
+  getReady: 'nothing',
+  getMetrics: 'nothing',
+  getOpenApi: 'nothing',
+};
+
+/** Parameters of queries that name something that accounts have: each kind is tried in turn. */
+const references: Readonly<Record<string, readonly Kind[]>> = {
+  advertiserId: ['advertiser', 'archived'],
+  campaignId: ['campaign'],
+  adcpAgentId: ['agent'],
+  actorUserId: ['user'],
+  cursor: ['cursor'],
+  resourceId: [
+    ...(['advertiser', 'campaign', 'creative', 'session', 'asset', 'connection', 'agent', 'task'] as const),
+    ...(['record', 'apiKey', 'eventSource', 'audience', 'catalog'] as const),
+  ],
+  // Of an upload: not of lists, and tried by itself.
+  token: [],
+};
+/** Things of accounts that a body names, in a request that is about something else. */
+const namedInBodies: readonly {
+  readonly operationId: string;
+  /** What its path refers to. */
+  readonly about: Kind;
+  readonly names: Kind;
+  readonly body: (id: string) => object;
+}[] = [
+  {
+    operationId: 'createCampaignCreative',
+    about: 'campaign',
+    names: 'asset',
+    body: (assetId) => ({ formatKind: 'image', slots: [{ slotId: 'a', kind: 'asset', assetId }] }),
+  },
+  {
+    operationId: 'createAdvertiserCreative',
+    about: 'advertiser',
+    names: 'asset',
+    body: (assetId) => ({ formatKind: 'image_carousel', carouselCards: [{ assetId }] }),
+  },
+  {
+    operationId: 'logConversions',
+    about: 'eventSource',
+    names: 'advertiser',
+    body: (advertiserId) => ({
+      advertiserId: Number(advertiserId),
+      events: [{ eventId: 'mine', eventTime: new Date().toISOString() }],
+    }),
+  },
+  {
+    operationId: 'mapCreativeEngineAccount',
+    about: 'connection',
+    names: 'advertiser',
+    body: (advertiserId) => ({ advertiserId: Number(advertiserId) }),
+  },
+  {
+    operationId: 'createCreativeSession',
+    about: 'campaign',
+    names: 'connection',
+    body: (connectionId) => ({ title: 'Mine', connectionId }),
+  },
+  {
+    operationId: 'finalizeCreativeSession',
+    about: 'session',
+    names: 'variant',
+    body: (variantId) => ({ variantId }),
+  },
+];
+
+/** Those that name nothing of the kind. */
+const plainParameters = new Set([
+  'accountsOffset',
+  'actions',
+  'actorOrigin',
+  // Events of what the path names.
+  'after',
+  'afterRevision',
+  'asOf',
+  'enabled',
+  'endDate',
+  'endHour',
+  'eventType',
+  'formatKind',
+  'from',
+  'limit',
+  'mappingsOffset',
+  'mediaKind',
+  'name',
+  'offset',
+  'outcome',
+  'path',
+  'phase',
+  'promoted',
+  'resourceType',
+  'resourceTypes',
+  'role',
+  'sandbox',
+  'search',
+  'skip',
+  'source',
+  'startDate',
+  'startHour',
+  'status',
+  'take',
+  'to',
+  'type',
+]);
+
+/** A thing's own id, where it is known by those of the things around it, too. */
+const ownId = (kind: Kind, path: string): string =>
+  (kind === 'connection' ? path.split('/')[1] : path.split('/').at(-1)) ?? path;
 
 const never: Belongings = {
   advertiser: '2147483647',
@@ -233,35 +369,51 @@ const never: Belongings = {
   catalog: '2147483647/never',
   record: `2147483647/syn_${'0'.repeat(32)}`,
   request: 'never-sent',
+  user: '2147483647-1',
+  cursor: 'bmV2ZXI',
+  upload: `upl_${'0'.repeat(32)}`,
+  uploadToken: 'never.issued',
+  storageKey: `${'0'.repeat(32)}-${'0'.repeat(24)}.txt`,
 };
 
 interface Operation {
   readonly operationId: string;
   readonly method: string;
   readonly path: string;
-  readonly scope: string;
-  /** It can be asked how a thing was. */
-  readonly knowsAsOf: boolean;
+  /** Undefined where no API key is asked for. */
+  readonly scope: string | undefined;
+  /** Names of its query's parameters. */
+  readonly asked: readonly string[];
+}
+
+interface ApiDocument {
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly operationId: string;
+            readonly security: readonly { readonly bearer: readonly string[] }[];
+            readonly parameters: readonly { readonly name: string; readonly in: string }[];
+          }
+        >
+      >
+    >
+  >;
 }
 
 const operationsOf = async ({ baseUrl }: RunningService): Promise<readonly Operation[]> => {
-  const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as {
-    paths: Record<
-      string,
-      Record<
-        string,
-        { operationId: string; security: { bearer: string[] }[]; parameters: { name: string }[] }
-      >
-    >;
-  };
-  return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([method, { operationId, security, parameters }]) => {
-      const scope = security[0]?.bearer[0];
-      const knowsAsOf = parameters.some(({ name }) => name === 'asOf');
-      return scope === undefined
-        ? []
-        : [{ operationId, method: method.toUpperCase(), path, scope, knowsAsOf }];
-    }),
+  const { paths } = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as ApiDocument;
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { operationId, security, parameters }]) => ({
+      operationId,
+      method: method.toUpperCase(),
+      path,
+      scope: security[0]?.bearer[0],
+      asked: parameters.filter((one) => one.in === 'query').map(({ name }) => name),
+    })),
   );
 };
 
@@ -272,38 +424,44 @@ describe.each([
   ['with every predicate of an account removed', stripping],
 ] as const)('two accounts, %s', (_how, strip) => {
   let service: RunningService;
+  /** For which an API key is asked. */
   let operations: readonly Operation[];
+  let publicOperations: readonly Operation[];
   let a: TestAccount;
   let b: TestAccount;
   let theirs: Belongings;
   beforeAll(async () => {
     const replace = strip === undefined ? {} : { tenantStatement: strip.rewrite };
     service = await startRunningService({}, createLog('silent'), replace);
-    operations = await operationsOf(service);
+    const all = await operationsOf(service);
+    operations = all.filter(({ scope }) => scope !== undefined);
+    publicOperations = all.filter(({ scope }) => scope === undefined);
     a = await service.openAccount('A');
     b = await service.openAccount('B');
     await a.api.post('/advertisers', { name: 'A1' });
     theirs = await belongingsOf(b);
-  });
+  }, 120_000);
   afterAll(() => service.stop());
 
-  const belongingsOf = async ({ api }: TestAccount): Promise<Belongings> => {
+  /** @param prefix of the ids that the account itself gives */
+  const belongingsOf = async (account: TestAccount, prefix = 'b'): Promise<Belongings> => {
+    const { api } = account;
     const ids: string[] = [];
     for (const name of ['B1', 'B2']) {
       ids.push(String((await api.post<AdvertiserResource>('/advertisers', { name })).body.data.id));
     }
     expect((await api.delete(`/advertisers/${ids[1]}`)).status).toBe(204);
-    const request = 'request-of-b';
+    const request = `request-of-${prefix}`;
     const key = await api.post<{ id: string }>('/api-keys', { name: 'B' }, { 'X-Request-Id': request });
     const advertiser = ids[0] ?? '';
-    const eventSource = 'b-website';
+    const eventSource = `${prefix}-website`;
     const synced = await api.post(`/advertisers/${advertiser}/event-sources/sync`, {
       account: { account_id: advertiser },
       event_sources: [{ event_source_id: eventSource }],
     });
     expect(synced.status).toBe(200);
     const accepted = await api.post<{ taskId: string }>(`/advertisers/${advertiser}/audiences/sync`, {
-      audiences: [{ audienceId: 'b-customers', add: [{ hashedEmail: 'b'.repeat(64) }] }],
+      audiences: [{ audienceId: `${prefix}-customers`, add: [{ hashedEmail: 'b'.repeat(64) }] }],
     });
     const task = accepted.body.data.taskId;
     expect((await api.get(`/tasks/${task}`)).status).toBe(200);
@@ -311,7 +469,7 @@ describe.each([
     const toggle = { resourceId: eventSource, adcpAgentIds: [agent], enabled: false };
     const syndicated = await api.post<{ id: string }[]>(`/advertisers/${advertiser}/syndicate`, toggle);
     expect(syndicated.status).toBe(201);
-    const catalogs = { catalogs: [{ catalog_id: 'b-shoes', type: 'product', items: [{}] }] };
+    const catalogs = { catalogs: [{ catalog_id: `${prefix}-shoes`, type: 'product', items: [{}] }] };
     expect((await api.post(`/advertisers/${advertiser}/catalogs/sync`, catalogs)).status).toBe(200);
     const campaign = (
       await api.post<{ id: string }>('/campaigns', { advertiserId: Number(advertiser), name: 'B' })
@@ -327,6 +485,13 @@ describe.each([
       Buffer.from('b'),
     );
     const connected = await api.post<{ id: string }>('/creative-engines/1/connections', { apiKey: 'sbx_b' });
+    await startSession(api, campaign);
+    const sessions = await api.get<{ nextCursor: string }>(
+      `/campaigns/${campaign}/creative-sessions?limit=1`,
+    );
+    const { url } = (await api.get<{ url: string }>(`/advertisers/${advertiser}/assets/${assetId}`)).body
+      .data;
+    const reserved = (await reserve(api, advertiser, { name: 'B', mimeType: 'text/plain' })).body.data;
     return {
       advertiser,
       archived: ids[1] ?? '',
@@ -343,11 +508,25 @@ describe.each([
       ...session,
       asset: `${advertiser}/${assetId}`,
       connection: `1/${connected.body.data.id}/sandbox-1`,
-      audience: `${advertiser}/b-customers`,
-      catalog: `${advertiser}/b-shoes`,
+      audience: `${advertiser}/${prefix}-customers`,
+      catalog: `${advertiser}/${prefix}-shoes`,
       record: `${advertiser}/${syndicated.body.data[0]?.id}`,
       request,
+      user: await memberOf(account),
+      cursor: sessions.body.data.nextCursor,
+      upload: reserved.uploadId,
+      uploadToken: new URL(reserved.uploadUrl).searchParams.get('token') ?? '',
+      storageKey: new URL(url).pathname.split('/').at(-1) ?? '',
     };
+  };
+
+  /** Who has done something. @returns the user's id */
+  const memberOf = async ({ customerId }: TestAccount): Promise<string> => {
+    const userId = await createUser(service.backbone, customerId, { name: 'Member', role: 'member' });
+    const { key } = await createKey(service.backbone, customerId, { name: 'Member', userId });
+    const made = await apiOf(service.baseUrl, as(key)).post('/advertisers', { name: 'Of a member' });
+    expect(made.status).toBe(201);
+    return userId;
   };
 
   const startSession = async (
@@ -396,11 +575,19 @@ describe.each([
       account === b ? (await b.api.get(`/campaigns/${theirs.campaign}/creative-sessions`)).text : '',
       account === b ? (await b.api.get(`/advertisers/${theirs.advertiser}/assets`)).text : '',
       account === b ? (await b.api.get(`/advertisers/${theirs.advertiser}/syndication-status`)).text : '',
-      (await account.api.get('/api-keys')).text.replaceAll(/"lastUsedAt":"[^"]+"/g, ''),
+      (await account.api.get('/api-keys')).text.replaceAll(/"lastUsedAt":"[^"]+",/g, ''),
     ]);
 
   it('every route has a row', () => {
-    expect(operations.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(rows).sort());
+    const names = (some: readonly Operation[]) => some.map(({ operationId }) => operationId).sort();
+    expect(names(operations)).toEqual(Object.keys(rows).sort());
+    expect(names(publicOperations)).toEqual(Object.keys(publicRows).sort());
+  });
+
+  it('of every parameter of a query it is said whether it names something of an account', () => {
+    const asked = new Set([...operations, ...publicOperations].flatMap((operation) => operation.asked));
+    const known = new Set([...Object.keys(references), ...plainParameters]);
+    expect([...asked].sort()).toEqual([...known].sort());
   });
 
   it("another account's things look like things that never were, and nothing is written", async () => {
@@ -409,7 +596,11 @@ describe.each([
     for (const operation of operations) {
       const { refersTo = [], body } = rows[operation.operationId] ?? {};
       for (const kind of refersTo) {
-        const asOf = operation.knowsAsOf ? [[{}, '?asOf=1'] as const] : [];
+        // Lists are asked for a time only.
+        const points = /^(list|query)/.test(operation.operationId) ? [LATER] : ['1', LATER];
+        const asOf = operation.asked.includes('asOf')
+          ? points.map((point) => [{}, `?asOf=${point}`] as const)
+          : [];
         const variants = [[{}], [{ 'X-Customer-Id': String(b.customerId) }], ...asOf] as const;
         const nothing = { ...theirs, [kind]: never[kind] };
         const answers = await Promise.all(
@@ -454,11 +645,124 @@ describe.each([
     expect(await current.json()).toMatchObject({ data: { id: a.customerId, company: 'A' } });
   });
 
+  it("another account's things are nothing that lists can be filtered by, or gone on with", async () => {
+    const mine = await service.openAccount('E');
+    const own = await belongingsOf(mine, 'e');
+    const before = [await service.store.head(), await everythingOf(b)];
+    let probes = 0;
+    for (const operation of operations) {
+      const { refersTo: [kind] = [], at = '', body, query } = rows[operation.operationId] ?? {};
+      const path = kind === undefined ? at : own[kind];
+      // Sellers' keys alone get so far: they see what was submitted to them, of all accounts.
+      if (operation.scope === 'exchange:review') continue;
+      for (const name of operation.asked) {
+        for (const named of references[name] ?? []) {
+          const ask = (belongings: Belongings) => {
+            const value = `${name}=${encodeURIComponent(ownId(named, belongings[named]))}`;
+            const asked = query === undefined ? `?${value}` : `${query}&${value}`;
+            return send(operation, as(mine.apiKey), path, body?.(own, mine), asked);
+          };
+          const what = [operation.operationId, name, named];
+          const [foreign, absent] = [await ask(theirs), await ask(never)];
+          expect([...what, foreign]).toEqual([...what, absent]);
+          // One's own makes a difference: what is asked for is looked at.
+          if (name !== 'resourceId' && named !== 'archived') {
+            const ofOwn = await ask(own);
+            expect([...what, ofOwn.status, ofOwn.text === absent.text]).toEqual([...what, 200, false]);
+          }
+          probes += 1;
+        }
+      }
+    }
+    expect([await service.store.head(), await everythingOf(b)]).toEqual(before);
+    console.log(`${_how}: ${probes} filters by another account's things`);
+  }, 120_000);
+
+  it("another account's things are nothing that one's own can refer to", async () => {
+    const mine = await service.openAccount('F');
+    const own = await belongingsOf(mine, 'f');
+    const before = [await service.store.head(), await everythingOf(b)];
+    for (const { operationId, about, names, body } of namedInBodies) {
+      const operation = operations.find((one) => one.operationId === operationId) as Operation;
+      const ask = (belongings: Belongings) =>
+        send(operation, as(mine.apiKey), own[about], body(ownId(names, belongings[names])));
+      const [foreign, absent] = [await ask(theirs), await ask(never)];
+      expect([operationId, absent.status]).toEqual([operationId, 404]);
+      expect([operationId, foreign]).toEqual([operationId, absent]);
+    }
+    expect([await service.store.head(), await everythingOf(b)]).toEqual(before);
+  });
+
+  it("another account's upload takes nothing that comes with a token of one's own, and the other way round", async () => {
+    const mine = await service.openAccount('G');
+    const own = await belongingsOf(mine, 'g');
+    const [grant, signature] = [theirs.uploadToken.split('.')[0], own.uploadToken.split('.')[1]];
+    const tokens = [undefined, own.uploadToken, `${grant}.${signature}`, never.uploadToken, mine.apiKey];
+    const files = async () => await storedFiles(service.dataDir);
+    const before = [await service.store.head(), await everythingOf(b), await files()];
+    const uploads = publicOperations.filter(({ operationId }) => publicRows[operationId] === 'upload');
+    for (const { method, path } of uploads) {
+      const sendTo = async (uploadId: string, token: string | undefined, isInAddress = true) => {
+        const query = token === undefined || !isInAddress ? '' : `?token=${token}`;
+        const beside = { 'Content-Type': 'application/octet-stream', ...as(mine.apiKey) };
+        const headers = token === undefined || isInAddress ? beside : { ...beside, 'X-Upload-Token': token };
+        const address = service.baseUrl + path.replace('{uploadId}', uploadId) + query;
+        const answer = await fetch(address, { method, headers, body: 'theirs' });
+        return [answer.status, await answer.text()] as const;
+      };
+      for (const isInAddress of [true, false]) {
+        for (const token of tokens) {
+          const absent = await sendTo(never.upload, token, isInAddress);
+          expect(absent[0]).toBe(401);
+          expect(await sendTo(theirs.upload, token, isInAddress)).toEqual(absent);
+        }
+        const absent = await sendTo(never.upload, theirs.uploadToken, isInAddress);
+        expect(absent[0]).toBe(401);
+        expect(await sendTo(own.upload, theirs.uploadToken, isInAddress)).toEqual(absent);
+      }
+      expect([await service.store.head(), await everythingOf(b), await files()]).toEqual(before);
+      // Each takes its own: not because they would take nothing at all.
+      const wanted = await reserve(mine.api, own.advertiser, { name: 'G', mimeType: 'text/plain' });
+      const { uploadId, uploadUrl } = wanted.body.data;
+      const token = new URL(uploadUrl).searchParams.get('token') ?? '';
+      expect((await sendTo(uploadId, token))[0]).toBe(200);
+      before[0] = await service.store.head();
+      before[2] = await files();
+    }
+  });
+
+  it('what is public is the same for everybody, and names nothing else of an account', async () => {
+    const credentials = [{}, as(a.apiKey), as(b.apiKey), { 'X-Customer-Id': String(b.customerId) }];
+    const read = async (path: string, headers: Record<string, string>) => {
+      const answer = await fetch(service.baseUrl + path, { headers });
+      return { status: answer.status, text: await answer.text() };
+    };
+    for (const { operationId, path } of publicOperations) {
+      const shows = publicRows[operationId];
+      if (shows === 'upload') continue;
+      const at = (key: string) => path.replace(/\{\w+\}/, key);
+      const answers = await Promise.all(credentials.map((headers) => read(at(theirs.storageKey), headers)));
+      for (const { status, text } of answers) {
+        expect([operationId, status]).toEqual([operationId, 200]);
+        const shown = Object.values(theirs).filter((value) => value.length > 8 && text.includes(value));
+        expect([operationId, shown]).toEqual([operationId, []]);
+      }
+      if (shows === 'nothing') continue;
+      expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['b']));
+      const absent = await read(at(never.storageKey), as(b.apiKey));
+      expect(absent.status).toBe(404);
+      // Whoever knows the asset's id does not know its address.
+      const guessed = theirs.storageKey.replace(/-[0-9a-f]{24}/, `-${'0'.repeat(24)}`);
+      expect(guessed).not.toBe(theirs.storageKey);
+      expect(await read(at(guessed), as(a.apiKey))).toEqual(absent);
+    }
+  });
+
   it('what is created belongs to who creates it, whatever the body says', async () => {
     const before = await everythingOf(b);
     const mine = await service.openAccount('C');
     const own = await belongingsOf(mine);
-    for (const operation of operations.filter(({ operationId }) => operationId.startsWith('create'))) {
+    for (const operation of operations.filter(({ operationId }) => /^(?:create|reserve)/.test(operationId))) {
       const { refersTo: [kind] = [], body } = rows[operation.operationId] ?? {};
       const [id, belongings] = kind === undefined ? ['', theirs] : [own[kind], own];
       const answer = await send(operation, as(mine.apiKey), id, body?.(belongings, b));
@@ -639,7 +943,7 @@ describe.each([
           if (!['none', 'basic', 'cookie'].includes(name)) bodies.add(answer.text);
         }),
       );
-      const weak = await send(operation, as(narrow.get(operation.scope) ?? ''), id, body?.(theirs, b));
+      const weak = await send(operation, as(narrow.get(operation.scope ?? '') ?? ''), id, body?.(theirs, b));
       expect([operation.operationId, weak.status, JSON.parse(weak.text)]).toMatchObject([
         operation.operationId,
         403,

@@ -6,9 +6,8 @@ import type { CreativeResource } from '../../src/domain/creatives/creative-resou
 import type { SellerSubmission } from '../../src/domain/creatives/seller-submission-resource.ts';
 import type { SellerStatus } from '../../src/domain/creatives/seller-review-resource.ts';
 import type { SellerResource } from '../../src/domain/sellers/seller-resource.ts';
-import { accountCommand } from '../../src/operator/account-commands.ts';
-import { sellerCommand } from '../../src/operator/seller-commands.ts';
-import type { Given } from '../../src/operator/words.ts';
+import type { Told, Tools } from '../../src/operator/command.ts';
+import { understand } from '../../src/operator/run-command.ts';
 import { createSubmissionList } from '../../src/command/workers/sellers/submission-list.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
@@ -31,16 +30,25 @@ const api = (): TestAccount['api'] => account.api;
 const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
 const gone = (field?: string) => [404, 'NOT_FOUND', field] as const;
 
-const operator = async (
+type Given = Readonly<Record<string, string>>;
+const operator = async (command: string, words: readonly string[], given: Given): Promise<unknown> =>
+  (await said(command, words, given))[0]?.value;
+/** What a command tells that works on the running installation. */
+const said = async (
   command: string,
   words: readonly string[],
-  given: Partial<Given>,
-): Promise<unknown> => {
-  const options = { json: true, ...given };
-  const work = sellerCommand(command, words, options) ?? accountCommand(command, words, options);
-  for await (const line of work?.(service.backbone) ?? []) return JSON.parse(line);
-  throw new Error('nothing was said');
+  given: Given = {},
+): Promise<readonly Told[]> => {
+  const options = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
+  const { work } = understand([...command.split(' '), ...words, ...options]);
+  const told: Told[] = [];
+  for await (const one of work({ ...noTools, backbone: async () => service.backbone })) told.push(one);
+  return told;
 };
+const nothing = (): never => {
+  throw new Error('these commands have no use for it');
+};
+const noTools: Tools = { config: nothing, backbone: nothing, progress: nothing, remark: nothing };
 const newAdvertiser = async (more: object = { sandbox: true }): Promise<number> =>
   (await api().post<AdvertiserResource>('/advertisers', { name: 'Acme', ...more })).body.data.id;
 const newCampaign = async (advertiserId: number): Promise<string> =>
@@ -112,14 +120,14 @@ describe('the directory', () => {
   });
 
   it('an operator is told what is wrong', async () => {
-    const add = (given: Partial<Given>) => operator('sellers add', [], given);
+    const add = (given: Given) => operator('sellers add', [], given);
     await expect(add({ channels: 'print' })).rejects.toThrow('name');
     await expect(add({ name: 'X', channels: 'paper' })).rejects.toThrow('channels.0');
     await expect(add({ name: 'X', 'logo-url': 'http://x.example.com/' })).rejects.toThrow('logoUrl');
     await expect(add({ name: 'sandbox web' })).rejects.toThrow('Seller 1 has this name');
     await expect(operator('sellers change', ['x'], {})).rejects.toThrow('SELLER must be the id of a seller');
     await expect(operator('sellers change', ['999'], { name: 'X' })).rejects.toThrow('No such seller');
-    expect(sellerCommand('sellers sell', [], { json: false })).toBeUndefined();
+    await expect(operator('sellers sell', [], {})).rejects.toThrow('unknown command: sellers sell');
   });
 });
 
@@ -243,7 +251,7 @@ describe('reviews', () => {
       undefined,
       expect.stringContaining('sandbox: true'),
     ]);
-    const enter = (given: Partial<Given>, words = [String(account.customerId), id, '1']) =>
+    const enter = (given: Given, words = [String(account.customerId), id, '1']) =>
       operator('creatives review', words, given);
     expect(await enter({ status: 'rejected', reason: 'Too loud', revision: '2' })).toMatchObject({
       seller: { sellerId: 1 },
@@ -376,29 +384,39 @@ describe("a seller's key", () => {
     expect(refusalOf(await listed(account))).toEqual([403, 'FORBIDDEN', undefined]);
   });
 
-  it('shows the assets of what was submitted, to be looked at', async () => {
+  it('shows the assets of what was submitted, to be looked at, and nothing of how the account calls them', async () => {
     const desk = await openFor('3');
     const advertiserId = await newAdvertiser();
     const { assetId } = await upload(
       api(),
       advertiserId,
-      { name: 'Banner', mimeType: 'image/png' },
+      { name: 'Outbids the others', mimeType: 'image/png' },
       png(300, 250),
     );
     const slots = [{ slotId: 'main', kind: 'asset', assetId }];
-    const { id } = await newCreative(await newCampaign(advertiserId), { formatKind: 'image', slots });
-    await submit(id, [3]);
-    const { submissions } = (
-      await desk.api.get<{ submissions: SellerSubmission[] }>('/sellers/3/submissions')
-    ).body.data;
-    const [asset] = submissions.find(({ creativeId }) => creativeId === id)?.assets ?? [];
-    expect(asset).toMatchObject({
-      id: assetId,
-      name: 'Banner',
-      mimeType: 'image/png',
-      width: 300,
-      height: 250,
+    const { id } = await newCreative(await newCampaign(advertiserId), {
+      name: 'Outbids the others, too',
+      formatKind: 'image',
+      slots,
     });
+    await submit(id, [3]);
+    const listed = await desk.api.get<{ submissions: SellerSubmission[] }>('/sellers/3/submissions');
+    const { assets } = listed.body.data.submissions.find(({ creativeId }) => creativeId === id) ?? {};
+    expect(assets).toEqual([
+      {
+        id: assetId,
+        mediaKind: 'image',
+        mimeType: 'image/png',
+        url: expect.any(String),
+        width: 300,
+        height: 250,
+        bytes: png(300, 250).length,
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+      },
+    ]);
+    expect(listed.text).not.toContain('Outbids');
+    const [asset] = assets ?? [];
     expect((await fetch(asset?.url ?? '')).status).toBe(200);
   });
 
@@ -410,16 +428,11 @@ describe("a seller's key", () => {
     const { id } = await newSandboxCreative();
     await submit(id, [1]);
     expect((await decide(other, id, 1, { status: 'pending_review' })).status).toBe(200);
-    const said = async (command: string, more: readonly string[] = []): Promise<string[]> => {
-      const lines: string[] = [];
-      const work = accountCommand(command, [...words, ...more], { json: false });
-      for await (const line of work?.(service.backbone) ?? []) lines.push(line);
-      return lines;
-    };
-    expect((await said('keys list')).map((line) => line.includes('exchange:review'))).toEqual([true, true]);
-    await said('keys revoke', [second.id]);
+    const listed = await said('keys list', words);
+    expect(listed.map(({ text }) => text?.includes('exchange:review'))).toEqual([true, true]);
+    await said('keys revoke', [...words, second.id]);
     expect((await decide(other, id, 1, approved)).status).toBe(401);
-    await said('accounts disable');
+    await said('accounts disable', words);
     expect((await decide(seller, id, 1, approved)).status).toBe(401);
     expect(await statuses(id)).toEqual([[1, 'pending_review']]);
   });

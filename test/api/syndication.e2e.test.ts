@@ -1,14 +1,44 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import type { AgentResource } from '../../src/domain/agents/agent-resource.ts';
 import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
+import { ATTEMPTS_MAX } from '../../src/command/workers/syndication/syndication-jobs.ts';
 import type { SyndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { until } from '../support/toy-projection.ts';
+
+/** A way to an agent that can be closed: nothing listens there then. */
+const startWayTo = async (url: string) => {
+  const there = Number(new URL(url).port);
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((from) => {
+    const to = connect(there, '127.0.0.1');
+    for (const socket of [from, to]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => [from, to].forEach((one) => one.destroy()));
+    }
+    from.pipe(to).pipe(from);
+  });
+  let port = 0;
+  const open = async (): Promise<void> => {
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    port = (server.address() as AddressInfo).port;
+  };
+  await open();
+  return {
+    url: url.replace(`:${there}`, `:${port}`),
+    open,
+    close: async (): Promise<void> => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+};
 
 /** Endpoints 6 and 7 with a real agent behind them: decisions.md E6, E7, section 2. */
 
@@ -19,7 +49,7 @@ let accounts = 0;
 beforeAll(async () => {
   service = await startRunningService({ OUTBOUND_ALLOW_LOOPBACK: 'true', AGENT_CHECK_MS: '1500' });
   account = await service.openAccount();
-  await until(async () => (await fetch(`${service.baseUrl}/ready`)).status === 200, 20_000);
+  await until(async () => (await fetch(`${service.baseUrl}/ready`)).status === 200);
   agent = await startSandboxAgent();
 });
 afterAll(async () => {
@@ -112,7 +142,7 @@ const settled = async (
   await until(async () => {
     [record] = (await status(setting)).items;
     return record?.status === wanted;
-  }, 20_000);
+  });
   if (record === undefined) throw new Error('no record');
   return record;
 };
@@ -170,10 +200,10 @@ describe('POST /advertisers/{id}/syndicate', () => {
     const setting = await given('a', 'b');
     await toggle(setting, 'a', true);
     await toggle(setting, 'b', true);
-    await until(async () => (await agent.eventSources(setting.accountId)).length === 2, 20_000);
+    await until(async () => (await agent.eventSources(setting.accountId)).length === 2);
     await toggle(setting, 'a', false);
-    await until(async () => (await agent.eventSources(setting.accountId)).join() === 'b', 20_000);
-    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1, 20_000);
+    await until(async () => (await agent.eventSources(setting.accountId)).join() === 'b');
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1);
   });
 });
 
@@ -186,7 +216,7 @@ describe('registering an agent', () => {
       expect(code).toBe(201);
       return body.data.supportedTasks;
     };
-    await until(async () => (await tasks()) !== undefined, 20_000);
+    await until(async () => (await tasks()) !== undefined);
   });
 
   it('is refused when the agent does not accept the token, and leaves nothing behind', async () => {
@@ -260,7 +290,7 @@ describe('an audience', () => {
       remove: [{ externalId }],
     });
     const now = [...idsOf(people(0, 2_300)).filter((id) => id !== externalId), member(9_999).externalId];
-    await until(async () => (await idsAt(setting, 'vip'))?.join() === now.join(), 20_000);
+    await until(async () => (await idsAt(setting, 'vip'))?.join() === now.join());
     await settled(setting, 'COMPLETED');
     expect((await agent.state()).effects.length - after.effects.length).toBe(1);
     const there = await agent.members(setting.accountId, 'vip');
@@ -271,7 +301,7 @@ describe('an audience', () => {
     expect(await idsAt(setting, 'vip')).toBeUndefined();
     expect((await status(setting)).items[0]?.responseData).toEqual({ withdrawal: { removed: true } });
     expect((await service.pool.query('select from syndication_deliveries')).rows).toHaveLength(0);
-  }, 60_000);
+  });
 
   it('without members is there, too; deleted, it is switched off and gone at its agents', async () => {
     const setting = await given();
@@ -297,7 +327,7 @@ describe('an audience', () => {
     await agent.behave({ mode: 'works' });
     await settled(setting, 'COMPLETED');
     expect(await idsAt(setting, 'vip')).toEqual(idsOf(people(2, 5)));
-  }, 60_000);
+  });
 
   it('of an id that another advertiser has at the same account of the agent is refused', async () => {
     const setting = await given();
@@ -379,9 +409,9 @@ describe('a catalog', () => {
     const feed = { catalog_id: 'feed', type: 'product', url: 'https://feeds.example.com/products.json' };
     await publish(setting.advertiser, [inline('inline', 3), feed]);
     await toggle(setting, 'inline', true, {}, { 'X-Request-Id': 'switch-on' });
-    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1, 20_000);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1);
     await toggle(setting, 'feed', true);
-    await until(async () => (await status(setting, '?status=COMPLETED')).total === 2, 20_000);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 2);
     const countAt = async (resourceId: string): Promise<unknown> =>
       (await status(setting, `?resourceId=${resourceId}&status=COMPLETED`)).items[0]?.responseData?.[
         'item_count'
@@ -393,21 +423,21 @@ describe('a catalog', () => {
     ];
     expect(await causedBy('switch-on')).toEqual([['SyndicationToggled', taken]]);
     await publish(setting.advertiser, [inline('inline', 4)], { 'X-Request-Id': 'publish-again' });
-    await until(async () => (await countAt('inline')) === 4, 20_000);
+    await until(async () => (await countAt('inline')) === 4);
     expect(await causedBy('publish-again')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
     await expect(pageByPage('publish-again')).resolves.toEqual(await jobsOf('publish-again'));
     // It changes again while the agent takes it: brought again behind that call, well before its turn would be over.
     const before = (await agent.state()).calls.length;
     await agent.behave({ mode: 'slow', delayMs: 1_000 });
     await publish(setting.advertiser, [inline('inline', 6)]);
-    await until(async () => (await agent.state()).calls.length > before, 20_000);
+    await until(async () => (await agent.state()).calls.length > before);
     await publish(setting.advertiser, [inline('inline', 5)]);
     await until(async () => (await countAt('inline')) === 5, 12_000);
     await agent.behave({ mode: 'works' });
 
     await toggle(setting, 'inline', false);
-    await until(async () => (await agent.catalogs(setting.accountId)).join() === 'feed', 20_000);
-    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1, 20_000);
+    await until(async () => (await agent.catalogs(setting.accountId)).join() === 'feed');
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1);
     await toggle(setting, 'feed', false, {}, { 'X-Request-Id': 'switch-off' });
     await until(
       async () =>
@@ -423,7 +453,7 @@ describe('a catalog', () => {
       responseData: { withdrawal: { removed: false, reason: expect.stringContaining('its last one') } },
     });
     expect(await agent.catalogs(setting.accountId)).toEqual(['feed']);
-  }, 60_000);
+  });
 
   it('that is larger than a call may be is FAILED', async () => {
     const setting = await given();
@@ -441,7 +471,7 @@ describe('a toggle', () => {
     const agentIds = [other.agentId, setting.agentId];
     const on = await toggle(setting, 'web', true, { adcpAgentIds: agentIds });
     expect(on.body.data.map(({ adcpAgentId }) => adcpAgentId)).toEqual(agentIds);
-    await until(async () => (await status(setting, '?status=COMPLETED')).total === 2, 20_000);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 2);
     const before = (await service.eventsOfAccount(account)).length;
     const again = await toggle(setting, 'web', true, { adcpAgentIds: agentIds });
     expect(again.body.data.map((record) => record.status)).toEqual(['COMPLETED', 'COMPLETED']);
@@ -480,6 +510,24 @@ describe('a toggle', () => {
     expect(refusalOf(await toggle(setting, 'web', true, catalog))).toEqual([404, 'NOT_FOUND', 'resourceId']);
     expect((await service.eventsOfAccount(account)).length).toBe(before);
     expect((await status(setting)).total).toBe(0);
+  });
+
+  it('of an id that a source and a catalog have must say which it means', async () => {
+    const setting = await given('web');
+    const catalogs = [{ catalog_id: 'web', type: 'product', items: [{ sku: '1' }] }];
+    await account.api.post(`/advertisers/${setting.advertiser}/catalogs/sync`, { catalogs });
+    const before = (await service.eventsOfAccount(account)).length;
+    for (const enabled of [true, false]) {
+      expect(refusalOf(await toggle(setting, 'web', enabled))).toEqual(invalid('resourceType'));
+    }
+    expect((await service.eventsOfAccount(account)).length).toBe(before);
+    for (const resourceType of ['CATALOG', 'EVENT_SOURCE']) {
+      const on = await toggle(setting, 'web', true, { resourceType });
+      expect([on.status, on.body.data[0]?.resourceType]).toEqual([201, resourceType]);
+    }
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 2);
+    expect(await agent.catalogs(setting.accountId)).toEqual(['web']);
+    expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
   });
 
   it.each<[string, object]>([
@@ -586,7 +634,7 @@ describe('an agent that', () => {
     const before = (await agent.state()).calls.length;
     await agent.behave({ mode: 'slow', delayMs: 2_000 });
     await toggle(setting, 'web', true);
-    await until(async () => (await agent.state()).calls.length > before, 20_000);
+    await until(async () => (await agent.state()).calls.length > before);
     expect((await status(setting)).items[0]?.status).toBe('SYNCING');
     expect((await toggle(setting, 'web', false)).body.data[0]?.status).toBe('DISABLED');
     await agent.behave({ mode: 'works' });
@@ -617,7 +665,7 @@ describe('an agent that', () => {
         (event) => event.type === type && event.stream.includes(recordId),
       );
     const recordId = uuidOf((await status(setting)).items[0]?.id ?? '');
-    await until(async () => (await eventsOf('SyndicationSubmitted')).length > 0, 20_000);
+    await until(async () => (await eventsOf('SyndicationSubmitted')).length > 0);
     expect((await status(setting)).items[0]?.status).toBe('SYNCING');
     expect(await settled(setting, 'COMPLETED')).toMatchObject({
       responseData: { event_source_id: 'web', action: 'created' },
@@ -640,7 +688,7 @@ describe('an agent that', () => {
     const before = await agent.state();
     await agent.behave({ mode: 'submitted', delayMs: 2_000 });
     await toggle(overA2a, 'web', true);
-    await until(async () => (await agent.state()).calls.length > before.calls.length, 20_000);
+    await until(async () => (await agent.state()).calls.length > before.calls.length);
     await agent.behave({ mode: 'works' });
     await toggle(overA2a, 'web', false);
     await dropped(overA2a);
@@ -658,6 +706,78 @@ describe('an agent that', () => {
     await toggle(setting, 'web', true);
     expect((await settled(setting, 'FAILED')).errorMessage).toBe('The review was not passed');
   });
+
+  it('refuses to drop it is told once more when it is switched off once more', async () => {
+    const setting = await given('web');
+    await toggle(setting, 'web', true);
+    await settled(setting, 'COMPLETED');
+    await agent.behave({ mode: 'rejecting' });
+    await toggle(setting, 'web', false);
+    await dropped(setting);
+    const { items } = await status(setting);
+    expect(items[0]?.responseData?.['withdrawal']).toMatchObject({ removed: false });
+    expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
+    await agent.behave({ mode: 'works' });
+    const again = await toggle(setting, 'web', false);
+    expect([again.status, again.body.data[0]?.status, again.body.data[0]?.responseData]).toEqual([
+      201,
+      'DISABLED',
+      null,
+    ]);
+    await dropped(setting);
+    expect((await status(setting)).items[0]?.responseData).toEqual({ withdrawal: { removed: true } });
+    expect(await agent.eventSources(setting.accountId)).toEqual([]);
+    const before = (await service.eventsOfAccount(account)).length;
+    expect((await toggle(setting, 'web', false)).status).toBe(201);
+    expect((await service.eventsOfAccount(account)).length).toBe(before);
+  });
+
+  /** Switched off while its agent is away, and told in vain more often than anything else is tried. */
+  const givenAway = async () => {
+    const setting = await given('web');
+    const way = await startWayTo(agent.url);
+    const registered = await register({ url: way.url, accountId: setting.accountId });
+    const behindIt = { ...setting, agentId: registered.body.data.id };
+    await toggle(behindIt, 'web', true);
+    const { id } = await settled(behindIt, 'COMPLETED');
+    await way.close();
+    await toggle(behindIt, 'web', false);
+    /** Its next try is due at once. @returns tries so far */
+    const hasten = async (): Promise<number | undefined> =>
+      (
+        await service.pool.query<{ attempts: number }>(
+          `update syndication_work set due_at = case when has_job then due_at else now() end
+           where record_id = $1 returning attempts`,
+          [uuidOf(id)],
+        )
+      ).rows[0]?.attempts;
+    await until(async () => ((await hasten()) ?? 0) > ATTEMPTS_MAX, 40_000);
+    expect((await status(behindIt)).items[0]).toMatchObject({ status: 'DISABLED', responseData: null });
+    expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
+    return { setting: behindIt, way, hasten };
+  };
+
+  it('is away when it is switched off, and back later: it is told then', async () => {
+    const { setting, way, hasten } = await givenAway();
+    await way.open();
+    await until(async () => (await hasten()) === undefined);
+    expect((await status(setting)).items[0]?.responseData).toEqual({ withdrawal: { removed: true } });
+    expect(await agent.eventSources(setting.accountId)).toEqual([]);
+    await way.close();
+  }, 90_000);
+
+  it('is away for good can be forgotten before the last try', async () => {
+    const { setting, hasten } = await givenAway();
+    const remove = () => account.api.delete(`/adcp-agents/${setting.agentId}`);
+    expect((await remove()).status).toBe(409);
+    await service.pool.query(
+      `update syndication_records set updated_at = updated_at - interval '11 minutes'
+       where status = 'DISABLED' and waiting`,
+    );
+    expect((await remove()).status).toBe(204);
+    await until(async () => (await hasten()) === undefined);
+    expect((await status(setting)).items[0]?.responseData?.['withdrawal']).toMatchObject({ removed: false });
+  }, 90_000);
 
   it('cannot be forgotten while it has something', async () => {
     const setting = await given('web');
@@ -677,10 +797,10 @@ describe('archiving an advertiser', () => {
     const setting = await given('a', 'b');
     await toggle(setting, 'a', true);
     await toggle(setting, 'b', true);
-    await until(async () => (await status(setting, '?status=COMPLETED')).total === 2, 20_000);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 2);
     await account.api.delete(`/advertisers/${setting.advertiser}`);
-    await until(async () => (await status(setting, '?enabled=false')).total === 2, 20_000);
-    await until(async () => (await agent.eventSources(setting.accountId)).length === 0, 20_000);
+    await until(async () => (await status(setting, '?enabled=false')).total === 2);
+    await until(async () => (await agent.eventSources(setting.accountId)).length === 0);
     await account.api.post(`/advertisers/${setting.advertiser}/restore`);
     expect((await status(setting, '?status=DISABLED')).total).toBe(2);
   });
@@ -690,11 +810,11 @@ describe('archiving and restoring an advertiser at once', () => {
   it('leaves off what it had at agents', async () => {
     const setting = await given('a');
     await toggle(setting, 'a', true);
-    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1, 20_000);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 1);
     await account.api.delete(`/advertisers/${setting.advertiser}`);
     await account.api.post(`/advertisers/${setting.advertiser}/restore`);
-    await until(async () => (await status(setting, '?status=DISABLED')).total === 1, 30_000);
-    await until(async () => (await agent.eventSources(setting.accountId)).length === 0, 30_000);
+    await until(async () => (await status(setting, '?status=DISABLED')).total === 1);
+    await until(async () => (await agent.eventSources(setting.accountId)).length === 0);
   }, 90_000);
 });
 
@@ -749,7 +869,7 @@ describe('GET /advertisers/{id}/syndication-status', () => {
     const other = await given();
     const both = { adcpAgentIds: [setting.agentId, other.agentId] };
     for (const source of ['s1', 's2', 's3']) await toggle(setting, source, true, both);
-    await until(async () => (await status(setting, '?status=COMPLETED')).total === 6, 20_000);
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 6);
     await toggle(setting, 's3', false, both);
     const count = async (query: string): Promise<readonly number[]> => {
       const { items, total } = await status(setting, query);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 it(
-  'the tour goes through all 14 endpoints on an empty service, and shows no API key and no token of an upload',
+  'the tour goes through all 14 endpoints and a history on an empty service, and shows no API key and no token of an upload',
   async () => {
     const child = spawn(process.execPath, ['--no-warnings', shippedProgram('tour.js')], {
       env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
@@ -23,6 +23,16 @@ it(
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
     expect({ stderr, status: child.exitCode }).toEqual({ stderr: '', status: 0 });
     expect(stdout).toContain('Summary: 14 of 14 endpoints');
+    // What was asked of the past, in this order, and that it was answered.
+    const id = /GET \/api\/v2\/buyer\/advertisers\/(\d+)\/history\n\n200,/.exec(stdout)?.[1];
+    const asked = ['/explain?path=/name', '?asOf=2', '/diff?from=2'];
+    const answered = asked.map((what) =>
+      stdout.indexOf(`> GET /api/v2/buyer/advertisers/${id}${what}\n\n200,`),
+    );
+    expect(answered).toEqual(answered.toSorted((a, b) => a - b));
+    expect(answered[0]).toBeGreaterThan(0);
+    const changes = stdout.split(`> PUT /api/v2/buyer/advertisers/${id}\n`).length - 1;
+    expect([changes, stdout.match(/"setBy": \{\s+"id": [^}]*"revision": 4,/)?.length]).toEqual([3, 1]);
     expect(stdout).toMatch(/they fit \d+ checkpoints of chain 1[^]*advertisers: rebuilt in .* 0 differences/);
     expect(stdout).not.toMatch(/bx_\w{16}_\w|token=[^.]/);
   },

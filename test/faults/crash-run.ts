@@ -85,10 +85,17 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   const config = readConfig({ ...stores.direct, ...installation });
   const backbone = await openBackbone(config, 'faults', createLog('silent'));
   const accounts = await Promise.all(['A', 'B', 'C'].map((name) => createAccount(backbone, name)));
+  let missed = await missedIn(hits);
+  let crashes = 0;
   const supervisor = await startSupervisor(PROCESSES, {
     ...stores.hurt,
     ...installation,
-    EXCHANGE_FAILPOINTS: failpointNames.map((name) => `${name}:${probabilityOf(name, options)}`).join(','),
+    // Asked for by each process that starts.
+    get EXCHANGE_FAILPOINTS() {
+      crashes += 1;
+      const of = (name: string): number => likelihoodOf(name, missed, crashes - PROCESSES, options);
+      return failpointNames.map((name) => `${name}:${of(name)}`).join(',');
+    },
     EXCHANGE_FAILPOINT_FILE: hits,
     ...(options.mutant === undefined ? {} : { MUTANT: options.mutant }),
   });
@@ -96,7 +103,6 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   let startedAt = performance.now();
   const elapsedSeconds = (): number => (performance.now() - startedAt) / 1_000;
   const days = [today()];
-  let missed = await missedIn(hits);
   const goOn = (): boolean =>
     elapsedSeconds() < options.secondsMax &&
     (history.operations.length < options.commands ||
@@ -183,6 +189,18 @@ const probabilityOf = (name: string, { crashProbability = CRASH_PROBABILITY }: C
   if (name.startsWith('upload-')) return UPLOAD_CRASH_PROBABILITY;
   // Passed once a batch, and by the leader only.
   return name.startsWith('projection') ? crashProbability * 2.5 : crashProbability;
+};
+
+/** Once there are enough crashes only failpoints that nobody has died at are of use, each more likely with every crash. */
+const likelihoodOf = (
+  name: string,
+  missed: readonly string[],
+  crashes: number,
+  options: CrashRunOptions,
+): number => {
+  const usual = probabilityOf(name, options);
+  if (options.everyFailpoint !== true || crashes < options.crashes) return usual;
+  return missed.includes(name) ? Math.min(0.5, usual * (1 + crashes / 4)) : 0;
 };
 
 const summary = (seed: number, seconds: number, { operations, replays, reads }: History) => ({

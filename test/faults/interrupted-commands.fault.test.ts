@@ -93,7 +93,7 @@ it('interrupted twice, a rebuild leaves its copy, and the next run goes on with 
     await meetsTheLiveOne();
     await holding('select from read_model_copies for update', async () => {
       const ended = command?.end('SIGINT');
-      await waiting('delete from read_model_copies%');
+      await waiting('%delete from read_model_copies%');
       await command?.end('SIGINT');
       // Killed, or given up because what is held was not let go of.
       expect(await ended).not.toBe(0);

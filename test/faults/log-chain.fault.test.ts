@@ -32,7 +32,7 @@ import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { createRandom } from './kit/random.ts';
 
 const EVENTS = amount(2_500, 20_000);
-const MANY = amount(20_000, 1_000_000);
+const MANY = amount(10_000, 1_000_000);
 /** Parts of the many in which a byte of each kind is changed. */
 const TENTHS = amount(1, 10);
 const SEED = Number(process.env['FAULT_SEED'] ?? 1);

@@ -30,7 +30,7 @@ describe('processes of one role each', () => {
       stores.settings,
     );
     await supervisor.ready();
-  }, 60_000);
+  });
   afterAll(async () => {
     await supervisor.stop();
     await backbone.close();
@@ -76,7 +76,7 @@ describe('processes of one role each', () => {
     console.log(`the read model went on ${tookMs} ms after its projector was killed`);
     expect(tookMs).toBeLessThan(TAKE_OVER_MS_MAX);
     await supervisor.ready();
-  }, 30_000);
+  });
 
   it('two API processes are restarted in turn behind a balancer: no request fails', async () => {
     const balancer = await startBalancer([portOf(0), portOf(1)]);
@@ -118,7 +118,7 @@ describe('processes of one role each', () => {
     );
     expect(failures).toEqual([]);
     expect(balancer.takenOut).toBeGreaterThanOrEqual(2);
-  }, 60_000);
+  });
 });
 
 describe('two API processes, two projectors and two workers, each killed in turn under load', () => {

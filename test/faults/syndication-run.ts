@@ -1,4 +1,6 @@
+import { availableParallelism, loadavg } from 'node:os';
 import type { Pool } from 'pg';
+import { ATTEMPTS_MAX } from '../../src/command/workers/syndication/syndication-jobs.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
 import { openBackbone, type Backbone } from '../../src/composition.ts';
 import { syndicationEvents, type SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
@@ -12,6 +14,7 @@ import {
   type EventStore,
   type RecordedEvent,
 } from '../../src/shared/event-store/event-store.ts';
+import { derivedId } from '../../src/shared/ids.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
@@ -36,6 +39,8 @@ export interface SyndicationRunReport {
   /** What was done of what was asked for. */
   readonly toggles: number;
   readonly kills: number;
+  /** Of the process that serves the API, and the read models. */
+  readonly apiKills: number;
   /** Kills while an agent was being asked for something. */
   readonly atWork: number;
   readonly flushes: number;
@@ -50,6 +55,7 @@ export interface SyndicationRunReport {
     readonly records: number;
     readonly aloneMs: number;
     readonly crowdedMs: number;
+    readonly wasBusy: boolean;
   };
   /** What the time went into, ms. */
   readonly tookMs: Readonly<Record<string, number>>;
@@ -57,18 +63,28 @@ export interface SyndicationRunReport {
   readonly followed: number;
   /** What waited 60 s after the end. On a busy machine it may be slow only: what has got stuck is a finding. */
   readonly waitingAfter60s: readonly string[];
+  /** Of those 60 s: more processes had something to do than there are processors. */
+  readonly wasBusy: boolean;
   /** What must be empty or 0. */
   readonly findings: {
     /** What still waits five minutes after the end. */
     readonly stuck: readonly string[];
     readonly notTheLastToggle: number;
     readonly illegalTransitions: readonly string[];
-    readonly atTheAgentAndShouldNot: number;
+    /** Records, with what they say of their agent. */
+    readonly atTheAgentAndShouldNot: readonly string[];
     readonly notAtTheAgentAndShould: number;
     /** Audiences with other members at an agent than here. */
     readonly otherMembers: number;
     /** Effects of one call more than one. */
     readonly repeatedEffects: number;
+    /**
+     * Calls that brought an event source or a catalog under a key that no started generation of a record has: with one
+     * key for each, and one effect for each key, a generation has at most one effect.
+     */
+    readonly otherKeys: readonly string[];
+    /** Records that ended FAILED for something else than what the agents and the kills were told to do. */
+    readonly failed: readonly string[];
   };
 }
 
@@ -126,7 +142,10 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     const last = (n: number): Behaviour =>
       n === 0 ? { mode: 'submitted', delayMs: 4_000 } : { mode: 'works', delayMs: 0 };
     await Promise.all(agents.map((agent, n) => agent.behave(last(n))));
+    await supervisor.ready();
+    await hastenWithdrawals(backbone.pool);
     const waitingAfter60s = await settle(backbone.pool, SETTLE_MS_MAX);
+    const wasBusy = isBusy();
     const stuck = await settle(backbone.pool, STUCK_MS_MIN - SETTLE_MS_MAX);
     over('settling');
     const records = await recordsOf(buyer);
@@ -139,6 +158,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     return {
       tookMs,
       waitingAfter60s,
+      wasBusy,
       ...done,
       records: countBy(records.map(({ status }) => status)),
       generations: countOf(streams, 'SyndicationToggled'),
@@ -150,6 +170,11 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
         stuck,
         notTheLastToggle: records.filter((record) => record.enabled !== wanted.get(keyOf(record))).length,
         illegalTransitions: [...streams.values()].flatMap(illegalTransitionsOf),
+        otherKeys: otherKeysOf(
+          states.flatMap(({ takes }) => takes),
+          streams,
+        ),
+        failed: records.filter(isUnexplained).map((one) => `${keyOf(one)}: ${one.errorMessage}`),
         ...comparison,
       },
     };
@@ -164,6 +189,10 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
 
 /** More of what works, or nothing would ever be done. */
 const MODES: readonly Behaviour['mode'][] = ['works', 'works', 'submitted', 'submitted', 'slow', 'busy'];
+
+/** Among the processes; and every how many kills of workers it is killed, too. */
+const API = 0;
+const API_KILL_EVERY = 5;
 
 /** Of one call, by the specification. */
 const SYNC_MAX = 50;
@@ -187,13 +216,7 @@ const setUp = async (
   const post = <Data>(path: string, body: unknown): Promise<Data> =>
     insist<Data>(api, path, body, `set-up-number-${String((calls += 1)).padStart(6, '0')}`);
   const advertiser = String((await post<{ id: number }>('/advertisers', { name: 'Acme' })).id);
-  for (let from = 0; from < sources.length; from += SYNC_MAX) {
-    const some = sources.slice(from, from + SYNC_MAX);
-    await post(`/advertisers/${advertiser}/event-sources/sync`, {
-      account: { account_id: advertiser },
-      event_sources: some.map((event_source_id) => ({ event_source_id })),
-    });
-  }
+  await syncSources(api, advertiser, sources);
   await post(`/advertisers/${advertiser}/catalogs/sync`, {
     catalogs: CATALOGS.map((catalog_id) => ({ catalog_id, type: 'product', items: [{ sku: '1' }] })),
   });
@@ -233,14 +256,21 @@ const insist = async <Data>(api: Api, path: string, body: unknown, key: string):
 
 const person = (n: number) => ({ externalId: `p${n}`, hashedEmail: n.toString(16).padStart(64, '0') });
 
+/** What comes of a call of a process that may be killed meanwhile; undefined: nobody knows. */
+const mayBeCut = <Answer>(call: Promise<Answer>): Promise<Answer | undefined> => call.catch(() => undefined);
+/** A process that was killed is there again by then, on a busy machine, too. */
+const CUT_MS_MAX = 120_000;
+
 /** Somebody comes and somebody goes; in doubt, both again. */
 const changeAudience = async ({ api, advertiser }: Buyer, random: Random): Promise<void> => {
   const audienceId = random.pick(AUDIENCES);
   const [come, gone] = [random.below(PEOPLE), random.below(PEOPLE)];
   const remove = come === gone ? [] : [{ externalId: `p${gone}` }];
   const body = { audiences: [{ audienceId, add: [person(come)], remove }] };
-  for (let tries = 0; tries < 100; tries++) {
-    if ((await api.post(`/advertisers/${advertiser}/audiences/sync`, body)).status === 202) return;
+  const endMs = performance.now() + CUT_MS_MAX;
+  while (performance.now() < endMs) {
+    const answer = await mayBeCut(api.post(`/advertisers/${advertiser}/audiences/sync`, body));
+    if (answer?.status === 202) return;
     await sleep(100);
   }
   throw new Error('an audience was never changed');
@@ -259,7 +289,7 @@ interface Breaking extends Pick<SyndicationRunOptions, 'toggles' | 'kills' | 'se
   readonly empty: () => Promise<void>;
 }
 
-interface Broken extends Pick<SyndicationRunReport, 'toggles' | 'kills' | 'atWork' | 'flushes'> {
+interface Broken extends Pick<SyndicationRunReport, 'toggles' | 'kills' | 'apiKills' | 'atWork' | 'flushes'> {
   /** What was asked for last, by record. */
   readonly wanted: ReadonlyMap<string, boolean>;
 }
@@ -274,7 +304,7 @@ const breakOften = async (
 ): Promise<Broken> => {
   const wanted = new Map<string, boolean>();
   const endMs = performance.now() + secondsMax * 1_000;
-  let [kill, toggled, atWork, flushes] = [0, 0, 0, 0];
+  let [kill, toggled, apiKills, atWork, flushes] = [0, 0, 0, 0, 0];
   while (kill < kills && performance.now() < endMs) {
     kill += 1;
     const [from, to] = [kill - 1, kill].map((n) => Math.round((n * toggles) / kills));
@@ -284,6 +314,10 @@ const breakOften = async (
       await sleep(ALIVE_MS.min + random.below(ALIVE_MS.max - ALIVE_MS.min));
       if ((await countSyncingNow()) > 0) atWork += 1;
       supervisor.kill(worker);
+      if (kill % API_KILL_EVERY === 0) {
+        supervisor.kill(API);
+        apiKills += 1;
+      }
       if (kill === Math.ceil(kills / 2)) {
         await empty();
         flushes += 1;
@@ -293,7 +327,7 @@ const breakOften = async (
     await Promise.all([toggleSome(buyer, random, from ?? 0, to ?? 0, wanted), killOne()]);
     toggled = to ?? 0;
   }
-  return { wanted, toggles: toggled, kills: kill, atWork, flushes };
+  return { wanted, toggles: toggled, kills: kill, apiKills, atWork, flushes };
 };
 
 /** Between two toggles at most: some records are changed more often than any agent answers. */
@@ -316,10 +350,19 @@ const toggleSome = async (
     const adcpAgentIds = (some.length === 0 ? agents.slice(0, 1) : some).map(({ id }) => id);
     const body = { resourceId, adcpAgentIds, enabled };
     const headers = { 'Idempotency-Key': `toggle-number-${String(n).padStart(6, '0')}` };
-    for (let tries = 0; ; tries++) {
-      const answer = await api.post(`/advertisers/${advertiser}/syndicate`, body, headers);
-      if (answer.status === 201) break;
-      if (tries > 100) throw new Error(`a toggle was never done: ${answer.text}`);
+    const endMs = performance.now() + CUT_MS_MAX;
+    for (;;) {
+      const answer = await mayBeCut(api.post(`/advertisers/${advertiser}/syndicate`, body, headers));
+      if (answer?.status === 201) break;
+      // Nothing that it could be refused for ever happens here.
+      if (
+        answer !== undefined &&
+        answer.status < 500 &&
+        answer.body.error?.code !== 'IDEMPOTENCY_IN_FLIGHT'
+      ) {
+        throw new Error(`a toggle was refused: ${answer.text}`);
+      }
+      if (performance.now() > endMs) throw new Error(`a toggle was never done: ${answer?.text}`);
       await sleep(100);
     }
     for (const adcpAgentId of adcpAgentIds) wanted.set(keyOf({ resourceId, adcpAgentId }), enabled);
@@ -337,6 +380,9 @@ const countSyncing = async (pool: Pool): Promise<number> =>
 const emptyPostgresQueue = async (pool: Pool): Promise<void> => {
   await pool.query('delete from bullmq.job');
 };
+
+/** Of the last minute: more processes had something to do than there are processors. */
+const isBusy = (): boolean => (loadavg()[0] ?? 0) > availableParallelism();
 
 const CROWD_AGENT_MS = 500;
 const AFTER_CROWD_MS_MAX = 60_000;
@@ -359,14 +405,57 @@ const runWithCrowd = async (
     );
   };
   const sources = Math.ceil(crowd / agents.length);
-  const [many, few] = [await open('Many', sources), await open('Few', 2 * FEW)];
+  const few = await open('Few', 2 * FEW);
+  const first = await open('Many', Math.min(sources, ADVERTISER_SOURCES));
+  const many = [first];
+  for (let from = ADVERTISER_SOURCES; from < sources; from += ADVERTISER_SOURCES) {
+    many.push(await anotherAdvertiser(first, from, Math.min(sources, from + ADVERTISER_SOURCES)));
+  }
   await switchOn(few, 0, FEW, 1);
   const aloneMs = p95(await allCompleted(few));
-  await switchOn(many, 0, sources, 8);
+  for (const [n, buyer] of many.entries()) {
+    const from = n * ADVERTISER_SOURCES;
+    await switchOn(buyer, from, Math.min(sources - from, ADVERTISER_SOURCES), 8);
+  }
   await switchOn(few, FEW, FEW, 1);
   const records = await allCompleted(few);
   const crowdedMs = p95(records.filter(({ resourceId }) => Number(resourceId.slice(7)) >= FEW));
-  return { crowd: sources * agents.length, records: records.length / 2, aloneMs, crowdedMs };
+  return {
+    crowd: sources * agents.length,
+    records: records.length / 2,
+    aloneMs,
+    crowdedMs,
+    wasBusy: isBusy(),
+  };
+};
+
+/** That one advertiser may have. */
+const ADVERTISER_SOURCES = 500;
+
+/** Of the same account, with event sources of other ids: an id is one advertiser's at an agent. */
+const anotherAdvertiser = async (buyer: Buyer, from: number, to: number): Promise<Buyer> => {
+  const { api } = buyer;
+  const { id } = await insist<{ id: number }>(
+    api,
+    '/advertisers',
+    { name: 'Acme' },
+    `crowd-of-sources-${from}`,
+  );
+  const advertiser = String(id);
+  const sources = Array.from({ length: to - from }, (_, n) => `source-${from + n}`);
+  await syncSources(api, advertiser, sources);
+  return { ...buyer, advertiser };
+};
+
+const syncSources = async (api: Api, advertiser: string, sources: readonly string[]): Promise<void> => {
+  for (let from = 0; from < sources.length; from += SYNC_MAX) {
+    const body = {
+      account: { account_id: advertiser },
+      event_sources: sources.slice(from, from + SYNC_MAX).map((event_source_id) => ({ event_source_id })),
+    };
+    const path = `/advertisers/${advertiser}/event-sources/sync`;
+    await insist(api, path, body, `sources-of-${advertiser}-from-${from}-and-on`);
+  }
 };
 
 /** Event sources that the second account switches on, each time. */
@@ -409,6 +498,16 @@ const switchOn = async (
     }
   };
   await Promise.all(Array.from({ length: callers }, call));
+};
+
+/**
+ * What was to be dropped at an agent that was busy for long waits long for its next try, by design: that try is due now.
+ */
+const hastenWithdrawals = async (pool: Pool): Promise<void> => {
+  await pool.query(
+    `update syndication_work set due_at = now() where attempts >= $1 and not has_turn and due_at > now()`,
+    [ATTEMPTS_MAX],
+  );
 };
 
 /** @returns what still waits after that long, in the words of its list and of its record */
@@ -466,6 +565,28 @@ const historyOf = async (store: EventStore): Promise<Map<string, RecordedEvent[]
   }
 };
 
+/** Keys of calls that are of no generation which was started: there is one for each (`take.ts`). */
+const otherKeysOf = (
+  keys: readonly string[],
+  streams: ReadonlyMap<string, readonly RecordedEvent[]>,
+): readonly string[] => {
+  const known = new Set(
+    [...streams].flatMap(([stream, events]) =>
+      events
+        .filter(({ type }) => type === 'SyndicationStarted')
+        .map(({ data }) => syndicationEvents.SyndicationStarted.data.parse(data).generation)
+        .map((generation) => derivedId(recordIdIn(stream), `${generation}`)),
+    ),
+  );
+  return [...new Set(keys.filter((key) => !known.has(key)))];
+};
+
+const recordIdIn = (stream: string): string => stream.replace(/^syndication-\d+-/, '');
+
+/** An agent that was busy all the while, or kills that took five workers of one job along, are what was asked for. */
+const isUnexplained = ({ status, errorMessage }: SyndicationResource): boolean =>
+  status === 'FAILED' && !/Too many calls|although it tried often/.test(errorMessage ?? '');
+
 const illegalTransitionsOf = (events: readonly RecordedEvent[]): readonly string[] => {
   let state: SyndicationState = initialState;
   return events.flatMap(({ type, data, metadata, stream }) => {
@@ -493,7 +614,7 @@ const compareWithAgents = async (
   { agents }: Buyer,
   members: ReadonlyMap<string, string>,
 ) => {
-  let atTheAgentAndShouldNot = 0;
+  const atTheAgentAndShouldNot: string[] = [];
   let notAtTheAgentAndShould = 0;
   let otherMembers = 0;
   let repeatedEffects = 0;
@@ -508,7 +629,9 @@ const compareWithAgents = async (
     for (const record of records.filter(({ adcpAgentId }) => adcpAgentId === id)) {
       const { status, resourceType, resourceId } = record;
       if (status === 'COMPLETED' && !there.has(resourceId)) notAtTheAgentAndShould += 1;
-      if (status === 'DISABLED' && there.has(resourceId) && !isLeftThere(record)) atTheAgentAndShouldNot += 1;
+      if (status === 'DISABLED' && there.has(resourceId) && !isLeftThere(record)) {
+        atTheAgentAndShouldNot.push(`${keyOf(record)}: ${JSON.stringify(record.responseData)}`);
+      }
       if (status === 'COMPLETED' && resourceType === 'AUDIENCE') {
         const ids = Object.keys((await agent.members(accountId, resourceId)) ?? {}).sort();
         if (ids.join() !== members.get(resourceId)) otherMembers += 1;
@@ -518,6 +641,9 @@ const compareWithAgents = async (
   return { atTheAgentAndShouldNot, notAtTheAgentAndShould, otherMembers, repeatedEffects };
 };
 
-/** The last catalog, which no agent can be told to drop. */
-const isLeftThere = ({ resourceType, responseData }: SyndicationResource): boolean =>
-  resourceType === 'CATALOG' && JSON.stringify(responseData?.['withdrawal']).includes('its last one');
+/** The last catalog, which no agent can be told to drop; and what was given up, as the record says, after many kills. */
+const isLeftThere = ({ resourceType, responseData }: SyndicationResource): boolean => {
+  const withdrawal = JSON.stringify(responseData?.['withdrawal'] ?? null);
+  const isLastCatalog = resourceType === 'CATALOG' && withdrawal.includes('its last one');
+  return isLastCatalog || withdrawal.includes('although it tried often');
+};

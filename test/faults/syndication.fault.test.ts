@@ -15,8 +15,8 @@ const only = process.env['SYNDICATION_JOBS'] ?? '';
 const seconds = process.env['SYNDICATION_SECONDS'] ?? '';
 
 const allRuns = [
-  { jobs: 'postgres', toggles: amount(50, 500), kills: amount(10, 30), crowd: 30 },
-  { jobs: 'redis', toggles: amount(100, 5_000), kills: amount(20, 300), crowd: 50 },
+  { jobs: 'postgres', toggles: amount(25, 500), kills: amount(5, 30), crowd: amount(30, 300) },
+  { jobs: 'redis', toggles: amount(100, 5_000), kills: amount(20, 300), crowd: amount(50, 10_000) },
 ] as const;
 const runs = allRuns.filter(({ jobs }) => only === '' || jobs === only);
 const numbersOf = ({ jobs, toggles, kills, crowd }: (typeof allRuns)[number]) => ({
@@ -47,13 +47,18 @@ describe.each(runs)('syndication with its jobs in $jobs', (run) => {
       stuck: [],
       notTheLastToggle: 0,
       illegalTransitions: [],
-      atTheAgentAndShouldNot: 0,
+      atTheAgentAndShouldNot: [],
       notAtTheAgentAndShould: 0,
       otherMembers: 0,
       repeatedEffects: 0,
+      otherKeys: [],
+      failed: [],
     });
-    const { crowdedMs = Infinity, aloneMs = 0 } = report?.afterCrowd ?? {};
-    // 5 s are promised; where the same took long without a crowd, the machine is busy.
-    expect(crowdedMs - aloneMs).toBeLessThan(Math.max(5_000, 3 * aloneMs));
+    // On a machine that is busy they may be slow; what has got stuck is a finding in any case.
+    if (report?.wasBusy === false) expect(report.waitingAfter60s).toEqual([]);
+    const { crowdedMs = Infinity, aloneMs = 0, wasBusy = false } = report?.afterCrowd ?? {};
+    // 5 s are promised. Where others have the processors, and it took longer than that without a crowd, nobody can say.
+    const limitMs = wasBusy && aloneMs > 5_000 ? 3 * aloneMs : 5_000;
+    expect(crowdedMs - aloneMs).toBeLessThan(limitMs);
   }, 3_600_000);
 });

@@ -19,21 +19,21 @@ import { readConfig } from '../../src/shared/config.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';
 import type { ObjectStore } from '../../src/shared/storage/object-store.ts';
+import { amount } from '../support/amount.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { png } from '../support/sample-media.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { reserve, send, storedFiles, type Reservation, type UploadAnswer } from '../support/uploads.ts';
+import { reserve, send, storedFiles, type Reservation } from '../support/uploads.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
 /**
- * Uploads that are cut off, lie, or meet a crash, and many large ones at once. `UPLOADS=long`: the full numbers.
+ * Uploads that meet a crash, and many large ones at once. Those that are cut off or lie: `api/broken-uploads`.
  */
 
-const isLong = process.env['UPLOADS'] === 'long';
-const CRASHED = isLong ? 100 : 3;
-/** Of each kind. */
-const BROKEN = isLong ? 100 : 4;
-const PARALLEL = isLong ? 100 : 8;
+const CRASHED = amount(3, 100);
+/** Seldom there is none in a few uploads. */
+const CRASHES_MIN = amount(0, 1);
+const PARALLEL = amount(8, 100);
 const GROWTH_MB_MAX = 64;
 const LARGE_BYTES = 10_000_000;
 
@@ -71,7 +71,7 @@ beforeAll(async () => {
   baseUrl = `http://127.0.0.1:${supervisor.ports[0]}`;
   api = apiOf(baseUrl, { Authorization: `Bearer ${apiKey}` });
   advertiser = await newAdvertiser();
-}, 60_000);
+});
 afterAll(async () => {
   await supervisor.stop();
   await backbone.close();
@@ -126,9 +126,11 @@ const calmDown = async (): Promise<void> => {
 
 /** What the sweeps do once their time has come. */
 const sweep = async (): Promise<{ readonly drafts: number; readonly unsettled: number }> => {
-  await backbone.pool.query(`update asset_objects set begun_at = begun_at - interval '25 hours'`);
-  const orphans = createOrphanedObjects({ ...backbone, clock: systemClock, objects });
-  return { drafts: await objects.sweep(0), unsettled: await orphans.purge(10_000) };
+  const { rowCount } = await backbone.pool.query(
+    `update asset_objects set begun_at = begun_at - interval '25 hours'`,
+  );
+  await createOrphanedObjects({ ...backbone, clock: systemClock, objects }).purge(10_000);
+  return { drafts: await objects.sweep(0), unsettled: rowCount ?? 0 };
 };
 
 /** Of the rows that are left when all reservations have been over for long. */
@@ -171,100 +173,8 @@ describe('uploads', () => {
       `${CRASHED} uploads, ${crashes} crashes: ${assets.length} assets; left behind ${left.drafts.length} drafts and ` +
         `${left.objects.length - assets.length} objects, swept ${swept.drafts} drafts, settled ${swept.unsettled} objects`,
     );
-    if (isLong) expect(crashes).toBeGreaterThan(0);
-  }, 900_000);
-
-  it('that are cut off, too large, too short, replayed or tampered with leave nothing to be seen', async () => {
-    await calmDown();
-    const before = [(await library()).length, (await storedFiles(dataDir)).objects.length];
-    const bytes = png(9, 9, 200_000);
-    const told: Record<string, number> = {};
-    const tell = (kind: string, { status }: Pick<UploadAnswer, 'status'>): void => {
-      told[`${kind} ${status}`] = (told[`${kind} ${status}`] ?? 0) + 1;
-    };
-    const broken: Record<string, (reservation: Reservation, n: number) => Promise<void>> = {
-      'cut off': async ({ uploadUrl }, n) => {
-        // Before a byte, in the middle, before the last one; every other one does not say how much will come.
-        const sent = [0, 120_000, bytes.length - 1][n % 3];
-        const client = open(uploadUrl, n % 2 === 0 ? bytes.length : undefined);
-        client.flushHeaders();
-        client.write(bytes.subarray(0, sent));
-        await sleep(5);
-        client.destroy();
-      },
-      'too large': async ({ uploadUrl }, n) => {
-        const more = Buffer.concat([bytes, Buffer.alloc(1 + n)]);
-        // Every other one does not say how much will come.
-        tell('too large', await send(local(uploadUrl), n % 2 === 0 ? more : streamOf(more)));
-      },
-      'too short': async ({ uploadUrl }, n) => {
-        const less = bytes.subarray(0, bytes.length - 1 - n);
-        tell('too short', await send(local(uploadUrl), n % 2 === 0 ? less : streamOf(less)));
-      },
-      'tampered with': async ({ uploadUrl }, n) => {
-        const url = new URL(local(uploadUrl));
-        const token = url.searchParams.get('token') ?? '';
-        const at = (n * 7) % token.length;
-        url.searchParams.set(
-          'token',
-          token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1),
-        );
-        tell('tampered with', await send(url.href, bytes));
-      },
-      'of another token': async ({ uploadUrl }, n) => {
-        const other = await reserveKeyed(`other-${n}`, { bytes: bytes.length });
-        const url = new URL(local(uploadUrl));
-        url.search = new URL(other.uploadUrl).search;
-        tell('of another token', await send(url.href, bytes));
-      },
-      'other bytes': async (_, n) => {
-        const sha256 = createHash('sha256').update(bytes).digest('hex');
-        const { uploadUrl } = await reserveKeyed(`promised-${n}`, { sha256 });
-        const other = Buffer.from(bytes);
-        other[other.length - 1 - n] = 1;
-        tell('other bytes', await send(local(uploadUrl), other));
-      },
-      'another type': async ({ uploadUrl }, n) => {
-        const other = Buffer.from(bytes);
-        other.write('<!doctype html>');
-        tell('another type', await send(local(uploadUrl), n % 2 === 0 ? other : streamOf(other)));
-      },
-    };
-    let n = 0;
-    for (const [kind, breakOne] of Object.entries(broken)) {
-      for (let one = 0; one < BROKEN; one += 1) {
-        n += 1;
-        await breakOne(await reserveKeyed(`${kind}-${n}`, { bytes: bytes.length }), one);
-      }
-    }
-    const { uploadUrl } = await reserveKeyed('replayed', { bytes: bytes.length });
-    expect((await send(local(uploadUrl), bytes)).status).toBe(200);
-    for (let one = 0; one < BROKEN; one += 1) {
-      const other = Buffer.from(bytes);
-      other[other.length - 1 - one] = 1;
-      tell('replayed', await send(local(uploadUrl), other));
-      tell('repeated', await send(local(uploadUrl), bytes));
-    }
-    expect(told).toEqual({
-      'too large 413': BROKEN,
-      'too short 400': BROKEN,
-      'tampered with 401': BROKEN,
-      'of another token 401': BROKEN,
-      'other bytes 400': BROKEN,
-      'another type 415': BROKEN,
-      'replayed 409': BROKEN,
-      'repeated 200': BROKEN,
-    });
-    await untilNoDrafts();
-    expect([(await library()).length, (await storedFiles(dataDir)).objects.length]).toEqual([
-      Number(before[0]) + 1,
-      Number(before[1]) + 1,
-    ]);
-    expect((await sweep()).unsettled).toBe(0);
     expect(await statusesOnceOver()).toEqual(['READY']);
-    console.log(
-      `${8 * BROKEN} broken uploads: no asset, no object, no draft, no row; cut off, ${JSON.stringify(told)}`,
-    );
+    expect(crashes).toBeGreaterThanOrEqual(CRASHES_MIN);
   }, 900_000);
 
   it(`of 10 MB, ${PARALLEL} at once, take no more than ${GROWTH_MB_MAX} MB of memory`, async () => {
@@ -307,14 +217,6 @@ describe('uploads', () => {
 /** The service names itself by the port that it was given first. */
 const local = (url: string): string => `${baseUrl}${new URL(url).pathname}${new URL(url).search}`;
 
-const streamOf = (bytes: Buffer): ReadableStream =>
-  new ReadableStream({
-    start: (controller) => {
-      controller.enqueue(bytes);
-      controller.close();
-    },
-  });
-
 const open = (url: string, length: number | undefined): ClientRequest => {
   const headers = {
     'Content-Type': 'application/octet-stream',
@@ -339,11 +241,4 @@ const put = (url: string, bytes: Buffer): Promise<number> =>
 const residentMb = async (): Promise<number> => {
   const status = await readFile(`/proc/${supervisor.pids[0]}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024;
-};
-
-const untilNoDrafts = async (): Promise<void> => {
-  for (let tries = 0; (await storedFiles(dataDir)).drafts.length > 0; tries += 1) {
-    if (tries > 500) throw new Error('drafts are left');
-    await sleep(20);
-  }
 };

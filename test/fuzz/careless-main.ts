@@ -156,5 +156,8 @@ const serve = (request: IncomingMessage, response: ServerResponse): void => {
   void answer(request, response).catch((failure: unknown) => refuse(response, failure));
 };
 const server = createServer({ requireHostHeader: false }, serve).on('checkExpectation', serve);
-if (defect !== 'raw') answerBrokenRequests(server, createLog('silent'), []);
+if (defect !== 'raw') {
+  const pace = { bytesPerSecondMin: 1, spanMs: 1_000 };
+  answerBrokenRequests(server, { log: createLog('silent'), headers: [], pace });
+}
 server.listen(0, '127.0.0.1', () => reportToParent((server.address() as AddressInfo).port, () => []));

@@ -11,6 +11,7 @@ import { checkLogAndRows } from '../faults/kit/checker.ts';
 import { apiOf } from '../support/api-client.ts';
 import { generousLimits } from '../support/generous-limits.ts';
 import { createTestDatabase } from '../support/test-database.ts';
+import { strayUploads } from '../support/uploads.ts';
 import { BUSY_ADDRESS } from './fuzz-case.ts';
 import { fuzzRun, type Attack, type FuzzOptions, type FuzzReport } from './fuzz-run.ts';
 import { startTarget } from './fuzz-target.ts';
@@ -79,7 +80,9 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
     const report = await fuzzRun(attack, options);
     await untilCaughtUp(target.baseUrl);
     const { brokenLog, wrongRows } = await checkLogAndRows(backbone);
-    return { ...report, failures: [...report.failures, ...brokenLog.slice(0, 3), ...wrongRows.slice(0, 3)] };
+    const stray = await strayWhenQuiet(() => strayUploads(backbone.pool, dataDir));
+    const failures = [report.failures, brokenLog.slice(0, 3), wrongRows.slice(0, 3), stray.slice(0, 3)];
+    return { ...report, failures: failures.flat() };
   } finally {
     await target.stop();
     await backbone.close();
@@ -109,6 +112,12 @@ interface IssuedKey {
 /** Of `bx_ID_SECRET`. */
 const idOf = (key: string): string => key.split('_')[1] ?? '';
 const secretOf = (key: string): string => key.slice(key.indexOf('_', 3) + 1);
+
+/** What an upload that was cut off leaves goes a moment after its connection. */
+const strayWhenQuiet = async (strayNow: () => Promise<readonly string[]>): Promise<readonly string[]> => {
+  for (let tries = 0; tries < 50 && (await strayNow()).length > 0; tries += 1) await sleep(100);
+  return strayNow();
+};
 
 const CATCH_UP_MS_MAX = 30_000;
 

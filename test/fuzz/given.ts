@@ -1,6 +1,6 @@
 import type { Api } from '../support/api-client.ts';
 import { PathValue, Reference } from './known-ids.ts';
-import { png } from '../support/sample-media.ts';
+import { gif, jpeg, mp4, png, webpExtended, webpLossless, webpLossy } from '../support/sample-media.ts';
 import type { GivenMembers } from './valid-value.ts';
 
 /** A thing that exists before the run, for paths that no answer of the service leads to. */
@@ -72,8 +72,8 @@ export const members: GivenMembers = {
   event_source_id: [new PathValue(0)],
   // Within the days that are accepted: or nothing behind it is looked at.
   eventTime: [new Date(Date.now() - 3_600_000).toISOString()],
-  // Of an upload: what the bytes below are taken as.
-  mimeType: ['image/png', 'application/octet-stream'],
+  // Of an upload: what some of the bytes below are taken as, and, twice as often, what all of them are.
+  mimeType: ['image/png', 'text/plain', 'application/octet-stream', 'application/octet-stream'],
   range: ['bytes=0-3', 'bytes=-4', 'bytes=4-', 'bytes=999999-', 'bytes=0-1,3-4'],
   // Of an engine: one that the sandbox takes.
   apiKey: ['sbx_fuzzed', 'sbx_accounts-60_fuzzed'],
@@ -93,5 +93,14 @@ export const members: GivenMembers = {
   adcpAgentIds: [[new Reference('adcpAgentId', 0, false, 'agt_none', false)]],
 };
 
-/** Bodies of what takes bytes. */
-export const bytes: readonly Uint8Array[] = [png(300, 250)];
+/** Bodies of what takes bytes: of each form that is looked into, so that what is malformed of it is, too. */
+export const bytes: readonly Uint8Array[] = [
+  png(300, 250),
+  gif(300, 250),
+  jpeg(300, 250),
+  webpExtended(300, 250),
+  webpLossless(300, 250),
+  webpLossy(300, 250),
+  mp4(),
+  Buffer.from('Buy now, pay later'),
+];

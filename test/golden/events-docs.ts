@@ -4,6 +4,7 @@ import { allProjections } from '../../src/projections/all-projections.ts';
 import { allEvents, type StreamKind } from '../../src/domain/all-events.ts';
 import { packageDirectory } from '../../src/shared/package-directory.ts';
 import { version } from '../../src/shared/version.ts';
+import type { JsonSchema } from './example-data.ts';
 import { createEventUsers, type EventUsers } from './event-users.ts';
 import { goldenHistory, knownEvents, type GoldenEvent, type KnownEvent } from './golden-files.ts';
 import { memberRows } from './schema-text.ts';
@@ -101,6 +102,7 @@ const messageOf = (event: KnownEvent, history: readonly GoldenEvent[]): unknown 
     title: `${type}, version ${definition.schemaVersion}`,
     headers: { $ref: '#/components/schemas/Metadata' },
     payload,
+    ...(event.opened === undefined ? {} : { 'x-opened': event.opened }),
     ...(example === undefined ? {} : { examples: [{ headers: example.metadata, payload: example.data }] }),
   };
 };
@@ -109,23 +111,27 @@ const list = (items: readonly string[], none: string): string =>
   items.length === 0 ? none : items.map((item) => `\`${item}\``).join(', ');
 
 const eventText = (event: KnownEvent, users: EventUsers, history: readonly GoldenEvent[]): string => {
-  const { type, definition, schema } = event;
-  const rows = memberRows(schema);
-  const table = rows.map(
-    ({ path, type: what, limits, isOptional }) =>
-      `| \`${path}\`${isOptional ? ' (optional)' : ''} | ${cell(what)} | ${cell(limits)} |`,
-  );
+  const { type, definition, schema, opened } = event;
   const readModels = users.projections.map(({ name }) => name);
   return [
     `### ${type}`,
     `Version ${definition.schemaVersion}. Decided in ${list(users.deciders, 'nothing any more')}` +
       (users.commands.length === 0 ? '.' : `; run by ${list(users.commands, '')}.`),
     `Read models: ${list(readModels, 'none, streams are folded')}.`,
-    table.length === 0
-      ? 'No members.'
-      : ['| member | type | limits |', '| --- | --- | --- |', ...table].join('\n'),
+    memberTable(schema),
+    ...(opened === undefined ? [] : ['Opened, as commands and read models have it:', memberTable(opened)]),
     `\`\`\`json\n${JSON.stringify(exampleOf(event, history)?.data ?? {}, null, 2)}\n\`\`\``,
   ].join('\n\n');
+};
+
+const memberTable = (schema: JsonSchema): string => {
+  const rows = memberRows(schema).map(
+    ({ path, type, limits, isOptional }) =>
+      `| \`${path}\`${isOptional ? ' (optional)' : ''} | ${cell(type)} | ${cell(limits)} |`,
+  );
+  return rows.length === 0
+    ? 'No members.'
+    : ['| member | type | limits |', '| --- | --- | --- |', ...rows].join('\n');
 };
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { z } from 'zod';
 import { allEvents, type EventDefinition, type StreamKind } from '../../src/domain/all-events.ts';
 import { canonicalJson } from '../../src/shared/idempotency/canonical-json.ts';
@@ -31,15 +32,20 @@ const GoldenEvent = z.strictObject({
 });
 export type GoldenEvent = z.infer<typeof GoldenEvent>;
 
+const JsonRecord = z.record(z.string(), z.json());
+
 /** By `<type>.v<version>`. */
 const Manifest = z.record(
   z.string(),
   z.strictObject({
-    /** SHA-256 of the canonical JSON of the schema. */
+    /** SHA-256 of the canonical JSON of the schema, or of both. */
     fingerprint: z.string(),
     /** The same of the golden files, by name. */
     files: z.record(z.string(), z.string()),
-    schema: z.record(z.string(), z.json()),
+    /** Of the data as the log has it. */
+    schema: JsonRecord,
+    /** Of what it is opened to, where personal parts are sealed in it. */
+    opened: JsonRecord.optional(),
   }),
 );
 export type Manifest = z.infer<typeof Manifest>;
@@ -54,6 +60,8 @@ export interface KnownEvent {
   /** Of its current version. */
   readonly name: string;
   readonly schema: JsonSchema;
+  /** Of what it is opened to, where personal parts are sealed in the log. */
+  readonly opened?: JsonSchema;
   readonly fingerprint: string;
 }
 
@@ -69,20 +77,44 @@ const fingerprintOf = (schema: unknown): string => sha256(canonicalJson(schema))
 export const knownEvents = (kinds: readonly StreamKind[] = allEvents): readonly KnownEvent[] =>
   kinds.flatMap((kind) =>
     Object.entries(kind.events).map(([type, definition]) => {
-      const schema = schemaOf(definition.stored ?? definition.data);
-      return {
-        kind,
-        type,
-        definition,
-        name: versionName(type, definition.schemaVersion),
-        schema,
-        fingerprint: fingerprintOf(schema),
-      };
+      const name = versionName(type, definition.schemaVersion);
+      const known = { kind, type, definition, name };
+      const data = schemaOf(definition.data);
+      if (definition.stored === undefined)
+        return { ...known, schema: data, fingerprint: fingerprintOf(data) };
+      const schema = schemaOf(definition.stored);
+      return { ...known, schema, opened: data, fingerprint: fingerprintOf({ schema, opened: data }) };
     }),
   );
 
 export const readManifest = (): Manifest =>
   existsSync(MANIFEST) ? Manifest.parse(JSON.parse(readFileSync(MANIFEST, 'utf8'))) : {};
+
+/**
+ * The manifests of all commits that are in the history of this one, whichever way they came here, as far as it is here: a
+ * clone may be cut off, and sources may be there without git.
+ */
+export const earlierManifests = (): readonly Manifest[] => {
+  const path = relative(packageDirectory, MANIFEST);
+  const changes = git(['log', '--full-history', '-m', '--format=', '--raw', '--no-abbrev', '--', path]);
+  if (changes === undefined) return [];
+  const blobs = new Set(
+    changes.split('\n').flatMap((line) => /^:\S+ \S+ \S+ ([0-9a-f]+) /.exec(line)?.[1] ?? []),
+  );
+  return [...blobs]
+    .filter((blob) => !/^0+$/.test(blob))
+    .map((blob) => Manifest.parse(JSON.parse(git(['cat-file', 'blob', blob]) ?? '{}')));
+};
+
+/** @returns what it prints; undefined when it cannot */
+const git = (words: readonly string[]): string | undefined => {
+  const { status, stdout } = spawnSync('git', [...words], {
+    cwd: packageDirectory,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return status === 0 ? stdout : undefined;
+};
 
 export const writeManifest = (manifest: Manifest): void => {
   const sorted = Object.fromEntries(

@@ -16,7 +16,7 @@ import {
   type Manifest,
 } from './golden-files.ts';
 import { goldenKeySet } from './golden-keys.ts';
-import { isAddition } from './schema-evolution.ts';
+import { isOnlyAddition } from './schema-evolution.ts';
 
 /** Golden files for what has none yet. What is there is never changed. */
 
@@ -104,10 +104,10 @@ export const makeGolden = (also: readonly string[]): readonly string[] => {
   let number = history.length;
   const made: string[] = [];
   for (const event of knownEvents()) {
-    const { name, type, schema, fingerprint } = event;
+    const { name, type, schema, opened, fingerprint } = event;
     const before = manifest[name];
     const isChanged = before !== undefined && before.fingerprint !== fingerprint;
-    if (isChanged && !isAddition(before.schema, schema)) {
+    if (isChanged && !isOnlyAddition(before, { schema, opened })) {
       throw new Error(
         `${name}: more has changed than optional members that were added. It needs a new version`,
       );
@@ -118,12 +118,15 @@ export const makeGolden = (also: readonly string[]): readonly string[] => {
     const events = [world, world + 1].map((one) => goldenEvent(event, one, (number += 1)));
     const content = writeGolden(file, events);
     const files = { ...before?.files, [file]: sha256(content) };
-    manifest[name] = { fingerprint, files, schema: schema as Manifest[string]['schema'] };
+    manifest[name] = { fingerprint, files, ...schemasOf(event) };
     made.push(file);
   }
   writeManifest(manifest);
   return made;
 };
+
+const schemasOf = ({ schema, opened }: KnownEvent): Pick<Manifest[string], 'schema' | 'opened'> =>
+  JSON.parse(JSON.stringify({ schema, opened })) as Pick<Manifest[string], 'schema' | 'opened'>;
 
 /** Events of the installation are of no world. */
 const worldOf = (customerId: number): World => (customerId === 0 ? 0 : customerId - customerIn(0));

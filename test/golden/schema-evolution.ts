@@ -69,6 +69,37 @@ const fileProblems = (manifest: Manifest, files: ReadonlyMap<string, string>): s
   ];
 };
 
+type Schemas = Pick<Manifest[string], 'schema' | 'opened'>;
+
+/** Whether nothing but optional members was added since; of what nothing was written down, nothing is known. */
+export const isOnlyAddition = (before: Schemas, now: { readonly [Of in keyof Schemas]: unknown }): boolean =>
+  isAddition(before.schema, now.schema) &&
+  (before.opened === undefined || isAddition(before.opened, now.opened));
+
+/**
+ * The manifest and the golden files vouch for each other: what both have lost, or both say otherwise, is seen by what
+ * they once were.
+ * @returns what is wrong with a manifest, by one of an earlier commit
+ */
+export const lostSince = (earlier: Manifest, manifest: Manifest): readonly string[] =>
+  Object.entries(earlier).flatMap(([name, before]) => {
+    const now = manifest[name];
+    if (now === undefined)
+      return [`${name} was in an earlier manifest and is gone: it is in logs. Put it back`];
+    return [
+      ...Object.entries(before.files).flatMap(([file, hash]) =>
+        now.files[file] === hash
+          ? []
+          : [
+              `golden file ${file} is not what an earlier commit has: what is stored never changes. Put it back`,
+            ],
+      ),
+      ...(isOnlyAddition(before, now)
+        ? []
+        : [`the schema of ${name} is another than in an earlier commit, by more than was added. ${HOW}`]),
+    ];
+  });
+
 /** Whether programs that know the old schema can read what is written by the new one, and the other way round. */
 export const isAddition = (old: unknown, next: unknown): boolean => {
   if (Array.isArray(old) && Array.isArray(next)) {

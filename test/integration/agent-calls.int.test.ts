@@ -1,18 +1,34 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createAdcpAgent } from '../../src/command/workers/syndication/adcp-agent.ts';
 import type { AgentAnswer, AgentCall } from '../../src/command/workers/syndication/agent-call.ts';
-import { createOutboundFetch, type OutboundFetch } from '../../src/shared/outbound/outbound-fetch.ts';
+import { createLog } from '../../src/shared/log.ts';
+import {
+  createOutboundFetch,
+  createOutboundLines,
+  type OutboundFetch,
+} from '../../src/shared/outbound/outbound-fetch.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 
 /** Calls of a real agent over MCP and A2A, and of servers that are none. */
 
+const log = createLog('silent');
+const clock = { now: () => Date.parse('2026-03-01T12:00:00Z') };
+/** Before the first call: what the official client prints is kept from whatever the console is then. */
+const printed = jest.spyOn(console, 'warn').mockReturnValue();
+const logged = jest.spyOn(log, 'warn');
 const agentOf = (callMs: number) => {
-  const fetch = createOutboundFetch({ allowLoopback: true, timeoutMs: callMs, bytesMax: 1_000_000 });
-  return createAdcpAgent({ fetch, callMs });
+  const openLine = createOutboundLines({ allowLoopback: true, timeoutMs: callMs, bytesMax: 1_000_000 });
+  return createAdcpAgent({ openLine, callMs, clock, log });
 };
 /** Of calls that come to something, however busy the machine is. */
 const patient = agentOf(20_000);
@@ -152,6 +168,18 @@ const callOf = (protocol: AgentCall['protocol'], agentUrl: string): AgentCall =>
   idempotencyKey: randomUUID(),
 });
 
+/** Where redirects lead: everything that arrives there is counted. */
+let elsewhere = '';
+let reached = 0;
+const counting = createServer((_request, response) => response.end()).on('connection', () => (reached += 1));
+beforeAll(async () => {
+  await new Promise<void>((resolve) => counting.listen(0, '127.0.0.1', resolve));
+  elsewhere = `http://127.0.0.1:${(counting.address() as AddressInfo).port}/mcp`;
+});
+afterAll(() => {
+  counting.close();
+});
+
 describe('a server that is no agent', () => {
   it.each<[string, RequestListener]>([
     ['never answers', () => undefined],
@@ -176,7 +204,10 @@ describe('a server that is no agent', () => {
         more();
       },
     ],
-    ['redirects', (_request, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+    ...[302, 307].map((code): [string, RequestListener] => [
+      `redirects with ${code}`,
+      (_request, response) => response.writeHead(code, { location: elsewhere }).end(),
+    ]),
     ['answers HTML', (_request, response) => response.setHeader('content-type', 'text/html').end('<p>hi')],
     [
       'answers broken JSON',
@@ -207,10 +238,90 @@ describe('a server that is no agent', () => {
       expect(message).not.toMatch(/\p{Cc}/u);
       expect(message).not.toContain('secret');
     }
+    expect(reached).toBe(0);
   });
 
   it.each(['MCP', 'A2A'] as const)('is not there over %s: to be asked again', async (protocol) => {
     expect(await impatient(callOf(protocol, 'http://127.0.0.1:1/mcp'))).toMatchObject({ outcome: 'retry' });
+  });
+});
+
+describe('an agent whose HTTP server says when to come back', () => {
+  type Standing = readonly [status: number, retryAfter: string | undefined, afterMs: number];
+  const standings: readonly Standing[] = [
+    [429, '7', 7_000],
+    [503, '7', 7_000],
+    [503, 'Sun, 01 Mar 2026 12:01:30 GMT', 90_000],
+    [429, 'Sun, 01 Mar 2026 11:00:00 GMT', 0],
+    [429, '86400', 3_600_000],
+    [503, 'soon', 0],
+    [429, undefined, 0],
+    [500, '7', 0],
+  ];
+  /** Answers with the status what `isRefused` says of a request's text, and everything else as an agent does. */
+  const serverThat = (
+    isRefused: (text: string) => boolean,
+    [status, retryAfter]: Standing,
+  ): Promise<string> => {
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
+      let text = '';
+      for await (const part of request) text += String(part);
+      if (isRefused(text)) {
+        return response
+          .writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
+          .end();
+      }
+      response.setHeader('content-type', 'application/json');
+      if (text === '') return response.end(JSON.stringify({ url: `${await serving}/a2a` }));
+      const { id, method } = JSON.parse(text) as { id?: number; method: string };
+      if (id === undefined) return response.writeHead(202).end();
+      const a2a = { kind: 'message', parts: [{ kind: 'data', data: CAPABILITIES }] };
+      const names = ['sync_event_sources', 'get_adcp_capabilities', 'tasks/get'];
+      const results: Readonly<Record<string, object>> = {
+        initialize: {
+          protocolVersion: '2025-06-18',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'a', version: '1' },
+        },
+        'tools/list': { tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })) },
+        'tools/call': { content: [], structuredContent: CAPABILITIES },
+        'message/send': a2a,
+      };
+      return response.end(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] }));
+    };
+    const serving: Promise<string> = serve((request, response) => void answer(request, response));
+    return serving;
+  };
+
+  describe.each(['MCP', 'A2A'] as const)('over %s', (protocol) => {
+    it.each(standings)(
+      'with %i and %s, to anything it is asked, is asked again after %i ms',
+      async (...standing) => {
+        const origin = await serverThat(() => true, standing);
+        expect(await patient(callOf(protocol, `${origin}/at`))).toEqual({
+          outcome: 'retry',
+          message: `The agent answered with HTTP status ${standing[0]}.`,
+          afterMs: standing[2],
+        });
+      },
+    );
+    it.each(standings)(
+      'with %i and %s, to the task alone, is asked again after %i ms',
+      async (...standing) => {
+        const origin = await serverThat((text) => text.includes('sync_event_sources"'), standing);
+        const answer = await patient(callOf(protocol, `${origin}/a2a`));
+        expect(answer).toMatchObject({ outcome: 'retry', afterMs: standing[2] });
+      },
+    );
+    it.each(standings)(
+      'with %i and %s, asked what became of it, is asked again after %i ms',
+      async (...standing) => {
+        const origin = await serverThat((text) => text.includes('task-1'), standing);
+        const takenIn = { taskId: 'task-1', taskOf: protocol === 'A2A' ? 'A2A' : 'ADCP' } as const;
+        const answer = await patient({ ...callOf(protocol, `${origin}/a2a`), takenIn });
+        expect(answer).toMatchObject({ outcome: 'retry', afterMs: standing[2] });
+      },
+    );
   });
 });
 
@@ -316,6 +427,59 @@ describe('an agent that names its tools page by page', () => {
   });
 });
 
+describe('a call over MCP', () => {
+  it('asks everything on one connection, each thing once, and nobody else has that connection', async () => {
+    const asked: string[] = [];
+    const open = new Set<unknown>();
+    let connections = 0;
+    const origin = await serve((request, response) => {
+      if (!open.has(request.socket)) connections += 1;
+      open.add(request.socket);
+      request.socket.once('close', () => open.delete(request.socket));
+      let text = '';
+      request.on('data', (part) => (text += String(part)));
+      request.on('end', () => {
+        const { id, method } = JSON.parse(text || '{"method": "GET"}') as { id?: number; method: string };
+        asked.push(method);
+        if (id === undefined) return response.writeHead(202).end();
+        const server = {
+          protocolVersion: '2025-06-18',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'a', version: '1' },
+        };
+        // Without `get_adcp_capabilities` it is taken for one of AdCP 2, and warned of.
+        const tools = [{ name: 'sync_event_sources', inputSchema: { type: 'object' } }];
+        const rows = { event_sources: [{ event_source_id: 'web', action: 'created' }] };
+        const result =
+          method === 'initialize'
+            ? server
+            : method === 'tools/list'
+              ? { tools }
+              : { content: [], structuredContent: rows };
+        response.setHeader('content-type', 'application/json');
+        return response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      });
+    });
+    for (let n = 1; n <= 2; n++) {
+      expect(await patient(callOf('MCP', `${origin}/mcp`))).toMatchObject({ outcome: 'completed' });
+      expect(connections).toBe(n);
+    }
+    const once = ['initialize', 'notifications/initialized', 'tools/list', 'tools/call'];
+    expect(asked).toEqual([...once, ...once]);
+    while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+
+  it('has nothing printed past the log, and the log told once of each place that would have', () => {
+    expect(printed).not.toHaveBeenCalled();
+    const places = logged.mock.calls.map(([told]) => (told as { readonly place?: string }).place);
+    expect(places).toContainEqual(expect.stringContaining('SingleAgentClient'));
+    expect(new Set(places).size).toBe(places.length);
+    expect(JSON.stringify(logged.mock.calls)).not.toContain('sync_event_sources');
+    console.warn('of our own');
+    expect(printed.mock.calls).toEqual([['of our own']]);
+  });
+});
+
 const CAPABILITIES = {
   adcp: { major_versions: [3], idempotency: { supported: true, replay_ttl_seconds: 86_400 } },
   supported_protocols: ['media_buy'],
@@ -337,7 +501,8 @@ describe("the address in an agent's card", () => {
     const guarded = createOutboundFetch({ allowLoopback: false, timeoutMs: 3_000, bytesMax: 10_000 });
     const fetch: OutboundFetch = async (url, init) =>
       String(url).startsWith(agentUrl) ? Response.json({ url: cardUrl }) : guarded(url, init);
-    const callAgent = createAdcpAgent({ fetch, callMs: 20_000 });
+    const openLine = () => ({ fetch, close: () => undefined });
+    const callAgent = createAdcpAgent({ openLine, callMs: 20_000, clock, log });
     return callAgent({ ...callOf('A2A', agentUrl), token });
   };
 

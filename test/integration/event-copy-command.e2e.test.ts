@@ -210,7 +210,7 @@ describe('exchange events copy', () => {
     } finally {
       await service.stop();
     }
-  }, 60_000);
+  });
 
   it('shows no password of a store that it cannot open', async () => {
     const url = 'http://someone:top-secret@127.0.0.1/x';

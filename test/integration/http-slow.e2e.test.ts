@@ -17,7 +17,14 @@ const SLOW_READERS = isLong ? SLOW : 10;
 const ATTACK_MS = isLong ? 20_000 : 4_000;
 const timeouts: ToyOptions = isLong
   ? {}
-  : { timeouts: { headersMs: 2_000, requestMs: 3_000, silenceMs: 3_000 } };
+  : {
+      timeouts: {
+        headersMs: 2_000,
+        requestMs: 3_000,
+        silenceMs: 3_000,
+        pace: { bytesPerSecondMin: 1_000, spanMs: 3_000 },
+      },
+    };
 /** The longest of them, the interval at which they are looked for, and room for a busy machine. */
 const CUT_MS_MAX = isLong ? 80_000 : 30_000;
 

@@ -173,6 +173,19 @@ describe('requests that two readers could read differently', () => {
     );
     expect(first.status).toBe(200);
   });
+
+  it.each(['http://[::1/', 'HTTP://a:99999/toys', 'foo://xn--b.c/toys', '*'])(
+    'the target %s is no path: 404 in the envelope, with headers and a log line',
+    async (target) => {
+      const { first } = await rawExchange(toys.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      expect([first.status, first.headers['x-content-type-options']]).toEqual([404, 'nosniff']);
+      expect(JSON.parse(first.body)).toMatchObject({ data: null, error: { code: 'NOT_FOUND' } });
+      expect(first.headers['x-request-id']).toBeDefined();
+      expect(toys.logLines).toContainEqual(
+        expect.objectContaining({ requestId: first.headers['x-request-id'], status: 404 }),
+      );
+    },
+  );
 });
 
 describe('headers', () => {

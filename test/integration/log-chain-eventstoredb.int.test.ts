@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await backbone.close();
   await stores.drop();
-}, 60_000);
+});
 
 const settings = () => ({ ...stores.settings, LOG_SIGNING_KEYS: `2026:${'A'.repeat(43)}` });
 

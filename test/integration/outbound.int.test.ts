@@ -2,9 +2,15 @@ import type { LookupAddress } from 'node:dns';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sleep } from '../../src/shared/backoff.ts';
 import type { ResolveName } from '../../src/shared/outbound/guarded-lookup.ts';
 import { OutboundError } from '../../src/shared/outbound/outbound-error.ts';
-import { createOutboundFetch } from '../../src/shared/outbound/outbound-fetch.ts';
+import {
+  createOutboundFetch,
+  createOutboundLines,
+  type OutboundFetch,
+  type OutboundFetchOptions,
+} from '../../src/shared/outbound/outbound-fetch.ts';
 import { urlProblem } from '../../src/shared/outbound/outbound-url.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 
@@ -53,9 +59,14 @@ const resolve: ResolveName = (name, onAnswer) => {
   else onAnswer(null, addresses);
 };
 
-describe('an address that is not on the public internet', () => {
+const fetches: readonly [string, (options: OutboundFetchOptions) => OutboundFetch][] = [
+  ['a request', createOutboundFetch],
+  ['a request of a line', (options) => createOutboundLines(options)().fetch],
+];
+
+describe.each(fetches)('an address that is not on the public internet, by %s', (_what, fetchOf) => {
   it(`is refused in each of its ${hostileUrls(0).length} forms, and nobody is connected to`, async () => {
-    const fetch = createOutboundFetch({ allowLoopback: false, ...limits, resolve });
+    const fetch = fetchOf({ allowLoopback: false, ...limits, resolve });
     let refused = 0;
     for (const form of hostileUrls(port)) {
       expect([form, urlProblem(form, { allowLoopback: false })]).toEqual([form, expect.any(String)]);
@@ -72,7 +83,7 @@ describe('an address that is not on the public internet', () => {
   it.each(Object.keys(addressesOf))(
     'is not reached under the name %s, however often it is asked for',
     async (name) => {
-      const fetch = createOutboundFetch({ allowLoopback: false, timeoutMs: 500, bytesMax: 1_000, resolve });
+      const fetch = fetchOf({ allowLoopback: false, timeoutMs: 500, bytesMax: 1_000, resolve });
       for (let n = 0; n < 3; n++) {
         await expect(fetch(`https://${name}/`)).rejects.toThrow(
           expect.objectContaining({
@@ -142,5 +153,86 @@ describe('the development setting', () => {
     const before = connections;
     await expect(fetch('https://loopback.example.com/')).rejects.toThrow(OutboundError);
     expect(connections).toBe(before);
+  });
+});
+
+describe('a line', () => {
+  const openLine = createOutboundLines({ allowLoopback: true, ...limits });
+  const secret = async (fetch: OutboundFetch): Promise<string> =>
+    (await fetch(`http://localhost:${port}/`)).text();
+
+  it('has its requests share a connection, which no other line has', async () => {
+    const [line, other] = [openLine(), openLine()];
+    const before = connections;
+    for (let n = 0; n < 5; n++) expect(await secret(line.fetch)).toBe('secret');
+    expect(connections).toBe(before + 1);
+    expect(await secret(other.fetch)).toBe('secret');
+    expect(connections).toBe(before + 2);
+    line.close();
+    other.close();
+  });
+
+  it('judges each connection by where it goes, whatever an earlier one of that name was', async () => {
+    const turns = ['127.0.0.1', '10.0.0.5'];
+    const rebinding: ResolveName = (_name, onAnswer) =>
+      onAnswer(null, [{ address: turns.shift() ?? '10.0.0.5', family: 4 }]);
+    const line = createOutboundLines({ allowLoopback: true, ...limits, resolve: rebinding })();
+    const before = connections;
+    const alone = { headers: { connection: 'close' } };
+    expect(await (await line.fetch(`http://localhost:${port}/`, alone)).text()).toBe('secret');
+    await expect(secret(line.fetch)).rejects.toMatchObject({ failure: 'unreachable' });
+    expect(connections).toBe(before + 1);
+    line.close();
+  });
+
+  it('ends with what is under way on it', async () => {
+    const mute = createServer(() => undefined);
+    await new Promise<void>((done) => mute.listen(0, '127.0.0.1', done));
+    const line = openLine();
+    const mutely = line.fetch(`http://127.0.0.1:${(mute.address() as AddressInfo).port}/`);
+    const closed = new Promise((done) => mute.once('connection', (socket) => socket.once('close', done)));
+    mute.once('request', () => line.close());
+    await expect(mutely).rejects.toMatchObject({ failure: 'unreachable' });
+    await closed;
+    mute.close();
+  });
+
+  it('opens no connection after its end, for what was under way on a used one or comes later', async () => {
+    let [requests, opened] = [0, 0];
+    const mute = createServer((_request, response) => {
+      requests += 1;
+      if (requests === 1) response.end('done');
+      else line.close();
+    });
+    mute.on('connection', () => (opened += 1));
+    await new Promise<void>((done) => mute.listen(0, '127.0.0.1', done));
+    const at = `http://127.0.0.1:${(mute.address() as AddressInfo).port}/`;
+    const line = openLine();
+    expect(await (await line.fetch(at)).text()).toBe('done');
+    await expect(line.fetch(at)).rejects.toMatchObject({ failure: 'unreachable' });
+    await expect(line.fetch(at)).rejects.toMatchObject({ failure: 'unreachable' });
+    await sleep(50);
+    expect({ requests, opened }).toEqual({ requests: 2, opened: 1 });
+    mute.close();
+  });
+
+  it('sends a request again on a new connection when its server has closed the old one, and no other request', async () => {
+    let requests = 0;
+    const rude = createServer((_request, response) => {
+      requests += 1;
+      // The third and fourth are seen and not answered: one on a connection that was used before, one on its own.
+      if (requests >= 3) response.socket?.destroy();
+      else response.end('done');
+    });
+    await new Promise<void>((done) => rude.listen(0, '127.0.0.1', done));
+    const at = `http://127.0.0.1:${(rude.address() as AddressInfo).port}/`;
+    const line = openLine();
+    for (let n = 0; n < 2; n++) expect(await (await line.fetch(at)).text()).toBe('done');
+    await expect(line.fetch(at)).rejects.toMatchObject({ failure: 'unreachable' });
+    expect(requests).toBe(4);
+    await expect(createOutboundFetch({ allowLoopback: true, ...limits })(at)).rejects.toThrow(OutboundError);
+    expect(requests).toBe(5);
+    line.close();
+    rude.close();
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { generousLimits } from '../support/generous-limits.ts';
-import { exchange, startProgram } from '../support/program.ts';
+import { exchangeApart as exchange, startProgram } from '../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const KEY = /bx_[A-Za-z0-9]{16}_[A-Za-z0-9_-]{43}/;

@@ -70,7 +70,7 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
         ...settings,
       };
       services = await Promise.all([startService(environment), startService(environment)]);
-    }, 60_000);
+    });
     afterAll(async () => {
       await Promise.all(services.map((service) => service.kill()));
       await database.drop();
@@ -181,6 +181,6 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
       await services[0]?.kill();
       services[0] = await startService(environment);
       expect(await statusCountedTogether(services[0])).toBe(429);
-    }, 60_000);
+    });
   });
 });

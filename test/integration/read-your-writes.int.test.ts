@@ -25,6 +25,9 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 afterAll(() => fixture.drop());
 
+/** What is not about the bound must not come to it, however busy the machine is. */
+const PATIENT_MS = 30_000;
+
 const sumOf = async (
   customerId: number,
   options: { progress?: ProjectionProgress; waitMs?: number } = {},
@@ -44,6 +47,7 @@ const sumOf = async (
                (select sum::float8 from toy_rows where stream = $3) as sum`,
       values: [customerId, 'toy', toyStream(customerId, 1)],
     },
+    waitMs: PATIENT_MS,
     ...options,
   });
   return row.sum ?? 0;

@@ -23,7 +23,7 @@ import { upload } from '../support/uploads.ts';
 const ACCOUNTS = 2;
 const ADVERTISERS = 3;
 const READERS = 4;
-const READS_MIN = amount(400, 4_000);
+const READS_MIN = amount(250, 4_000);
 
 let database: TestDatabase;
 let environment: { DATABASE_URL: string; DATA_DIR: string; NODE_ENV: string; SECRET_KEYS: string };
@@ -37,7 +37,7 @@ beforeAll(async () => {
   environment = { DATABASE_URL: database.url, DATA_DIR: dataDir, NODE_ENV: 'test', SECRET_KEYS: secretKeys };
   services = await Promise.all([startService(environment), startService(environment)]);
   operator = await openBackbone(readConfig(environment), 'exchange-operator', createLog('silent'));
-}, 30_000);
+});
 afterAll(async () => {
   await operator.close();
   await Promise.all(services.map((service) => service.kill()));
@@ -197,7 +197,7 @@ const makeCreative = async (): Promise<Made> => {
   return { apis, api, campaignId, creativeId, advertiserId, assetId };
 };
 
-const DETAILS = amount(150, 2_000);
+const DETAILS = amount(100, 2_000);
 const detailOf = ({ api, creativeId }: Made): Promise<CreativeDetail> =>
   told<CreativeDetail>(() => api().get(`/creatives/${creativeId}/detail`));
 

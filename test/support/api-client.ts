@@ -62,12 +62,16 @@ const REPEAT_EVERY_MS = 100;
  * What a client does about an unknown outcome: the same request again, with the same idempotency key, until it is
  * told. On a machine that is busy elsewhere any request may need that.
  */
-export const untilTold = async <Data>(send: () => Promise<ApiAnswer<Data>>): Promise<ApiAnswer<Data>> => {
+export const untilTold = async <Data>(
+  send: () => Promise<ApiAnswer<Data>>,
+  everyMs = REPEAT_EVERY_MS,
+): Promise<ApiAnswer<Data>> => {
   for (let repeats = 0; ; repeats += 1) {
     const answer = await send();
-    const isUnknown = answer.status === 503 || answer.body.error?.code === 'IDEMPOTENCY_IN_FLIGHT';
+    const isUnknown =
+      answer.status === 503 || (answer.status >= 400 && answer.body.error?.code === 'IDEMPOTENCY_IN_FLIGHT');
     if (!isUnknown || repeats === REPEATS_MAX) return answer;
-    await sleep(REPEAT_EVERY_MS);
+    await sleep(everyMs);
   }
 };
 

@@ -28,7 +28,7 @@ export const parseAnswers = (text: string, toHead = false): readonly RawAnswer[]
   return answers;
 };
 
-const WAIT_MS_MAX = 5_000;
+const WAIT_MS_MAX = 20_000;
 
 export interface RawExchange {
   readonly answers: readonly RawAnswer[];

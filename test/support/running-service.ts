@@ -19,7 +19,7 @@ import { createInvariantCheck } from './answer-invariants.ts';
 import { generousLimits } from './generous-limits.ts';
 import { createResponseCheck } from './response-check.ts';
 import type { TestRedis } from './test-redis.ts';
-import { createTestStores } from './test-stores.ts';
+import { createTestStores, type EventsIn } from './test-stores.ts';
 
 export interface TestAccount {
   readonly customerId: number;
@@ -59,13 +59,17 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-/** The service as it ships, in this process, on a free port and with fresh stores of its own. */
+/**
+ * The service as it ships, in this process, on a free port and with fresh stores of its own.
+ * @param eventsIn as of `createTestStores`
+ */
 export const startRunningService = async (
   settings: Readonly<Record<string, string>> = {},
   log: Logger = createLog('silent'),
   replace: Replacements = {},
+  eventsIn?: EventsIn,
 ): Promise<RunningService> => {
-  const stores = await createTestStores();
+  const stores = await createTestStores(eventsIn);
   const dataDir = await mkdtemp(join(tmpdir(), 'exchange-test-'));
   const declared = createResponseCheck();
   const invariant = createInvariantCheck();

@@ -12,6 +12,8 @@ export interface AgentState {
   readonly effects: readonly string[];
   /** Idempotency keys of all calls that its own code saw, in order. */
   readonly calls: readonly string[];
+  /** Those among them that brought an event source or a catalog, which is one call each. */
+  readonly takes: readonly string[];
   /** Ids of the event sources by account, as JSON of the account reference. */
   readonly sources: Readonly<Record<string, readonly string[]>>;
   /** Members by audience, by account. */
@@ -42,7 +44,12 @@ interface Shown {
     readonly event_sources: readonly { readonly event_source_id: string }[];
     readonly catalogs: readonly { readonly catalog_id: string }[];
   }[];
-  readonly calls: readonly { readonly idempotencyKey: string; readonly hadEffect: boolean }[];
+  readonly calls: readonly {
+    readonly task: string;
+    readonly idempotencyKey: string;
+    readonly deletesMissing: boolean;
+    readonly hadEffect: boolean;
+  }[];
 }
 
 const MAIN = shippedProgram('sandbox-agent.js');
@@ -108,6 +115,9 @@ const stateOf = ({ accounts, calls }: Shown): AgentState => {
   return {
     effects: calls.filter(({ hadEffect }) => hadEffect).map(({ idempotencyKey }) => idempotencyKey),
     calls: calls.map(({ idempotencyKey }) => idempotencyKey),
+    takes: calls
+      .filter(({ task, deletesMissing }) => task !== 'sync_audiences' && !deletesMissing)
+      .map(({ idempotencyKey }) => idempotencyKey),
     sources: byAccount((one) => one.event_sources.map(({ event_source_id }) => event_source_id)),
     audiences: byAccount((one) =>
       Object.fromEntries(one.audiences.map(({ audience_id, members }) => [audience_id, members])),

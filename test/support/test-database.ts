@@ -55,9 +55,15 @@ const urlOf = (name: string): string => {
 };
 
 const createMigrated = async (): Promise<TestDatabase> => {
+  const database = await createEmptyDatabase();
+  await migrate(database.url, migrations);
+  return database;
+};
+
+/** A fresh database that nothing was ever done to. */
+export const createEmptyDatabase = async (): Promise<TestDatabase> => {
   const name = newName();
   await administer(`create database ${name}`);
-  await migrate(urlOf(name), migrations);
   return { url: urlOf(name), drop: () => drop(name) };
 };
 

@@ -8,7 +8,7 @@ export interface TestRedis {
   readonly url: string;
   /** Of a test file's own. */
   readonly keyPrefix: string;
-  /** What was written below the prefix, as `name value`, names without the prefix. */
+  /** What was written below the prefix, as `name value`, names without the prefix; what is no text as JSON. */
   entries(): Promise<readonly string[]>;
   /** Removes what was written below the prefix. */
   clear(): Promise<void>;
@@ -38,11 +38,30 @@ export const createTestRedis = (at: string = testRedisUrl): TestRedis => {
     entries: async () => {
       const entries = new Set<string>();
       await eachPage(async (redis, keys) => {
-        const values = await redis.mget(...keys);
+        const values = await Promise.all(keys.map((key) => valueOf(redis, key)));
         keys.forEach((key, n) => entries.add(`${key.slice(keyPrefix.length)} ${values[n]}`));
       });
       return [...entries];
     },
     clear: () => eachPage((redis, keys) => redis.unlink(...keys)),
   };
+};
+
+/** Whatever it is: dumps of it would be compressed. */
+const valueOf = async (redis: Redis, key: string): Promise<string> => {
+  const reads: Readonly<Record<string, () => Promise<unknown>>> = {
+    string: () => redis.get(key),
+    hash: () => redis.hgetall(key),
+    list: () => redis.lrange(key, 0, -1),
+    set: () => redis.smembers(key),
+    zset: () => redis.zrange(key, 0, '-1', 'WITHSCORES'),
+    stream: () => redis.xrange(key, '-', '+'),
+  };
+  const type = await redis.type(key);
+  // Gone since it was listed.
+  if (type === 'none') return '';
+  const read = reads[type];
+  if (read === undefined) throw new Error(`${key} is a ${type}`);
+  const value = await read();
+  return typeof value === 'string' ? value : JSON.stringify(value);
 };

@@ -66,3 +66,26 @@ export const storedFiles = async (
     ).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
   return { drafts: await filesOf('drafts'), objects: await filesOf('objects') };
 };
+
+interface AskDatabase {
+  query(text: string): Promise<{ readonly rows: readonly { readonly key: string }[] }>;
+}
+
+/**
+ * What is wrong with the folder store of a service that has no upload under way: files that have not become an object,
+ * objects that no asset has and no sweep would find, assets without their object.
+ */
+export const strayUploads = async (pool: AskDatabase, dataDir: string): Promise<readonly string[]> => {
+  const { drafts, objects } = await storedFiles(dataDir);
+  const ready = await pool.query(
+    `select body::jsonb ->> 'storageKey' as key from assets where status = 'READY'`,
+  );
+  const noted = await pool.query('select storage_key as key from asset_objects');
+  const keys = new Set(ready.rows.map(({ key }) => key));
+  const known = new Set([...keys, ...noted.rows.map(({ key }) => key)]);
+  return [
+    ...drafts.map((draft) => `a draft is left: ${draft}`),
+    ...objects.filter((object) => !known.has(object)).map((object) => `an object of no asset: ${object}`),
+    ...[...keys].filter((key) => !objects.includes(key)).map((key) => `an asset without its object: ${key}`),
+  ];
+};

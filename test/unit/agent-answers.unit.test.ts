@@ -51,7 +51,7 @@ describe("AdCP's tasks/get", () => {
   });
   it('failed, canceled, rejected: refused with its words, cut and clean', () => {
     const error = { code: 'X', message: `No\u0007 ${'x'.repeat(600)}` };
-    expect(of({ status: 'failed', error })).toEqual(refused(`No  ${'x'.repeat(496)}`));
+    expect(of({ status: 'failed', error })).toEqual(refused(`No  ${'x'.repeat(368)}`));
     expect(of({ status: 'rejected', message: 'Not us' })).toEqual(refused('Not us'));
     expect(of({ status: 'canceled' })).toEqual(refused("The agent's task ended as canceled."));
   });

@@ -3,12 +3,12 @@ import { Registry } from 'prom-client';
 import type { Pool } from 'pg';
 import { createAttemptLog } from '../../src/command/audit/attempt-log.ts';
 import { ApiError, notFound, type ErrorCode } from '../../src/shared/http/errors.ts';
-import { anonymous, type Principal } from '../../src/shared/http/principal.ts';
+import { anonymous, type Holder } from '../../src/shared/http/principal.ts';
 import type { RefusedRequest } from '../../src/shared/http/route-handler.ts';
 import type { Route } from '../../src/shared/http/route.ts';
 import { createLog } from '../../src/shared/log.ts';
 
-const somebody: Principal = { customerId: 7, actor: 'api-key:k', scopes: [] };
+const somebody: Holder = { customerId: 7, actor: 'api-key:k' };
 const route: Route = {
   method: 'put',
   path: '/things/{id}',
@@ -22,7 +22,7 @@ const route: Route = {
 
 const refusedBy = (more: Partial<RefusedRequest> = {}): RefusedRequest => ({
   route,
-  principal: somebody,
+  holder: somebody,
   params: { id: '1' },
   requestId: 'r',
   refusal: notFound('thing'),
@@ -62,7 +62,7 @@ it('keeps what was refused to somebody, in one statement; not reads that found n
     { route: read, ...withCode('FORBIDDEN') },
   ];
   const left = [
-    { principal: anonymous },
+    { holder: anonymous },
     { route: read },
     withCode('RATE_LIMITED'),
     withCode('SERVICE_UNAVAILABLE'),
@@ -77,7 +77,7 @@ it('keeps what was refused to somebody, in one statement; not reads that found n
 it('keeps 60 of a credential in a minute, and counts what it drops', async () => {
   const { log, statements, dropped, at } = setting();
   for (let n = 0; n < 65; n += 1) log.refused(refusedBy());
-  log.refused(refusedBy({ principal: { ...somebody, customerId: 8 } }));
+  log.refused(refusedBy({ holder: { ...somebody, customerId: 8 } }));
   at(60_000);
   log.refused(refusedBy());
   await log.flush();

@@ -5,9 +5,19 @@ import { packageDirectory } from '../../src/shared/package-directory.ts';
 import { chartOf } from '../bench/figures/chart.ts';
 import { mergeFigures, type Figures, type RunFigures } from '../bench/figures/figures.ts';
 import { mainLines, mainLinesOf } from '../bench/figures/main-lines.ts';
-import { publicationOf } from '../bench/figures/publication.ts';
-import { latestFigures, readmeSection, withSection } from '../bench/figures/sections.ts';
-import { lineOf, type Comparison, type Line } from '../bench/measure.ts';
+import { addUp, partOf } from '../bench/figures/profile.ts';
+import { unexplained } from '../bench/figures/missed.ts';
+import { documentPaths, publicationOf, type Documents } from '../bench/figures/publication.ts';
+import { planLines, statementsOf, type Execution, type PlanNode } from '../bench/figures/plans.ts';
+import {
+  latestFigures,
+  latestPlans,
+  latestProfiles,
+  missedGoals,
+  readmeSection,
+  withSection,
+} from '../bench/figures/sections.ts';
+import { alternateAmong, lineOf, type Comparison, type Line } from '../bench/measure.ts';
 
 const comparison = (of: Partial<Comparison>): Line =>
   lineOf({ name: 'GET list', unit: '/s', ours: [200], baseline: [100], baselineName: 'bare', ...of });
@@ -60,6 +70,24 @@ describe('a line', () => {
   });
 });
 
+describe('several of ours beside several baselines', () => {
+  test('are each measured once in a round, and compared with those of the same round', async () => {
+    const order: string[] = [];
+    const counting = (name: string, from: number) => () => {
+      order.push(name);
+      return Promise.resolve(from + order.filter((one) => one === name).length);
+    };
+    const beside = await alternateAmong(
+      2,
+      [counting('a', 0), counting('b', 10)],
+      [counting('x', 100), counting('y', 200)],
+    );
+    expect(order.join('')).toBe('xyab'.repeat(3));
+    expect(beside(1, 0)).toMatchObject({ ours: [12, 13], baseline: [102, 103] });
+    expect(beside(0, 1)).toMatchObject({ ours: [2, 3], baseline: [202, 203] });
+  });
+});
+
 describe('figures of several runs', () => {
   const first = figuresOf('2026-01-01T10:00:00.000Z', { read: [comparison({ ours: [1] })], append: [] });
   const second = figuresOf('2026-01-02T10:00:00.000Z', { read: [comparison({ ours: [2] })], growth: [] });
@@ -74,6 +102,195 @@ describe('figures of several runs', () => {
   test('leave out a run of which nothing is left', () => {
     const again = figuresOf('2026-01-03T10:00:00.000Z', { read: [], append: [] });
     expect(Object.keys(mergeFigures([first, again]).runs)).toEqual(['2026-01-03T10:00:00.000Z']);
+  });
+});
+
+describe('figures of a run with profiles', () => {
+  const plain = figuresOf('2026-01-01T10:00:00.000Z', { read: [comparison({ ours: [1] })] });
+  const of = (startedAt: string): Figures => {
+    const figures = figuresOf(startedAt, { read: [comparison({ ours: [9] })] });
+    const profile = { run: startedAt, busy: 0.5, parts: [{ part: 'pg', share: 0.25 }] };
+    return { ...figures, scenarios: figures.scenarios.map((taken) => ({ ...taken, profile })) };
+  };
+  const [early, late] = [of('2026-01-02T10:00:00.000Z'), of('2026-01-03T10:00:00.000Z')];
+  const linesAndProfile = (all: readonly Figures[]) =>
+    mergeFigures(all).scenarios.map(({ lines, profile }) => [lines[0]?.ours, profile?.run]);
+
+  test.each([
+    ['before', [early, plain]],
+    ['behind', [plain, early]],
+    ['merged already', [mergeFigures([plain, early]), early]],
+  ])('give the profile, and leave the lines to a run without: %s', (_, all) => {
+    expect(linesAndProfile(all)).toEqual([[[1], '2026-01-02T10:00:00.000Z']]);
+    expect(Object.keys(mergeFigures(all).runs).toSorted()).toEqual([
+      '2026-01-01T10:00:00.000Z',
+      '2026-01-02T10:00:00.000Z',
+    ]);
+  });
+
+  test('give both where there is no other, and the last profile', () => {
+    expect(linesAndProfile([early, late])).toEqual([[[9], '2026-01-03T10:00:00.000Z']]);
+    expect(latestProfiles(late)).toMatch(/\| read +\| busy 50 %; pg 25 % +\| 2026-01-03 10:00 \|/);
+  });
+});
+
+describe('figures of a run with plans', () => {
+  const [plain, planned] = ['2026-01-01T10:00:00.000Z', '2026-01-02T10:00:00.000Z'];
+  const node = (of: Partial<PlanNode>): PlanNode => ({
+    'Node Type': 'Index Scan',
+    'Index Name': 'by_name',
+    'Relation Name': 'things',
+    'Plan Rows': 50,
+    'Actual Rows': 50,
+    'Actual Total Time': 0.5,
+    'Actual Loops': 1,
+    'Shared Hit Blocks': 40,
+    'Shared Read Blocks': 0,
+    ...of,
+  });
+  const executed = (ms: number, of: Partial<Execution> = {}): Execution => ({
+    database: 'one',
+    text: 'select',
+    ms,
+    plan: node({ 'Actual Total Time': ms }),
+    ...of,
+  });
+  const statements = statementsOf([executed(1), executed(3), executed(2)]).get('one') ?? [];
+  const figures = mergeFigures([
+    figuresOf(plain, { growth: [comparison({ name: 'list', ours: [1], goal: 1 })] }),
+    {
+      ...figuresOf(planned, { growth: [] }),
+      scenarios: figuresOf(planned, {
+        growth: [comparison({ name: 'list', ours: [9], goal: 1 })],
+      }).scenarios.map((taken) => ({
+        ...taken,
+        plans: { run: planned, databases: [{ tables: [{ name: 'things', rows: 20_000 }], statements }] },
+      })),
+    },
+  ]);
+
+  test('give the plans, and leave the lines to a run without', () => {
+    expect(figures.scenarios.map(({ lines, plans }) => [lines[0]?.ours, plans?.run])).toEqual([
+      [[1], planned],
+    ]);
+  });
+
+  test('are published with what was executed, on which data, by which run', () => {
+    const section = latestPlans(figures);
+    expect(section).toContain('2026-01-02 10:00 UTC');
+    expect(section).not.toContain('2026-01-01 10:00 UTC');
+    expect(section).toContain('## growth\n');
+    expect(section).toContain('Largest tables: `things` 20,000 rows.');
+    expect(section).toContain(
+      'select\n-- 3 executions, median 2 ms, together 6 ms\n  Index Scan by by_name on things: 50 rows, 2 ms, 40 pages\n',
+    );
+    expect(latestFigures(figures)).not.toContain('2026-01-02');
+  });
+
+  test('say beside a missed goal where its statements and its profile are, or how to have one', () => {
+    expect(missedGoals(figures)).toMatch(
+      /\| growth +\| list \| 0\.01 +\| none so far: `npm run bench -- --only growth --profile profiles` \| \[plans\]\(plans.md#growth\) \|/,
+    );
+    const profile = { run: planned, busy: 0.5, loopDelayMs: 12, parts: [{ part: 'pg', share: 0.25 }] };
+    const profiled = { ...figures, scenarios: figures.scenarios.map((taken) => ({ ...taken, profile })) };
+    expect(missedGoals(profiled)).toContain('| busy 50 %; event-loop delay p99 12.0 ms; pg 25 % ');
+    expect(missedGoals(figuresOf(plain, { growth: [comparison({ goal: 1 })] }))).toBe('None.');
+  });
+
+  test('are the median execution, and the one with most pages where those are more than twice as many', () => {
+    const large = executed(9, { plan: node({ 'Shared Hit Blocks': 60, 'Shared Read Blocks': 40 }) });
+    const [statement] = statementsOf([executed(1), large, executed(2)]).get('one') ?? [];
+    expect(statement).toMatchObject({ medianMs: 2, totalMs: 12 });
+    expect(statement?.plan[0]).toContain(', 2 ms, 40 pages');
+    expect(statement?.largestPlan?.[0]).toContain('100 pages, 40 of them read');
+    expect(statements[0]).not.toHaveProperty('largestPlan');
+  });
+
+  test('are told apart by database, those that took longest in all first', () => {
+    const all = [
+      executed(5),
+      executed(1, { text: 'often' }),
+      executed(5, { text: 'often' }),
+      executed(1, { database: 'two' }),
+    ];
+    const byDatabase = statementsOf(all);
+    expect([...byDatabase.keys()]).toEqual(['one', 'two']);
+    expect(byDatabase.get('one')?.map(({ text }) => text)).toEqual(['often', 'select']);
+  });
+
+  test('show what misled the planner, what was thrown away, and nothing that was not executed', () => {
+    const lines = planLines(
+      node({
+        'Node Type': 'Limit',
+        Plans: [
+          node({ 'Plan Rows': 1, 'Actual Rows': 100, 'Actual Loops': 3, 'Rows Removed by Filter': 7 }),
+          node({ 'Actual Loops': 0, 'Relation Name': 'unasked' }),
+        ],
+      }),
+    );
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toBe(
+      '  Index Scan by by_name on things: 100 rows (expected 1), 3 times, 7 filtered out, 1.5 ms, 40 pages',
+    );
+  });
+
+  test('are cut where they have very many nodes', () => {
+    const lines = planLines(node({ Plans: Array.from({ length: 50 }, () => node({})) }));
+    expect(lines).toHaveLength(31);
+    expect(lines.at(-1)).toBe('and 21 nodes more');
+  });
+});
+
+describe('a profile', () => {
+  const second = 1_000_000;
+  const frame = (id: number, functionName: string, url: string) => ({
+    id,
+    callFrame: { functionName, url, lineNumber: 0, columnNumber: 0 },
+  });
+  const profile = {
+    nodes: [
+      frame(1, '(idle)', ''),
+      frame(2, '(garbage collector)', ''),
+      frame(3, 'work', 'file:///x/src/query/resources/page.ts'),
+      frame(4, 'query', 'file:///x/node_modules/pg/lib/client.js'),
+      frame(5, 'starting', 'file:///x/src/main.ts'),
+    ],
+    samples: [5, 3, 3, 2, 4, 1],
+    timeDeltas: [second, 2 * second, second, second, second, 5 * second],
+  };
+
+  test('is added up by part, without the time of starting and of waiting', () => {
+    const figures = addUp([{ profile, sourceOf: ({ url }) => url }]);
+    expect(figures.busy).toBeCloseTo(0.5);
+    expect(figures.parts).toEqual([
+      { part: 'src/query/resources', share: 3 / 5 },
+      { part: 'garbage collection', share: 1 / 5 },
+      { part: 'pg', share: 1 / 5 },
+    ]);
+  });
+
+  test('of turns in a process that had started before has no start, and no time of the profiler itself', () => {
+    const nodes = [...profile.nodes, frame(6, 'dispatch', '')];
+    const turn = { nodes, samples: [3, 6, 4], timeDeltas: [second, 8 * second, 3 * second] };
+    const figures = addUp([{ profile: turn, sourceOf: ({ url }) => url, isTurn: true }]);
+    expect(figures).toEqual({
+      busy: 1,
+      parts: [
+        { part: 'pg', share: 3 / 4 },
+        { part: 'src/query/resources', share: 1 / 4 },
+      ],
+    });
+  });
+
+  test.each([
+    ['node:internal/streams/readable', 'read', 'node:streams'],
+    ['node:net', 'connect', 'node:net'],
+    ['../../node_modules/@adcp/sdk/dist/index.js', 'call', '@adcp/sdk'],
+    ['../../src/main.ts', 'main', 'src/main'],
+    ['', '(program)', 'native code of Node'],
+    ['', 'stringify', 'native stringify'],
+  ])('%s is told as what one would look for', (source, functionName, part) => {
+    expect(partOf(source, functionName)).toBe(part);
   });
 });
 
@@ -158,20 +375,40 @@ describe('sections', () => {
   });
 });
 
+describe('what is missed', () => {
+  const missed = figuresOf('2026-01-01T10:00:00.000Z', {
+    read: [comparison({ name: 'GET list of 50', goal: 5 }), comparison({ name: 'GET detail', goal: 1 })],
+    key: [comparison({ name: 'POST with a key, 32 connections', goal: 1.5, atMost: true })],
+  });
+  const document = (row: string): string =>
+    `\n## What is missed, and why\n\n| lines | why |\n| --- | --- |\n${row}\n\n## Then\n\n| \`key\` | no |\n`;
+
+  test.each([
+    ['| `read` GET list<br>`key` | the reason |', []],
+    ['| `read` GET list | the reason |', ['key: POST with a key, 32 connections']],
+    ['| `key` POST without | the reason |', ['read: GET list of 50', 'key: POST with a key, 32 connections']],
+  ])('is told where no row of the section names its line: %s', (row, expected) => {
+    expect(unexplained(missed, document(row))).toEqual(expected);
+  });
+});
+
 describe('what is published', () => {
   const read = (path: string): Promise<string> => readFile(join(packageDirectory, path), 'utf8');
   const committed = async (): Promise<Figures> => JSON.parse(await read('docs/performance.json')) as Figures;
 
-  test.each(['README.md', 'docs/performance.md', 'docs/performance.svg', 'docs/performance.json'])(
+  test.each([...documentPaths, 'docs/performance.svg', 'docs/performance.json'])(
     '%s is what the generator makes of docs/performance.json',
     async (path) => {
-      const documents = {
-        'README.md': await read('README.md'),
-        'docs/performance.md': await read('docs/performance.md'),
-      };
+      const documents = Object.fromEntries(
+        await Promise.all(documentPaths.map(async (one) => [one, await read(one)] as const)),
+      ) as Documents;
       expect(await read(path)).toBe(publicationOf(await committed(), documents)[path]);
     },
   );
+
+  test('every missed goal has a row that says what bounds it', async () => {
+    expect(unexplained(await committed(), await read('docs/performance.md'))).toEqual([]);
+  });
 
   test('every main line of a scenario that was taken is found', async () => {
     const figures = await committed();

@@ -17,6 +17,7 @@ import {
 import { apiErrorOf } from '../../src/shared/http/api-error-of.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
 import {
+  earlierManifests,
   goldenFileNames,
   goldenHistory,
   knownEvents,
@@ -28,7 +29,7 @@ import {
 } from '../golden/golden-files.ts';
 import { eventDocs, readEventDoc } from '../golden/events-docs.ts';
 import { goldenStore } from '../golden/golden-keys.ts';
-import { evolutionProblems, isAddition } from '../golden/schema-evolution.ts';
+import { evolutionProblems, isAddition, lostSince } from '../golden/schema-evolution.ts';
 
 const recorded = (event: GoldenEvent, revision = 0): RecordedEvent => ({
   ...event,
@@ -53,6 +54,13 @@ const goldenFiles = (): Map<string, string> =>
 describe('what was ever stored', () => {
   it('has a golden file for every type and version, as it was; no schema has changed without a version', () => {
     expect(evolutionProblems(knownEvents(), readManifest(), goldenFiles())).toEqual([]);
+  });
+
+  it('is what every earlier commit says that it is, as far as the history is here', () => {
+    const earlier = earlierManifests();
+    if (earlier.length < 2) console.log('a clone without its history: nothing earlier to compare with');
+    const manifest = readManifest();
+    expect(new Set(earlier.flatMap((before) => lostSince(before, manifest)))).toEqual(new Set());
   });
 
   it('is known in its current version: every golden event is decoded', async () => {
@@ -87,12 +95,12 @@ const first: EventDefinition = { schemaVersion: 1, data: z.object({ name: z.stri
 const content = '[]\n';
 const manifestOf = (definition: EventDefinition): Manifest =>
   Object.fromEntries(
-    madeUp(definition).map(({ name, fingerprint, schema }) => [
+    madeUp(definition).map(({ name, fingerprint, schema, opened }) => [
       name,
       {
         fingerprint,
         files: { [`${name}.json`]: sha256(content) },
-        schema: schema as Manifest[string]['schema'],
+        ...({ schema, ...(opened && { opened }) } as Pick<Manifest[string], 'schema' | 'opened'>),
       },
     ]),
   );
@@ -145,6 +153,37 @@ describe('the check of schemas', () => {
     expect(evolutionProblems([], manifestOf(first), files)).toEqual([
       expect.stringMatching(/ToyMade.v1 is in logs/),
     ]);
+  });
+
+  it('finds what the manifest and the golden files have lost or changed together', () => {
+    const before = manifestOf(first);
+    const entry = before['ToyMade.v1'] as Manifest[string];
+    const since = (now: Manifest): string => lostSince(before, now).join('\n');
+    const other = { 'ToyMade.v1.json': sha256('[1]') };
+    const more = { ...entry.files, 'ToyMade.v1.2.json': sha256('[2]') };
+    const added: EventDefinition = {
+      ...first,
+      data: z.object({ name: z.string(), more: z.string().optional() }),
+    };
+    expect(since({})).toMatch(/ToyMade.v1 was in an earlier manifest and is gone/);
+    expect(since({ 'ToyMade.v1': { ...entry, files: {} } })).toMatch(/ToyMade.v1.json is not what/);
+    expect(since({ 'ToyMade.v1': { ...entry, files: other } })).toMatch(/ToyMade.v1.json is not what/);
+    expect(since(manifestOf({ ...first, data: z.object({}) }))).toMatch(/schema of ToyMade.v1 is another/);
+    expect(since({ ...manifestOf(added), 'ToyMade.v2': entry })).toBe('');
+    expect(since({ 'ToyMade.v1': { ...entry, files: more } })).toBe('');
+  });
+
+  it('sees what is sealed in the log as it is opened, too', () => {
+    const sealed = (item: z.ZodType): EventDefinition => ({
+      schemaVersion: 1,
+      data: z.object({ items: z.array(item) }),
+      stored: z.object({ sealed: z.string() }),
+    });
+    const [text, pair] = [sealed(z.string()), sealed(z.tuple([z.string(), z.string()]))];
+    const before = manifestOf(text);
+    expect(evolutionProblems(madeUp(text), before, files)).toEqual([]);
+    expect(evolutionProblems(madeUp(pair), before, files)).toEqual([expect.stringMatching(/has changed/)]);
+    expect(lostSince(before, manifestOf(pair))).toEqual([expect.stringMatching(/is another/)]);
   });
 
   it('tells additions that older programs pass over from everything else', () => {

@@ -232,7 +232,7 @@ it('an entry is found by every campaign that its thing is in, and by the one tha
 describe('refused requests', () => {
   const refused = (actor: string, code: 'FORBIDDEN' | 'VALIDATION_ERROR'): RefusedRequest => ({
     route: { method: 'put', path: '/things/{id}', operationId: 'updateThing' } as RefusedRequest['route'],
-    principal: { customerId: 7, actor, scopes: [] },
+    holder: { customerId: 7, actor },
     params: {},
     requestId: 'r',
     refusal: new ApiError({ code, message: 'No.' }),

@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
-import { isWaiting, syndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
+import {
+  isWaiting,
+  syndicationResource,
+  wasLeftThere,
+} from '../../src/domain/syndication/syndication-resource.ts';
 import {
   syndicationDecider,
   type SyndicationCommand,
@@ -58,10 +62,10 @@ const withdrawn = (generation: number): SyndicationEvent => ({
   data: { generation, removed: true },
   occurredAt: day(4),
 });
-const toggle = (enabled: boolean): SyndicationCommand => ({
+const toggle = (enabled: boolean, more: Partial<typeof record> = {}): SyndicationCommand => ({
   type: 'ToggleSyndication',
   now: day(1),
-  record,
+  record: { ...record, ...more },
   enabled,
 });
 const start = (generation: number): SyndicationCommand => ({
@@ -99,6 +103,13 @@ const withdraw = (generation: number): SyndicationCommand => ({
   now: day(4),
   generation,
   removed: true,
+});
+const withdrawInVain = (generation: number): SyndicationCommand => ({
+  type: 'WithdrawSyndication',
+  now: day(4),
+  generation,
+  removed: false,
+  reason: 'It is away.',
 });
 
 describe('a toggle', () => {
@@ -235,17 +246,44 @@ describe('what an agent has while bringing it up to date fails', () => {
 
 describe('what an agent could not be told to drop', () => {
   const given1 = [toggled(true, 1), started(1), completed(1), toggled(false, 2)] as const;
-  const notRemoved: SyndicationEvent = {
+  const notRemovedIn = (generation: number): SyndicationEvent => ({
     type: 'SyndicationWithdrawn',
-    data: { generation: 2, removed: false, reason: 'It is away.' },
+    data: { generation, removed: false, reason: 'It is away.' },
     occurredAt: day(4),
-  };
+  });
+  const notRemoved = notRemovedIn(2);
 
   it('may be there still when it is switched on again, and nothing waits until then', () => {
     const off = given(...given1, notRemoved).state();
     expect(off.status !== 'NONE' && isWaiting(off)).toBe(false);
     expect(given(...given1, notRemoved, toggled(true, 3)).state()).toMatchObject({ mayBeAtAgent: true });
     expect(given(...given1, withdrawn(2), toggled(true, 3)).state()).toMatchObject({ mayBeAtAgent: false });
+  });
+  it('is told to be dropped once more when it is switched off once more, where it is', () => {
+    given(...given1, notRemoved)
+      .when(toggle(false, { account: { account_id: 'another' } }))
+      .then(toggled(false, 3));
+    const again = given(...given1, notRemoved, toggled(false, 3));
+    const state = again.state();
+    expect(state).toMatchObject({ status: 'DISABLED', mayBeAtAgent: true, responseData: null });
+    expect(state.status !== 'NONE' && isWaiting(state)).toBe(true);
+    // While that is tried, and when it is done, nothing is left to be asked for.
+    again.when(toggle(false)).thenNothing();
+    given(...given1, notRemoved, toggled(false, 3), withdrawn(3))
+      .when(toggle(false))
+      .thenNothing();
+    given(...given1, notRemoved, toggled(false, 3), withdrawn(3))
+      .when(withdraw(2))
+      .thenRefused({ reason: 'superseded' });
+  });
+  it('may still be there when it was told twice in vain', () => {
+    const twice = notRemovedIn(3);
+    given(...given1, notRemoved, toggled(false, 3), twice)
+      .when(toggle(false))
+      .then(toggled(false, 4));
+    expect(given(...given1, notRemoved, toggled(false, 3), twice, toggled(true, 4)).state()).toMatchObject({
+      mayBeAtAgent: true,
+    });
   });
   it('is not at another account', () => {
     const elsewhere: SyndicationEvent = {
@@ -345,12 +383,15 @@ const wrongOf = (seed: number): readonly string[] => {
   let wanted: boolean | undefined;
   for (let left = random.below(41); left > 0; left--) {
     const isToggle = random.chance(0.4);
-    const make = random.pick([start, submit, complete, fail, withdraw, refresh]);
+    const make = random.pick([start, submit, complete, fail, withdraw, withdrawInVain, refresh]);
     const one = isToggle ? toggle(random.chance(0.5)) : make(1 + random.below(6));
     const before = state;
     const decision = syndicationDecider.decide(one, state);
     if ('events' in decision) state = decision.events.reduce(syndicationDecider.evolve, state);
     if (one.type === 'ToggleSyndication') wanted = one.enabled;
+    if (one.type === 'ToggleSyndication' && !one.enabled && state.status !== 'NONE' && wasLeftThere(state)) {
+      wrong.push('switched off, and what was left there stays there');
+    }
     const transition = `${before.status}>${state.status}`;
     if (before.status !== state.status && !legalChanges.has(transition)) wrong.push(transition);
   }

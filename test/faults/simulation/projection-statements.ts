@@ -145,6 +145,7 @@ const advertiserStatements: readonly Statement[] = [
       return 0;
     },
   },
+  { is: 'advertiser_blocks-last', sharesStep: true, run: () => [] },
   {
     // Lists are short here: one block each, of which the sums are kept.
     is: 'advertiser_blocks-add',

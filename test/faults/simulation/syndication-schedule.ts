@@ -56,17 +56,31 @@ export type ScheduleDefect =
   | 'only-completed-stays'
   | 'tasks-forgotten'
   | 'failed-is-dropped'
-  | 'changes-forgotten';
+  | 'changes-forgotten'
+  | 'one-key-for-a-list'
+  | 'early-calls-overlooked';
+
+/**
+ * How a schedule goes: toggles of both resources, some of them of what is so already, or of one that is switched on and
+ * off in turn, so fast that calls of many generations before may still be under way.
+ */
+export type ScheduleShape = 'usual' | 'flickering';
 
 const CUSTOMER = 7;
 const ADVERTISER = 5;
 const AGENT = '00000000-0000-4000-8000-00000000000a';
 const NOW = '2026-01-01T00:00:00.000Z';
+/** The workers' clock. */
+const WORKERS_MS = Date.parse(NOW);
+/** So long ago that an agent that could not be told to drop something is given up after the first tries. */
+const DAYS_AGO = '2025-12-29T00:00:00.000Z';
 const RESOURCES = ['a', 'b'] as const;
 const RUNS_MAX = 4;
 /** One more, and a record is given up. */
 const LOST_MAX = 9;
 const DRAIN_STEPS_MAX = 2_000;
+/** Generations before its own that the planted defect looks at. */
+const SEEN_BACK = 4;
 const CONTEXT = { customerId: CUSTOMER, actor: 'test', requestId: AGENT };
 const account = { account_id: 'acct' };
 
@@ -134,7 +148,11 @@ interface Actor {
   overtaken: boolean;
 }
 
-export const runSchedule = async (random: Random, defect?: ScheduleDefect): Promise<ScheduleReport> => {
+export const runSchedule = async (
+  random: Random,
+  defect?: ScheduleDefect,
+  shape: ScheduleShape = 'usual',
+): Promise<ScheduleReport> => {
   const log: RecordedEvent[] = [];
   const streams = new Map<string, RecordedEvent[]>([
     [advertiserStream(CUSTOMER, ADVERTISER), advertiserHistory()],
@@ -345,8 +363,21 @@ export const runSchedule = async (random: Random, defect?: ScheduleDefect): Prom
       },
     }) as Partial<WorkList> as WorkList;
 
-  const isRunning = (id: string): boolean =>
-    defect !== 'no-waiting-for-earlier' && [...actors].some(({ job }) => job === id);
+  const running = ({ recordId, generation }: SyndicationRecord): readonly string[] => {
+    if (defect === 'no-waiting-for-earlier') return [];
+    const all = [...actors].flatMap(({ job }) => job ?? []);
+    if (defect !== 'early-calls-overlooked') return all;
+    const seen = Array.from({ length: SEEN_BACK + 1 }, (_, back) =>
+      jobIdOf({ recordId, generation: generation - back }),
+    );
+    return all.filter((job) => seen.includes(job));
+  };
+
+  /** A list of what stays has a key of two parts: what it says, and which telling of it this is. */
+  const keyOf = (idempotencyKey: string): string => {
+    if (defect === 'another-key') return `${idempotencyKey}-${calls}`;
+    return defect === 'one-key-for-a-list' ? (idempotencyKey.split('.')[0] ?? '') : idempotencyKey;
+  };
 
   const startRun = (record: SyndicationRecord): Promise<void> => {
     const { recordId, generation } = record;
@@ -366,7 +397,7 @@ export const runSchedule = async (random: Random, defect?: ScheduleDefect): Prom
       const handle = syndicationJobs({
         store,
         snapshots: { every: 1_000, load: async () => undefined, save: () => undefined },
-        clock: { now: () => 0 },
+        clock: { now: () => WORKERS_MS },
         secrets: {} as never,
         kinds: { EVENT_SOURCE: kind, AUDIENCE: kind, CATALOG: kind },
         audienceParts: { forget: async () => undefined } as Partial<AudienceParts> as AudienceParts,
@@ -374,13 +405,12 @@ export const runSchedule = async (random: Random, defect?: ScheduleDefect): Prom
         pause: async () => undefined,
         callAgent: async ({ idempotencyKey, request, takenIn }) => {
           await gate();
-          const key = defect === 'another-key' ? `${idempotencyKey}-${calls}` : idempotencyKey;
-          const answer = askAgent(actor, key, request, takenIn);
+          const answer = askAgent(actor, keyOf(idempotencyKey), request, takenIn);
           if (answer.outcome === 'submitted') actor.untold = true;
           await gate();
           return answer;
         },
-        queue: () => ({ isRunning: async (job: string) => isRunning(job) }) as never,
+        queue: () => ({ running: async () => running(record) }) as never,
       });
       return handle({
         id,
@@ -407,7 +437,7 @@ export const runSchedule = async (random: Random, defect?: ScheduleDefect): Prom
           stream: syndicationStream(CUSTOMER, recordId),
           command: {
             type: 'ToggleSyndication',
-            now: NOW,
+            now: commands % 2 === 0 ? NOW : DAYS_AGO,
             enabled,
             record: {
               recordId,
@@ -447,13 +477,15 @@ export const runSchedule = async (random: Random, defect?: ScheduleDefect): Prom
     project(1);
   };
 
-  for (let left = 2 + random.below(5); left > 0; left--) {
-    const resource = random.pick(RESOURCES);
+  const [one] = RESOURCES;
+  const count = shape === 'usual' ? 2 + random.below(5) : 5 + random.below(6);
+  for (let left = count; left > 0; left--) {
+    const resource = shape === 'usual' ? random.pick(RESOURCES) : one;
     // One client a record: two at once would leave open which was the last.
     const busy = [...actors].filter(({ job }) => job === undefined);
     for (const actor of busy) while (actors.has(actor)) await advance(actor);
-    await toggle(resource, random.chance(0.6));
-    for (let n = random.below(20); n > 0; n--) await step();
+    await toggle(resource, shape === 'usual' ? random.chance(0.6) : wanted.get(resource) !== true);
+    for (let n = random.below(shape === 'usual' ? 20 : 12); n > 0; n--) await step();
   }
   calm = true;
   for (let n = 0; n < DRAIN_STEPS_MAX; n++) {

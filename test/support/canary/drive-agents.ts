@@ -1,0 +1,143 @@
+import type { AdvertiserResource } from '../../../src/domain/advertisers/advertiser-resource.ts';
+import type { SyndicationResource } from '../../../src/domain/syndication/syndication-resource.ts';
+import { sleep } from '../../../src/shared/backoff.ts';
+import { untilTold } from '../api-client.ts';
+import type { TestAccount } from '../running-service.ts';
+import { startSandboxAgent } from '../sandbox-agent.ts';
+import { until } from '../toy-projection.ts';
+import { newSecret, type CanaryRun } from './canary-run.ts';
+import { echoingWays, startEchoingAgent, type EchoingAgent } from './echoing-agent.ts';
+
+/** Bearer tokens of agents: of one that takes what it is brought, and of many that fail and repeat the token. */
+export const driveAgents = async (run: CanaryRun, account: TestAccount): Promise<void> => {
+  const sandbox = await startSandboxAgent(run.mark(newSecret('sandbox-')));
+  const echoing = await startEchoingAgent();
+  try {
+    await badRegistrations(run, account, sandbox.url);
+    const { register, advertiser } = await preparedFor(run, account);
+    const keyed = { 'Idempotency-Key': 'agent-registered-once-and-repeated' };
+    const works = await register(sandbox.url, { token: sandbox.token }, keyed);
+    await register(sandbox.url, { token: sandbox.token }, keyed);
+    const ofA2a = await register(sandbox.a2aUrl, { token: sandbox.token, protocol: 'A2A' });
+    const agents = [works, ofA2a];
+    for (const way of echoingWays) agents.push(await register(echoing.urlOf(way)));
+    for (const way of echoingWays.slice(0, 4)) {
+      agents.push(await register(echoing.urlOf(way), { protocol: 'A2A' }));
+    }
+    await syndicate(run, account, { advertiser, agents, echoing });
+  } finally {
+    await sandbox.stop();
+    await echoing.stop();
+  }
+};
+
+const preparedFor = async ({ mark, saw }: CanaryRun, { api }: TestAccount) => {
+  const once = { 'Idempotency-Key': 'advertiser-of-agents' };
+  const made = await untilTold(() => api.post<AdvertiserResource>('/advertisers', { name: 'Agents' }, once));
+  const { id } = made.body.data;
+  const sources = { account: { account_id: String(id) }, event_sources: [{ event_source_id: 'web' }] };
+  await untilTold(() => api.post(`/advertisers/${id}/event-sources/sync`, sources));
+  return {
+    advertiser: String(id),
+    register: async (
+      url: string,
+      { token = newSecret('agent-'), protocol = 'MCP' }: { token?: string; protocol?: string } = {},
+      headers: Readonly<Record<string, string>> = { 'Idempotency-Key': newSecret() },
+    ): Promise<string> => {
+      const auth = { type: 'bearer', token: mark(token) };
+      const body = { name: 'Agent', url, protocol, auth, accountId: 'acct' };
+      const answer = await untilTold(() => api.post<{ id: string }>('/adcp-agents', body, headers));
+      saw(answer.text);
+      if (answer.status !== 201) throw new Error(`not registered: ${answer.text}`);
+      return answer.body.data.id;
+    },
+  };
+};
+
+/** Tokens that are refused here, or by the agent itself, or sent where none belongs; and in an outage. */
+const badRegistrations = async (
+  { mark, saw, whileAway, without }: CanaryRun,
+  { api }: TestAccount,
+  url: string,
+): Promise<void> => {
+  const send = async (auth: unknown, more: object = {}): Promise<void> => {
+    const body = { name: 'Agent', url, protocol: 'MCP', auth, ...more };
+    saw((await api.post('/adcp-agents', body)).text);
+    saw((await api.post('/adcp-agents', body, { 'Idempotency-Key': 'agent-that-is-refused' })).text);
+  };
+  const bearer = () => ({ type: 'bearer', token: mark(newSecret('agent-')) });
+  // The sandbox does not know it.
+  await send(bearer());
+  await send({ type: 'bearer', token: `x ${mark(newSecret())}` });
+  await send({ type: 'bearer', token: [mark(newSecret())] });
+  await send({ type: 'bearer', token: { [mark(newSecret())]: 1 } });
+  await send({ type: mark(newSecret()), token: mark(newSecret()) });
+  await send(mark(newSecret()));
+  await send(bearer(), { protocol: 'SOAP' });
+  await send(bearer(), { url: `https://user:${mark(newSecret())}@agent.example.com/` });
+  saw((await api.post('/adcp-agents', `{"auth":{"type":"bearer","token":"${mark(newSecret())}`)).text);
+  await whileAway(() => send(bearer(), { url: 'https://agent.example.com/mcp' }));
+  await without('secrets', () => send(bearer(), { url: 'https://agent.example.com/mcp' }));
+};
+
+interface Syndicated {
+  readonly advertiser: string;
+  /** The first two take what they are brought. */
+  readonly agents: readonly string[];
+  readonly echoing: EchoingAgent;
+}
+
+const WAIT_MS = 120_000;
+
+const syndicate = async (
+  { saw, look }: CanaryRun,
+  { api }: TestAccount,
+  { advertiser, agents, echoing }: Syndicated,
+): Promise<void> => {
+  const toggle = async (enabled: boolean): Promise<void> => {
+    const body = { resourceId: 'web', adcpAgentIds: agents, enabled };
+    const once = { 'Idempotency-Key': `syndicated-once-${enabled}` };
+    const { status, text } = await untilTold(() =>
+      api.post(`/advertisers/${advertiser}/syndicate`, body, once),
+    );
+    saw(text);
+    if (status !== 201) throw new Error(`not syndicated: ${text}`);
+  };
+  const records = async (): Promise<readonly SyndicationResource[]> => {
+    const path = `/advertisers/${advertiser}/syndication-status?limit=100`;
+    const { text, body } = await untilTold(() => api.get<{ items: SyndicationResource[] }>(path));
+    saw(text);
+    return body.data.items;
+  };
+  const asked = { ...echoing.calls };
+  await toggle(true);
+  // A job that waits to be tried again holds what the try before it ended with.
+  await until(async () => {
+    await look();
+    await sleep(100);
+    const taken = (await records()).filter(({ status }) => status === 'COMPLETED');
+    const isCalled = echoingWays.every((way) => (echoing.calls[way] ?? 0) > (asked[way] ?? 0));
+    return isCalled && agents.slice(0, 2).every((id) => taken.some(({ adcpAgentId }) => adcpAgentId === id));
+  }, WAIT_MS);
+  for (let looks = 0; looks < 10; looks += 1) {
+    await sleep(200);
+    await look();
+  }
+  for (const { id, adcpAgentId } of await records()) {
+    for (const path of [
+      `/advertisers/${advertiser}/syndication-status/${id}`,
+      `/adcp-agents/${adcpAgentId}`,
+    ]) {
+      for (const end of ['', '/history', '/explain', '/diff?from=0']) {
+        saw((await api.get(path + end)).text);
+      }
+    }
+  }
+  saw((await api.get('/audit-logs?take=500')).text);
+  await toggle(false);
+  await sleep(500);
+  await look();
+  // Refused as long as the agent may have something.
+  for (const id of agents) saw((await api.delete(`/adcp-agents/${id}`)).text);
+  await look();
+};

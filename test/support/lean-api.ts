@@ -1,0 +1,43 @@
+import { Agent, request } from 'node:http';
+import type { Api, ApiAnswer, ApiEnvelope } from './api-client.ts';
+
+/**
+ * `apiOf` for many requests a second: a third of its processor time, so that a load is not what bounds what is measured.
+ * Bodies of answers are read as JSON only when they are looked at.
+ * @param credential the headers that say who calls
+ */
+export const leanApiOf = (
+  baseUrl: string,
+  credential: Readonly<Record<string, string>>,
+): Pick<Api, 'get' | 'put'> & { readonly close: () => void } => {
+  const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+  const send = <Data>(method: string, path: string, body?: unknown): Promise<ApiAnswer<Data>> =>
+    new Promise((resolve, reject) => {
+      const headers = { 'Content-Type': 'application/json', ...credential };
+      const sent = request(`${baseUrl}/api/v2/buyer${path}`, { method, agent, headers }, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.once('error', reject);
+        answer.once('end', () => {
+          const bytes = Buffer.concat(chunks);
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: new Headers(),
+            get text() {
+              return bytes.toString();
+            },
+            get body() {
+              return JSON.parse(bytes.toString()) as ApiEnvelope<Data>;
+            },
+          });
+        });
+      });
+      sent.once('error', reject);
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  return {
+    get: (path) => send('GET', path),
+    put: (path, body) => send('PUT', path, body),
+    close: () => agent.destroy(),
+  };
+};
