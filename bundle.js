@@ -4,9 +4,11 @@
  *
  *     node bundle.js              dist/bundle: the programs that are run and shipped
  *     node bundle.js --tests      and dist/test-bundle: the tests, and the programs that they start
+ *
+ * The programs are left as they are while nothing that they were made of has changed since: whoever starts one does not
+ * wait for that.
  */
-import { readdirSync, rmSync } from 'node:fs';
-import { build } from 'esbuild';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
 /** Found at run time in node_modules: each loads, or looks for, files of its own when it is first used. */
 const external = [
@@ -25,8 +27,10 @@ const external = [
   'testcontainers',
 ];
 
-const bundle = (entryPoints, outdir) =>
-  build({
+/** @returns paths of the files that were read and written */
+const bundle = async (entryPoints, outdir) => {
+  const { build } = await import('esbuild');
+  const { metafile } = await build({
     entryPoints,
     outdir,
     ...(outdir === 'dist/test-bundle' ? { outbase: 'test' } : {}),
@@ -38,6 +42,10 @@ const bundle = (entryPoints, outdir) =>
     external,
     keepNames: true,
     sourcemap: true,
+    // As newer versions of Node have it. Without, `pg` makes a `Response` to find out where it runs, which loads Node's
+    // whole `fetch`.
+    define: { navigator: '{"userAgent":"Node.js"}' },
+    metafile: true,
     // Parts of earlier builds stay: a service that runs may still load one of them.
     chunkNames: 'parts/[name]-[hash]',
     logLevel: 'warning',
@@ -46,16 +54,56 @@ const bundle = (entryPoints, outdir) =>
       js: "import { createRequire as createRequireOf } from 'node:module'; const require = createRequireOf(import.meta.url);",
     },
   });
+  return { read: Object.keys(metafile.inputs), written: Object.keys(metafile.outputs) };
+};
 
-await bundle(
-  {
-    main: 'src/main.ts',
-    exchange: 'src/operator/exchange.ts',
-    'sandbox-agent': 'src/sandbox-agent/main.ts',
-    tour: 'src/tour/main.ts',
-  },
-  'dist/bundle',
-);
+/** What else decides how a bundle comes out: this program, and which packages there are. */
+const settings = [import.meta.filename, 'package.json', 'tsconfig.json', 'node_modules/.package-lock.json'];
+
+const STATES = 'dist/bundle/states.json';
+
+/** When its content was changed last; unlike its date that cannot be set, as npm does with what it unpacks. */
+const changedMs = (path) => statSync(path, { throwIfNoEntry: false })?.ctimeMs;
+
+const stateOf = (path) => {
+  const { size, ctimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
+  return size === undefined ? 'none' : `${size} ${ctimeMs}`;
+};
+
+const isUpToDate = () => {
+  try {
+    const states = Object.entries(JSON.parse(readFileSync(STATES, 'utf8')));
+    return states.every(([path, state]) => stateOf(path) === state);
+  } catch {
+    return false;
+  }
+};
+
+/** File systems date by their own clock's ticks: what was changed at most so long before may have been read before. */
+const TICK_MS = 100;
+
+const bundlePrograms = async () => {
+  rmSync(STATES, { force: true });
+  const startedMs = Date.now();
+  const { read, written } = await bundle(
+    {
+      main: 'src/main.ts',
+      exchange: 'src/operator/exchange.ts',
+      'sandbox-agent': 'src/sandbox-agent/main.ts',
+      tour: 'src/tour/main.ts',
+    },
+    'dist/bundle',
+  );
+  const sources = [...read, ...settings];
+  // Of what was changed meanwhile nobody knows what was read: the next start bundles again.
+  // In this order: what changes after its state was taken is another one at the next start.
+  const states = Object.fromEntries([...sources, ...written].map((path) => [path, stateOf(path)]));
+  if (sources.some((path) => (changedMs(path) ?? 0) > startedMs - TICK_MS)) return;
+  writeFileSync(`${STATES}.${process.pid}`, JSON.stringify(states));
+  renameSync(`${STATES}.${process.pid}`, STATES);
+};
+
+if (!isUpToDate()) await bundlePrograms();
 
 if (process.argv.includes('--tests')) {
   const isProgram = /(\.test|\.browser|-main|-process|eventstoredb\/main)\.ts$/;
