@@ -5,6 +5,7 @@ import { personalParts } from './domain/personal-data/personal-parts.ts';
 import { migrations } from './migrations/index.ts';
 import type { Config } from './shared/config.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
+import { callLimits, type CallLimits } from './shared/event-store/eventstoredb/call-limits.ts';
 import {
   createPostgresEventStore,
   type PostgresEventStoreOptions,
@@ -51,11 +52,15 @@ export interface Backbone {
 /** Look-ups of credentials (two at once), streams and ids; most of what asks here is asked together. */
 const SYSTEM_CONNECTIONS_MAX = 5;
 
-/** Opens connections lazily: with an external database that is away, this succeeds and its users get 503. */
+/**
+ * Opens connections lazily: with an external database that is away, this succeeds and its users get 503.
+ * @param limits of calls to EventStoreDB, where the events are in it
+ */
 export const openBackbone = async (
   config: Config,
   applicationName: string,
   log: Logger,
+  limits: CallLimits = callLimits,
 ): Promise<Backbone> => {
   const embedded =
     config.DATABASE_URL === undefined
@@ -86,6 +91,7 @@ export const openBackbone = async (
     connectionString: databaseUrl,
     pool,
     log,
+    limits,
   });
   const personalKeys = createPersonalKeys(pool, keyRingOf(config));
   return {
@@ -113,7 +119,10 @@ export const openBackbone = async (
 type EventLog = Pick<Backbone, 'store' | 'storeKind' | 'logBytes' | 'registerMetrics'>;
 
 /** The client of EventStoreDB takes memory and time to load: only who uses it does. */
-const openLog = async (config: Config, postgres: PostgresEventStoreOptions): Promise<EventLog> => {
+const openLog = async (
+  config: Config,
+  { limits, ...postgres }: PostgresEventStoreOptions & { readonly limits: CallLimits },
+): Promise<EventLog> => {
   if (config.EVENTSTORE_URL === undefined) {
     const store = createPostgresEventStore({ ...postgres, isMarkedApart: isConversionStream });
     const logBytes = postgresLogBytes(postgres.pool);
@@ -126,6 +135,7 @@ const openLog = async (config: Config, postgres: PostgresEventStoreOptions): Pro
   const store = createEventStoreDbEventStore({
     connectionString: config.EVENTSTORE_URL,
     log: postgres.log,
+    limits,
     markAccount: createMarkAccount(postgres.pool, isConversionStream),
   });
   return {

@@ -2,6 +2,7 @@ import { isConversionStream } from './domain/conversions/conversion-events.ts';
 import { migrations } from './migrations/index.ts';
 import type { Config } from './shared/config.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
+import { patientCallLimits } from './shared/event-store/eventstoredb/call-limits.ts';
 import { createPostgresEventStore } from './shared/event-store/postgres/postgres-event-store.ts';
 import type { Logger } from './shared/log.ts';
 import { startEmbeddedPostgres } from './shared/postgres/embedded/embedded-postgres.ts';
@@ -74,6 +75,11 @@ const openPostgres = async (
 const openEventStoreDb = async (connectionString: string, log: Logger): Promise<OpenedEventStore> => {
   const { createEventStoreDbEventStore } =
     await import('./shared/event-store/eventstoredb/eventstoredb-event-store.ts');
-  const store = createEventStoreDbEventStore({ connectionString, log, markAccount: async () => undefined });
+  const store = createEventStoreDbEventStore({
+    connectionString,
+    log,
+    limits: patientCallLimits,
+    markAccount: async () => undefined,
+  });
   return { store, services: async () => undefined, close: () => store.close() };
 };

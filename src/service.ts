@@ -21,6 +21,7 @@ import { withHistory } from './history-routes.ts';
 import { allProjections } from './projections/all-projections.ts';
 import type { Projection } from './projections/engine/projection.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
+import type { CallLimits } from './shared/event-store/eventstoredb/call-limits.ts';
 import { startProjections, type Projections } from './projections/engine/projection-engine.ts';
 import { accountReadRoutes } from './query/accounts/routes.ts';
 import { verifyApiKey } from './query/accounts/verify-api-key.ts';
@@ -95,6 +96,7 @@ export interface Replacements {
   readonly projection?: (projection: Projection) => Projection;
   readonly tenantStatement?: RewriteStatement;
   readonly timeouts?: ClientTimeouts;
+  readonly callLimits?: CallLimits;
 }
 
 /** Memory that ready answers of reads may take. */
@@ -110,7 +112,7 @@ export const startService = async (
   onAnswer?: RouteServices['onAnswer'],
   replace: Replacements = {},
 ): Promise<Service> => {
-  const opened = await openBackbone(config, 'exchange', log);
+  const opened = await openBackbone(config, 'exchange', log, replace.callLimits);
   const backbone = replace.store === undefined ? opened : { ...opened, store: replace.store(opened.store) };
   const derivedPool = createDerivedPool(backbone, log);
   const metrics = createMetrics(backbone);

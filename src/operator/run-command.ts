@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { openBackbone, type Backbone } from '../composition.ts';
 import { ConfigError, readConfig, type Config } from '../shared/config.ts';
+import { patientCallLimits } from '../shared/event-store/eventstoredb/call-limits.ts';
 import { armFailpoints } from '../shared/failpoints.ts';
 import { createLog } from '../shared/log.ts';
 import { allCommands } from './all-commands.ts';
@@ -151,5 +152,5 @@ const open = (config: Config): Promise<Backbone> => {
   if (config.EXCHANGE_FAILPOINTS !== undefined) {
     armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
   }
-  return openBackbone(config, 'exchange-operator', createLog('silent'));
+  return openBackbone(config, 'exchange-operator', createLog('silent'), patientCallLimits);
 };

@@ -1,11 +1,10 @@
 import { pino } from 'pino';
-import type { CallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
+import { patientCallLimits, type CallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import type { Position } from '../../src/shared/event-store/event-store.ts';
 import {
   createEventStoreDbEventStore,
   type EventStoreDbEventStore,
 } from '../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
-import { patientLimits } from '../support/eventstoredb/patient-limits.ts';
 import {
   startEventStoreService,
   type EventStoreService,
@@ -24,7 +23,7 @@ export interface EventStoreDbUnderTest {
 export const openEventStoreDbStore = (
   connectionString: string,
   markAccount: () => Promise<void> = async () => undefined,
-  limits: CallLimits = patientLimits,
+  limits: CallLimits = patientCallLimits,
 ): EventStoreDbUnderTest => {
   const marks: Mark[] = [];
   const store = createEventStoreDbEventStore({

@@ -3,6 +3,7 @@ import { openBackbone, type Backbone } from '../../src/composition.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
+import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { createTestStores, describeStores, type TestStores } from '../support/test-stores.ts';
 import { startBalancer } from './kit/balancer.ts';
@@ -23,7 +24,12 @@ describe('processes of one role each', () => {
   beforeAll(async () => {
     stores = await createTestStores();
     console.log(describeStores(stores));
-    backbone = await openBackbone(readConfig(stores.settings), 'faults', createLog('silent'));
+    backbone = await openBackbone(
+      readConfig(stores.settings),
+      'faults',
+      createLog('silent'),
+      patientCallLimits,
+    );
     ({ apiKey } = await createAccount(backbone, 'Roles'));
     supervisor = await startSupervisor(
       ['api', 'api', 'projector', 'projector', 'worker'].map((role) => ({ ROLES: role })),

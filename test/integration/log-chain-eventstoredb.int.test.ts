@@ -5,6 +5,7 @@ import { systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { portLogBytes, type LogBytes } from '../../src/shared/log-chain/log-bytes.ts';
 import { START } from '../../src/shared/event-store/event-store.ts';
+import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { logKeysOf } from '../../src/shared/log-chain/log-keys.ts';
 import { sealLog } from '../../src/shared/log-chain/seal-log.ts';
 import { verifyLog } from '../../src/shared/log-chain/verify-log.ts';
@@ -21,7 +22,7 @@ beforeAll(async () => {
   stores = await createTestStores('eventstoredb');
   await migrate(stores.settings.DATABASE_URL, migrations);
   const config = readConfig({ NODE_ENV: 'test', SECRET_KEYS: `test:${'A'.repeat(43)}`, ...stores.settings });
-  backbone = await openBackbone(config, 'exchange-test', createLog('silent'));
+  backbone = await openBackbone(config, 'exchange-test', createLog('silent'), patientCallLimits);
   await fillWithHistory(backbone.store, 1_200);
 }, 120_000);
 afterAll(async () => {

@@ -13,6 +13,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../src/shared/event-store/event-store.ts';
+import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { createLog, type Logger } from '../../src/shared/log.ts';
 import { apiOf, type Api } from './api-client.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
@@ -61,7 +62,8 @@ export interface RunningService {
 
 /**
  * The service as it ships, in this process, on a free port and with fresh stores of its own.
- * @param eventsIn as of `createTestStores`
+ * @param eventsIn as of `createTestStores`; calls to EventStoreDB have all the time that a busy machine may need, but
+ *   with an `EVENTSTORE_URL` of the test's own
  */
 export const startRunningService = async (
   settings: Readonly<Record<string, string>> = {},
@@ -92,7 +94,7 @@ export const startRunningService = async (
       declared.onAnswer(route, status, text);
       invariant.onAnswer(route, status, text, headers);
     },
-    replace,
+    { ...(stores.eventStore && { callLimits: patientCallLimits }), ...replace },
   );
   await service.prepared;
   const { store, pool } = service.backbone;
@@ -121,7 +123,7 @@ export const startRunningService = async (
     eventsOfAccount: async ({ customerId }) =>
       (await wholeLog(store)).filter(({ metadata }) => metadata.customerId === customerId),
     readLog: async () => {
-      const other = await openBackbone(config, 'exchange-test', log);
+      const other = await openBackbone(config, 'exchange-test', log, patientCallLimits);
       try {
         return await wholeLog(other.store);
       } finally {
