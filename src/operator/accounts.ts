@@ -27,7 +27,7 @@ export async function* listAccounts({ pool }: Backbone): AsyncGenerator<ListedAc
   let after = 0;
   for (;;) {
     const { rows } = await pool.query<ListedAccount & { readonly sellerId: number | null }>(
-      `select a.customer_id::int as "customerId", a.name, a.seller_id as "sellerId",
+      `select a.customer_id::float8 as "customerId", a.name, a.seller_id as "sellerId",
          case when a.disabled_at is null then 'ENABLED' else 'DISABLED' end as status,
          (select coalesce(json_agg(json_build_object('id', u.user_id, 'name', u.name, 'role', u.role)
             order by u.user_id), '[]') from users u where u.customer_id = a.customer_id) as users

@@ -4,8 +4,9 @@ import { createKeyUse, forgetSealed } from '../../src/command/accounts/record-ke
 import { createRetiredKeys } from '../../src/command/accounts/retire-keys.ts';
 import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
 import { createKey, createUser, setAccess } from '../../src/operator/accounts.ts';
-import { systemClock } from '../../src/shared/clock.ts';
+import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
 import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
+import { randomId } from '../../src/shared/ids.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -260,6 +261,33 @@ describe('a key that is over', () => {
     const events = await service.eventsOf(`account-${customerId}`);
     const ended = events.filter(({ type }) => type === 'ApiKeyRevoked').map(({ data }) => data['keyId']);
     expect(ended).toEqual([revoked.id, unsettled.id]);
+  });
+
+  it("one whose account cannot be read is in nobody else's way", async () => {
+    const [unreadable, other] = [await service.openAccount(), await service.openAccount()];
+    const retireAt = async (one: TestAccount, ago: string): Promise<string> => {
+      const { id } = await issue(one.api, { name: 'Revoked' });
+      await one.api.delete(`/api-keys/${id}`);
+      const text = `update api_keys set revoked_at = now() - $2::interval where key_id = $1`;
+      await service.pool.query(text, [id, ago]);
+      return id;
+    };
+    const [kept, gone] = [await retireAt(unreadable, '92 days'), await retireAt(other, '91 days')];
+    const id = randomId();
+    const ids = { requestId: id, correlationId: id, causationId: id };
+    const { customerId } = unreadable;
+    const occurredAt = isoTimestamp(systemClock.now());
+    const metadata = { customerId, actor: 'test', ...ids, occurredAt, schemaVersion: 99 };
+    await service.store.append(
+      `account-${customerId}`,
+      [{ id, type: 'ApiKeyRevoked', data: {}, metadata }],
+      'any',
+    );
+    const retired = createRetiredKeys({ ...service.backbone, clock: systemClock });
+    await expect(retired.purge(1)).rejects.toMatchObject({ name: 'SweepError', failed: 1 });
+    const text = 'select key_id as "keyId" from api_keys where key_id = any($1)';
+    const { rows } = await service.pool.query<{ keyId: string }>(text, [[kept, gone]]);
+    expect(rows.map(({ keyId }) => keyId)).toEqual([kept]);
   });
 });
 

@@ -55,6 +55,12 @@ describe('whose fault a failure is', () => {
     new UnprojectableEventError(recorded, 'unknown type'),
     new TypeError("Cannot read properties of undefined (reading 'x')"),
     new RangeError('Invalid time value'),
+    Object.assign(new TypeError('The "string" argument must be of type string'), {
+      code: 'ERR_INVALID_ARG_TYPE',
+    }),
+    Object.assign(new Error('Cannot create a string longer than 0x1fffffe8'), {
+      code: 'ERR_STRING_TOO_LONG',
+    }),
     'a string',
   ])('%s: the event', (error) => expect(isFaultOfEvent(error)).toBe(true));
 
@@ -62,6 +68,10 @@ describe('whose fault a failure is', () => {
     Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }),
     Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
     Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }),
+    Object.assign(new Error('Cannot call write after a stream was destroyed'), {
+      code: 'ERR_STREAM_DESTROYED',
+    }),
+    Object.assign(new Error('Socket is closed'), { code: 'ERR_SOCKET_CLOSED' }),
     new Error('Connection terminated unexpectedly'),
     new Error('Connection terminated due to connection timeout'),
     new Error('Client has encountered a connection error and is not queryable'),

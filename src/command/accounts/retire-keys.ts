@@ -4,6 +4,7 @@ import { loadState } from '../../shared/command/execute-command.ts';
 import { REPLAY_HOURS } from '../../shared/idempotency/replay-window.ts';
 import { randomId } from '../../shared/ids.ts';
 import type { Purgeable } from '../../shared/purge-regularly.ts';
+import { createSweep } from '../../shared/sweep.ts';
 import { accountAggregate, runOnAccount, type InstallationWrites } from './account-writes.ts';
 
 /** How long a key that was revoked or has expired is still listed. What became of it stays in the log. */
@@ -12,15 +13,22 @@ const ENDED_KEYS_DAYS = 90;
 /** As long as an abandoned idempotency key is kept: until then a repeat may finish what was begun. */
 const UNANNOUNCED_HOURS = 2 * REPLAY_HOURS;
 
+interface DueKey {
+  readonly customerId: number;
+  readonly keyId: string;
+  /** As text: microseconds count. */
+  readonly dueAt: string;
+}
+
 interface RetiredRow {
   readonly keyId: string;
-  readonly customerId: number;
   readonly announced: boolean;
   readonly revoked: boolean;
 }
 
 const ACTOR = 'worker:retire-keys';
-const ended = `least(revoked_at, expires_at) <= now() - interval '${ENDED_KEYS_DAYS} days'
+const endedAt = 'least(revoked_at, expires_at)';
+const ended = `${endedAt} <= now() - interval '${ENDED_KEYS_DAYS} days'
   and (revoked_at is not null or expires_at is not null)`;
 const unannounced = `created_at <= now() - interval '${UNANNOUNCED_HOURS} hours' and not announced`;
 
@@ -30,33 +38,41 @@ const unannounced = `created_at <= now() - interval '${UNANNOUNCED_HOURS} hours'
  * word: a key that it has announced becomes live instead; one that it still counts, although its row is revoked,
  * is revoked there too, or it would count for ever.
  */
-export const createRetiredKeys = (writes: InstallationWrites): Purgeable => ({
-  purge: async (rowsMax) => {
-    const rows = await findRows(writes, rowsMax);
-    const customerIds = [...new Set(rows.map(({ customerId }) => customerId))];
-    for (const customerId of customerIds) {
-      await retire(
-        writes,
-        customerId,
-        rows.filter((row) => row.customerId === customerId),
-      );
-    }
-    return rows.length;
-  },
-});
+export const createRetiredKeys = (writes: InstallationWrites): Purgeable =>
+  createSweep<DueKey>({
+    find: (after, rowsMax) => findDue(writes, after, rowsMax),
+    // All of its account at once: the first of them leaves nothing to do for the others.
+    work: ({ customerId }) => retireOf(writes, customerId),
+  });
 
 /** Two questions, each of an index of its own. */
-const findRows = async ({ pool }: InstallationWrites, rowsMax: number): Promise<readonly RetiredRow[]> => {
-  const columns = `key_id as "keyId", customer_id::int as "customerId", announced, revoked_at is not null as revoked`;
-  const found = await pool.query<RetiredRow>(
-    `select ${columns} from api_keys where ${unannounced} order by created_at limit $1`,
-    [rowsMax],
-  );
-  const { rows } = await pool.query<RetiredRow>(
-    `select ${columns} from api_keys where ${ended} and announced order by least(revoked_at, expires_at) limit $1`,
-    [rowsMax - found.rows.length],
-  );
-  return [...found.rows, ...rows];
+const findDue = async (
+  { pool }: InstallationWrites,
+  after: DueKey | undefined,
+  rowsMax: number,
+): Promise<readonly DueKey[]> => {
+  const dueBy = (at: string, condition: string): string =>
+    `(select customer_id, key_id, ${at} as due_at from api_keys
+      where ${condition} and ${at} >= $1::timestamptz and (${at}, key_id) > ($1::timestamptz, $2)
+      order by ${at}, key_id limit $3)`;
+  const { rows } = await pool.query<DueKey>({
+    name: 'retired-keys',
+    text: `select customer_id::float8 as "customerId", key_id as "keyId", due_at::text as "dueAt"
+           from (${dueBy('created_at', unannounced)} union all ${dueBy(endedAt, `${ended} and announced`)}) due
+           order by due.due_at, key_id limit $3`,
+    values: [after?.dueAt ?? '-infinity', after?.keyId ?? '', rowsMax],
+  });
+  return rows;
+};
+
+const retireOf = async (writes: InstallationWrites, customerId: number): Promise<void> => {
+  const { rows } = await writes.pool.query<RetiredRow>({
+    name: 'retired-keys-of-account',
+    text: `select key_id as "keyId", announced, revoked_at is not null as revoked from api_keys
+           where customer_id = $1 and ((${ended}) or (${unannounced}))`,
+    values: [customerId],
+  });
+  if (rows.length > 0) await retire(writes, customerId, rows);
 };
 
 const retire = async (

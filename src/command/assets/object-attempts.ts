@@ -47,7 +47,7 @@ export const createObjectAttempts = (pool: AskDatabase): ObjectAttempts => ({
   unsettled: async (after, rowsMax) => {
     const { rows } = await pool.query<UnsettledAttempt>({
       name: 'object-attempts-unsettled',
-      text: `select customer_id::int as "customerId", asset_id as "assetId", storage_key as "storageKey",
+      text: `select customer_id::float8 as "customerId", asset_id as "assetId", storage_key as "storageKey",
                begun_at::text as "begunAt"
              from asset_objects where begun_at < now() - interval '${SETTLED_HOURS} hours'
                and (begun_at, storage_key) > ($1::timestamptz, $2)

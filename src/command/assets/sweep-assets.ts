@@ -31,7 +31,7 @@ export const createOverdueReservations = (writes: SweepWrites, runMsMax?: number
       find: async (after = FIRST_RESERVED, rowsMax) => {
         const { rows } = await writes.pool.query<ReservedRow>({
           name: 'overdue-reservations',
-          text: `select customer_id::int as "customerId", id, expires_at::text as "expiresAt" from assets
+          text: `select customer_id::float8 as "customerId", id, expires_at::text as "expiresAt" from assets
                  where status = 'RESERVED'
                    and expires_at < now() - interval '${OVERDUE_MINUTES} minutes'
                    and (expires_at, customer_id, id) > ($1::timestamptz, $2::bigint, $3::uuid)

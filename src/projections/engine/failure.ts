@@ -11,8 +11,11 @@ const ERROR_CHARS_MAX = 500;
  */
 const CAUSED_BY_DATA = new Set(['21', '22', '23', '44', '54', 'P0']);
 
-/** Errors of sockets and of `pg` itself; the latter carry neither a class nor a code. */
-const SYSTEM_CODE = /^E[A-Z_]+$/;
+/**
+ * Errors of sockets, Node's own of them too, and of `pg` itself; the latter carry neither a class nor a code. Other codes
+ * of Node (`ERR_INVALID_ARG_TYPE`) are of what code made of a value.
+ */
+const SYSTEM_CODE = /^(E(?!RR_)[A-Z_]+|ERR_(STREAM|SOCKET|SSL|TLS)_[A-Z_]+)$/;
 const PG_CONNECTION =
   /connection terminated|connection ended|connection error|timeout exceeded when trying to connect|read timeout|client was closed|pool after calling end|not queryable/i;
 
