@@ -48,8 +48,8 @@ const COUNTED_MAX = 1_000;
 /**
  * SQL of the ids of one page, newest first, counted from the end of the list that is nearer: of the two scans one has a
  * limit of 0 and does nothing. So the last pages cost what the first ones do. Further in, whole blocks are added up from
- * that end, and it is counted within one. Without blocks the cost grows towards the middle of the list, where it is that of
- * half an index scan (docs/performance.md).
+ * that end, and it is counted within one, from its nearer end. Without blocks the cost grows towards the middle of the list,
+ * where it is that of half an index scan (docs/performance.md).
  */
 export const pageKeysSql = ({ table, where, at = 'created_at', blocks, ...page }: PageSql): string => {
   const [take, skip, total] = [`${page.take}::bigint`, `${page.skip}::bigint`, `${page.total}::bigint`];
@@ -65,26 +65,39 @@ export const pageKeysSql = ({ table, where, at = 'created_at', blocks, ...page }
      limit case when ${isNearStart} then 0 else ${returned} end offset ${behind})) page limit ${TAKE_MAX}`;
   }
   return `
-    select id from ((select found.id from (${pageStartSql(blocks, 'newest', skip, isNearStart)}) s, lateral (
+    select id from (with start as materialized (
+      ${pageStartSql(blocks, { from: 'newest', skip, condition: isNearStart, returned })}
+      union all
+      ${pageStartSql(blocks, { from: 'oldest', skip: behind, condition: `not (${isNearStart})`, returned })})
+    (select found.id from start s, lateral (
        select id from ${table} where ${where} and (${at}, id) < (s.at, s.id) order by ${at} desc, id desc
-       limit ${returned} offset s.rest) found)
+       limit case when s.older then ${returned} else 0 end offset s.rest) found)
     union all
-    (select found.id from (${pageStartSql(blocks, 'oldest', behind, `not (${isNearStart})`)}) s, lateral (
+    (select found.id from start s, lateral (
        select id from ${table} where ${where} and (${at}, id) >= (s.at, s.id) order by ${at}, id
-       limit ${returned} offset s.rest) found)) page limit ${TAKE_MAX}`;
+       limit case when s.older then 0 else ${returned} end offset s.rest) found)) page limit ${TAKE_MAX}`;
 };
+
+interface PageStart {
+  /** The end of the list that rows are passed over from. */
+  readonly from: 'newest' | 'oldest';
+  /** SQL: how many rows are passed over in all. */
+  readonly skip: string;
+  /** SQL: without it there is no row. */
+  readonly condition: string;
+  /** SQL: how many rows the page has; absent: the page is always sought on from `from`. */
+  readonly returned?: string;
+}
 
 /**
  * SQL of where a page's rows are counted from, and how many of them are passed over there (`at`, `id`, `rest`): one row, or
- * none unless the condition holds. From the newest rows on the page is before that place, from the oldest on it begins
- * there or behind. Blocks that were not written with all rows (`blocks_at`) are not used.
- * @param skip SQL: how many rows are passed over in all
+ * none unless the condition holds. With `older` the page is before that place, newest rows first, else it begins there or
+ * behind, oldest first: on from the same end as the list, or back from the other end of the block where that is nearer and
+ * the whole page is in the block. Blocks that were not written with all rows (`blocks_at`) are not used.
  */
 export const pageStartSql = (
   { table, advertiserId, kind, kinds, projection, noId, countedMax = COUNTED_MAX }: PageBlocks,
-  from: 'newest' | 'oldest',
-  skip: string,
-  condition: string,
+  { from, skip, condition, returned }: PageStart,
 ): string => {
   const isFar = `(${skip} > ${countedMax} and coalesce((select c.blocks_at = ${blocksAtSql({ position: 'c.position', epoch: 'c.epoch' })}
     from projection_checkpoints c where c.name = ${projection}), false))`;
@@ -94,19 +107,30 @@ export const pageStartSql = (
       ? `select first_at, first_id, count::int as count from ${table} where ${mine} and kind = ${kind ?? `''`}`
       : `select first_at, first_id, sum(count)::int as count from ${table}
          where ${mine} and kind = any(array(${kinds})) group by 1, 2`;
-  const order = from === 'newest' ? 'first_at desc, first_id desc' : 'first_at, first_id';
-  const [end, at, id] =
-    from === 'newest'
-      ? ['infinity', `lag(first_at, 1, 'infinity') over w`, `lag(first_id, 1, first_id) over w`]
-      : ['-infinity', 'first_at', 'first_id'];
+  const isNewest = from === 'newest';
+  const order = isNewest ? 'first_at desc, first_id desc' : 'first_at, first_id';
+  // The place where the block ends is where the next newer one begins.
+  const newer = isNewest ? 'lag' : 'lead';
+  const [first, end] = [
+    ['first_at', 'first_id'],
+    ['end_at', 'end_id'],
+  ] as const;
+  const [here, there] = isNewest ? [end, first] : [first, end];
+  const back = returned === undefined ? 'false' : `(b.count - b.rest - ${returned} between 0 and b.rest - 1)`;
+  const rest =
+    returned === undefined
+      ? 'b.rest'
+      : `case when ${back} then b.count - b.rest - ${returned} else b.rest end`;
   return `
-      (select '${end}'::timestamptz as at, ${noId} as id, ${skip} as rest
+      (select '${isNewest ? 'infinity' : '-infinity'}'::timestamptz as at, ${noId} as id, ${skip} as rest, ${isNewest} as older
        where (${condition}) and not ${isFar})
       union all
-      (select at, id, ${skip} - (upto - count) as rest
-       from (select ${at} as at, ${id} as id, count, first_at, first_id,
-               sum(count) over w as upto
-             from (${counts}) b window w as (order by ${order} rows unbounded preceding)) b
-       where upto > ${skip} order by ${order}
-       limit case when (${condition}) and ${isFar} then 1 else 0 end)`;
+      (select case when ${back} then ${there[0]} else ${here[0]} end, case when ${back} then ${there[1]} else ${here[1]} end,
+         ${rest}, ${isNewest} <> ${back}
+       from (select first_at, first_id, count, ${skip} - (upto - count) as rest, end_at, end_id
+             from (select first_at, first_id, count, sum(count) over w as upto,
+                     ${newer}(first_at, 1, 'infinity') over w as end_at, ${newer}(first_id, 1, first_id) over w as end_id
+                   from (${counts}) b window w as (order by ${order} rows unbounded preceding)) b
+             where upto > ${skip} order by ${order}
+             limit case when (${condition}) and ${isFar} then 1 else 0 end) b)`;
 };

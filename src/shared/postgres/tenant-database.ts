@@ -56,8 +56,8 @@ export const createTenantDatabase = (
   return {
     query: async <Row extends QueryResultRow>(
       customerId: number,
-      { name, text, values }: TenantStatement & { readonly values: readonly unknown[] },
-    ) => (await ask<Row>({ name, text }, [{ customerId, values }]))[0]?.rows ?? [],
+      { values, ...statement }: TenantStatement & { readonly values: readonly unknown[] },
+    ) => (await ask<Row>(statement, [{ customerId, values }]))[0]?.rows ?? [],
     queryEach: async <Row extends QueryResultRow>(
       statement: TenantStatement,
       questions: readonly TenantQuestion[],

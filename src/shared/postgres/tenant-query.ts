@@ -10,10 +10,19 @@ export interface TenantQuestion {
 export interface TenantStatement {
   readonly name: string;
   readonly text: string;
+  /**
+   * One plan for all values. For statements whose plan is the same for all of them, but is thought dearer for any than for
+   * the ones at hand: by itself Postgres would plan them each time, which takes longer than running them.
+   */
+  readonly planOnce?: boolean;
 }
 
+const bindAccount = `set_config('app.customer_id', $1, true)`;
+
 /** On a connection before its first `TenantQuery`. */
-export const prepareBinding = `prepare bind_account (text) as select set_config('app.customer_id', $1, true)`;
+export const prepareBinding = `prepare bind_account (text) as select ${bindAccount};
+prepare bind_account_plan_once (text) as
+  select ${bindAccount}, set_config('plan_cache_mode', 'force_generic_plan', true)`;
 
 /** What `Query` and its connection have besides what their types say (pg 8.23, lib/query.js). */
 interface Wire {
@@ -34,7 +43,7 @@ const base = Query.prototype as unknown as QueryHandlers;
 /**
  * A statement asked for one or several accounts, each time by a transaction bound to that account, in one round
  * trip. Everything between two `Sync` messages of the protocol is one transaction: so the local setting that the
- * policies go by holds for the question behind it, is replaced for the next account's, and is gone at the end,
+ * policies go by, and how it is planned, hold for the question behind it, are replaced for the next one's, and are gone at the end,
  * also after an error. `begin`, `set local`, `select`, `commit` as statements would be four times the messages.
  */
 export class TenantQuery<Row extends QueryResultRow> extends Query<Row> {
@@ -48,20 +57,21 @@ export class TenantQuery<Row extends QueryResultRow> extends Query<Row> {
     questions: readonly TenantQuestion[],
     callback: (error: Error | null, results: QueryResult<Row> | readonly QueryResult<Row>[]) => void,
   ) {
-    super({ ...statement, values: [] }, callback as never);
+    super({ name: statement.name, text: statement.text, values: [] }, callback as never);
     this.#statement = statement;
     this.#questions = questions;
   }
 
   /** Called by `Query.submit`. */
   prepare(wire: Wire): void {
-    const { name, text } = this.#statement;
+    const { name, text, planOnce = false } = this.#statement;
+    const binding = planOnce ? 'bind_account_plan_once' : 'bind_account';
     if (wire.parsedStatements[name] === undefined && wire.submittedNamedStatements[name] === undefined) {
       wire.parse({ name, text });
       wire.submittedNamedStatements[name] = text;
     }
     for (const { customerId, values } of this.#questions) {
-      wire.bind({ statement: 'bind_account', values: [String(customerId)] });
+      wire.bind({ statement: binding, values: [String(customerId)] });
       wire.execute({});
       wire.bind({ statement: name, values: values.map(asParameter) });
       wire.describe({ type: 'P', name: '' });

@@ -22,6 +22,8 @@ export interface FreshQuery {
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];
+  /** As of `TenantStatement`. */
+  readonly planOnce?: boolean;
 }
 
 export interface ConsistentRead {
