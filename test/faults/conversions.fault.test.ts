@@ -6,7 +6,7 @@ import { conversionRun, describe as text, isBroken, isExact } from './conversion
 
 const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
 /** `CONVERSION_EVENTS=2000000` for the long form. */
-const distinct = Number(process.env['CONVERSION_EVENTS'] ?? amount(20_000, 100_000));
+const distinct = Number(process.env['CONVERSION_EVENTS'] ?? amount(8_000, 100_000));
 
 describe('conversion events under kills, cuts, lost replies and broken segments', () => {
   it('are each accepted, stored and counted once', async () => {
@@ -46,7 +46,7 @@ describe('planted defects are caught', () => {
     async (mutant) => {
       // A defect may need luck to show: so many reduced runs at most, and one is mostly enough.
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
-        const report = await conversionRun({ seed: seed + round, distinct: 60_000, secondsMax: 25, mutant });
+        const report = await conversionRun({ seed: seed + round, distinct: 60_000, secondsMax: 12, mutant });
         if (!isBroken(report)) continue;
         console.log(`${mutant}, caught in run ${round + 1}\n${text(report)}`);
         return;
