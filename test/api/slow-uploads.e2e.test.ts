@@ -9,6 +9,7 @@ import { sleep } from '../../src/shared/backoff.ts';
 import type { ClientTimeouts } from '../../src/shared/http/server.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
+import { untilTold } from '../support/api-client.ts';
 import { atOnce } from '../support/at-once.ts';
 import { parseAnswers, type RawAnswer } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -47,7 +48,8 @@ afterAll(async () => {
 });
 
 const place = async (body = {}): Promise<Reservation> =>
-  (await reserve(account.api, advertiser, { name: 'Hero', mimeType: 'image/png', ...body })).body.data;
+  (await untilTold(() => reserve(account.api, advertiser, { name: 'Hero', mimeType: 'image/png', ...body })))
+    .body.data;
 
 const library = async () => (await account.api.get<object[]>(`/advertisers/${advertiser}/assets`)).body;
 
