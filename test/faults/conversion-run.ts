@@ -14,6 +14,7 @@ import { readConfig } from '../../src/shared/config.ts';
 import { categoryOf, START, type EventStore } from '../../src/shared/event-store/event-store.ts';
 import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { patientTimeouts } from '../../src/shared/postgres/pool.ts';
 import { apiOf } from '../support/api-client.ts';
 import type { EventsIn } from '../support/test-stores.ts';
 import { projectTheRest } from './crash-run.ts';
@@ -102,6 +103,7 @@ export const conversionRun = async (options: ConversionRunOptions): Promise<Conv
     'faults',
     createLog('silent'),
     patientCallLimits,
+    patientTimeouts,
   );
   const { apiKey } = await createAccount(backbone, 'A');
   const supervisor = await startSupervisor(PROCESSES, {

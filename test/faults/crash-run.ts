@@ -9,6 +9,7 @@ import { readConfig } from '../../src/shared/config.ts';
 import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { failpointNames as allFailpoints } from '../../src/shared/failpoints.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { patientTimeouts } from '../../src/shared/postgres/pool.ts';
 import type { EventsIn } from '../support/test-stores.ts';
 import { allTrades, type Own } from './kit/buyer/own.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
@@ -84,7 +85,13 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   const hits = join(directory, 'failpoints');
   const installation = { DATA_DIR: join(directory, 'data'), SECRET_KEYS, BASE_URL, ROLES };
   const config = readConfig({ ...stores.direct, ...installation });
-  const backbone = await openBackbone(config, 'faults', createLog('silent'), patientCallLimits);
+  const backbone = await openBackbone(
+    config,
+    'faults',
+    createLog('silent'),
+    patientCallLimits,
+    patientTimeouts,
+  );
   const accounts = await Promise.all(['A', 'B', 'C'].map((name) => createAccount(backbone, name)));
   let missed = await missedIn(hits);
   let crashes = 0;

@@ -5,6 +5,7 @@ import { sleep } from '../../src/shared/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { patientTimeouts } from '../../src/shared/postgres/pool.ts';
 import { createTestStores, describeStores, type TestStores } from '../support/test-stores.ts';
 import { startBalancer } from './kit/balancer.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
@@ -30,6 +31,7 @@ describe('processes of one role each', () => {
       'faults',
       createLog('silent'),
       patientCallLimits,
+      patientTimeouts,
     );
     ({ apiKey } = await createAccount(backbone, 'Roles'));
     supervisor = await startSupervisor(
