@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { Backbone } from '../../src/composition.ts';
 import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
 import { readConfig } from '../../src/shared/config.ts';
@@ -9,6 +9,7 @@ import {
 } from '../../src/shared/event-store/event-store.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf, refusalOf, untilTold, type Api } from '../support/api-client.ts';
 import { startRunningService } from '../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -28,7 +29,7 @@ describe('two processes', () => {
   let supervisor: Supervisor;
   beforeAll(async () => {
     database = await createTestDatabase();
-    backbone = await openBackbone(readConfig({ DATABASE_URL: database.url }), 'faults', createLog('silent'));
+    backbone = await openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
     await backbone.migrate();
     supervisor = await startSupervisor(2, { DATABASE_URL: database.url });
     await supervisor.ready();

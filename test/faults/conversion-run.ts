@@ -12,9 +12,7 @@ import { sleep } from '../../src/shared/backoff.ts';
 import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { categoryOf, START, type EventStore } from '../../src/shared/event-store/event-store.ts';
-import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { patientTimeouts } from '../../src/shared/postgres/pool.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf } from '../support/api-client.ts';
 import type { EventsIn } from '../support/test-stores.ts';
 import { projectTheRest } from './crash-run.ts';
@@ -98,13 +96,7 @@ export const conversionRun = async (options: ConversionRunOptions): Promise<Conv
   const random = createRandom(options.seed);
   const stores = await createHurtStores(options.events ?? 'postgres');
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-conversions-'));
-  const backbone = await openBackbone(
-    readConfig(stores.direct),
-    'faults',
-    createLog('silent'),
-    patientCallLimits,
-    patientTimeouts,
-  );
+  const backbone = await openPatiently(readConfig(stores.direct), 'faults');
   const { apiKey } = await createAccount(backbone, 'A');
   const supervisor = await startSupervisor(PROCESSES, {
     ...stores.hurt,
