@@ -46,7 +46,7 @@ describe('planted defects are caught', () => {
     async (mutant) => {
       // A defect may need luck to show: so many reduced runs at most, and one is mostly enough.
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
-        const report = await conversionRun({ seed: seed + round, distinct: 60_000, secondsMax: 12, mutant });
+        const report = await conversionRun({ seed: seed + round, distinct: 60_000, secondsMax: 25, mutant });
         if (!isBroken(report)) continue;
         console.log(`${mutant}, caught in run ${round + 1}\n${text(report)}`);
         return;
