@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openBackbone } from '../../src/composition.ts';
+import type { Backbone } from '../../src/composition.ts';
 import {
   CONVERSIONS,
   sourceOfStream,
@@ -298,7 +298,7 @@ const answers = async (port: number | undefined): Promise<boolean> =>
     () => false,
   );
 
-type Pool = Awaited<ReturnType<typeof openBackbone>>['pool'];
+type Pool = Backbone['pool'];
 
 /** What a restored replica, an operator's mistake or a slow projector would leave of the segments. */
 const hurtSegments = async (
