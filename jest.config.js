@@ -12,4 +12,8 @@ export default {
   // Room for a machine that is busy with other suites: what a test promises about time it measures itself.
   testTimeout: 90_000,
   maxWorkers: 2,
+  testSequencer: '<rootDir>/dist/test/support/longest-first.js',
+  // What a suite has loaded stays in its process: heaps of gigabytes stand still for seconds, in suites that are small
+  // themselves. Beyond this much a new process goes on.
+  workerIdleMemoryLimit: '600MB',
 };

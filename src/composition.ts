@@ -21,7 +21,7 @@ import {
   type TenantIsolation,
 } from './shared/postgres/isolate-tenants.ts';
 import { migrate } from './shared/postgres/migrate.ts';
-import { createPool } from './shared/postgres/pool.ts';
+import { createPool, requestTimeouts, type PostgresTimeouts } from './shared/postgres/pool.ts';
 import { createRequestPool } from './shared/postgres/tenant-database.ts';
 import { createMarkAccount } from './shared/read-your-writes/mark-account.ts';
 import { keyRingOf } from './shared/secrets/key-ring.ts';
@@ -55,12 +55,14 @@ const SYSTEM_CONNECTIONS_MAX = 5;
 /**
  * Opens connections lazily: with an external database that is away, this succeeds and its users get 503.
  * @param limits of calls to EventStoreDB, where the events are in it
+ * @param timeouts of whatever is asked of Postgres
  */
 export const openBackbone = async (
   config: Config,
   applicationName: string,
   log: Logger,
   limits: CallLimits = callLimits,
+  timeouts: PostgresTimeouts = requestTimeouts,
 ): Promise<Backbone> => {
   const embedded =
     config.DATABASE_URL === undefined
@@ -72,6 +74,7 @@ export const openBackbone = async (
       connectionString: databaseUrl,
       applicationName,
       max: SYSTEM_CONNECTIONS_MAX,
+      timeouts,
       system: true,
       planOnce: true,
     },
@@ -83,6 +86,7 @@ export const openBackbone = async (
       connectionString: databaseUrl,
       applicationName: `${applicationName}-requests`,
       max: config.DATABASE_POOL_MAX,
+      timeouts,
     },
     () => isolation,
     log,
@@ -92,6 +96,7 @@ export const openBackbone = async (
     pool,
     log,
     limits,
+    timeouts,
   });
   const personalKeys = createPersonalKeys(pool, keyRingOf(config));
   return {

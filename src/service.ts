@@ -56,7 +56,7 @@ import { purgeRegularly } from './shared/purge-regularly.ts';
 import { createKeyedDigest } from './shared/secrets/keyed-digest.ts';
 import { keyRingOf, type KeyRing } from './shared/secrets/key-ring.ts';
 import { createSecretStore, type SecretStore } from './shared/secrets/secret-store.ts';
-import { createPool } from './shared/postgres/pool.ts';
+import { createPool, type PostgresTimeouts } from './shared/postgres/pool.ts';
 import { idSequence } from './shared/postgres/sequence.ts';
 import {
   createTenantDatabase,
@@ -97,6 +97,7 @@ export interface Replacements {
   readonly tenantStatement?: RewriteStatement;
   readonly timeouts?: ClientTimeouts;
   readonly callLimits?: CallLimits;
+  readonly postgresTimeouts?: PostgresTimeouts;
 }
 
 /** Memory that ready answers of reads may take. */
@@ -112,9 +113,9 @@ export const startService = async (
   onAnswer?: RouteServices['onAnswer'],
   replace: Replacements = {},
 ): Promise<Service> => {
-  const opened = await openBackbone(config, 'exchange', log, replace.callLimits);
+  const opened = await openBackbone(config, 'exchange', log, replace.callLimits, replace.postgresTimeouts);
   const backbone = replace.store === undefined ? opened : { ...opened, store: replace.store(opened.store) };
-  const derivedPool = createDerivedPool(backbone, log);
+  const derivedPool = createDerivedPool(backbone, log, replace);
   const metrics = createMetrics(backbone);
   const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const database = createTenantDatabase(backbone.requestPool, replace.tenantStatement);
@@ -298,7 +299,11 @@ const failAfter =
  * For claims and read models, which may lose their last moments in a crash of the database: both are made
  * again from the events, which may not.
  */
-const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger): Pool =>
+const createDerivedPool = (
+  { databaseUrl }: Backbone,
+  log: Logger,
+  { postgresTimeouts: timeouts }: Replacements,
+): Pool =>
   createPool(
     {
       connectionString: databaseUrl,
@@ -307,6 +312,7 @@ const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger): Pool =>
       max: allProjections.length + 4,
       asyncCommit: true,
       system: true,
+      ...(timeouts && { timeouts }),
     },
     log,
   );

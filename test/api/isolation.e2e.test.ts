@@ -635,9 +635,13 @@ describe.each([
     const keys = await a.api.get('/api-keys');
     expect(keys.body.meta.pagination.total).toBe(1);
     expect(keys.text).not.toContain(theirs.apiKey);
-    const audit = await a.api.get('/audit-logs?take=500');
+    const audit = await a.api.get('/audit-logs?take=500&outcome=success');
     expect(audit.text).toContain('"A1"');
     expect(audit.text).not.toMatch(/"B1"|b-website|request-of-b/);
+    // Of what was refused, whose entries come a while later, only its own: they name what it has asked for.
+    const refused = await a.api.get<{ logs: { userId?: string }[] }>('/audit-logs?take=500&outcome=failed');
+    const own = new RegExp(`^${a.customerId}-`);
+    expect(refused.body.data.logs.filter(({ userId = '' }) => !own.test(userId))).toEqual([]);
     const ofTheirs = `resourceId=${theirs.advertiser}&advertiserId=${theirs.advertiser}`;
     const foreign = await a.api.get(`/audit-logs?${ofTheirs}&outcome=success`);
     expect(foreign.body.data).toEqual({ logs: [], total: 0, truncated: false });

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createUploadTokens } from '../../src/command/assets/upload-token.ts';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import { assetIdOfUpload } from '../../src/domain/assets/asset-resource.ts';
@@ -9,6 +9,8 @@ import { sleep } from '../../src/shared/backoff.ts';
 import type { ClientTimeouts } from '../../src/shared/http/server.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
+import { untilTold } from '../support/api-client.ts';
+import { atOnce } from '../support/at-once.ts';
 import { parseAnswers, type RawAnswer } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { png } from '../support/sample-media.ts';
@@ -39,13 +41,15 @@ beforeAll(async () => {
   account = await service.openAccount();
   advertiser = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;
 });
-afterAll(() => service.stop());
-
 const sockets: Socket[] = [];
-afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()));
+afterAll(async () => {
+  sockets.forEach((socket) => socket.destroy());
+  await service.stop();
+});
 
 const place = async (body = {}): Promise<Reservation> =>
-  (await reserve(account.api, advertiser, { name: 'Hero', mimeType: 'image/png', ...body })).body.data;
+  (await untilTold(() => reserve(account.api, advertiser, { name: 'Hero', mimeType: 'image/png', ...body })))
+    .body.data;
 
 const library = async () => (await account.api.get<object[]>(`/advertisers/${advertiser}/assets`)).body;
 
@@ -133,53 +137,87 @@ const closedWithin = async (socket: Socket, ms: number): Promise<boolean> => {
   return socket.closed;
 };
 
+const jsonBodyEnds = async (pace: (passedMs: number) => number): Promise<void> => {
+  const { answer, ms } = await sendPaced(jsonHead(longJson.length), longJson, pace);
+  expect(answer).toMatchObject(tooLate);
+  expect(ms).toBeGreaterThan(timeouts.requestMs - 500);
+  expect(ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
+};
+
+describe('over slow lines, all at once', () => {
+  atOnce(
+    {
+      'an upload that is slow and steady comes in whole, and its connection is like any other then':
+        async () => {
+          const bytes = png(300, 250, (STEADY * LONG_MS) / 1_000);
+          const reserved = await place({ bytes: bytes.length });
+          const { answer, ms, socket } = await sendPaced(
+            uploadHead(reserved.uploadUrl, bytes.length),
+            bytes,
+            steadily,
+          );
+          expect([answer.status, JSON.parse(answer.body)]).toMatchObject([
+            200,
+            { data: { assetId: reserved.assetId, bytes: bytes.length } },
+          ]);
+          expect(ms).toBeGreaterThan(LONG_MS - 1_000);
+          const next = await sendPaced(jsonHead(longJson.length), longJson, steadily, socket);
+          expect(next.answer).toMatchObject(tooLate);
+          expect(next.ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
+        },
+      'an upload that trickles ends with 408, leaves nothing, and can be sent again': async () => {
+        const bytes = png(10, 20, 100_000);
+        const reserved = await place();
+        const head = uploadHead(reserved.uploadUrl, bytes.length);
+        const { answer, ms, socket } = await sendPaced(head, bytes, trickling);
+        expect(answer).toMatchObject(tooLate);
+        expect(JSON.parse(answer.body)).toMatchObject({ data: null, error: { code: 'BAD_REQUEST' } });
+        expect(ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
+        expect(await closedWithin(socket, 5_000)).toBe(true);
+        const path = `/advertisers/${advertiser}/assets/${reserved.assetId}`;
+        expect((await account.api.get(path)).status).toBe(404);
+        expect((await send(reserved.uploadUrl, bytes)).status).toBe(200);
+        expect((await account.api.get(path)).status).toBe(200);
+      },
+      'an upload that begins well and trickles then is ended soon after, whatever it has sent before':
+        async () => {
+          const bytes = png(10, 20, 2_000_000);
+          const reserved = await place();
+          const head = uploadHead(reserved.uploadUrl, bytes.length);
+          const wellMs = timeouts.requestMs + 2_500;
+          const { answer, ms } = await sendPaced(head, bytes, (passedMs) =>
+            passedMs < wellMs ? 4 * STEADY : TRICKLED,
+          );
+          expect(answer).toMatchObject(tooLate);
+          expect(ms).toBeGreaterThan(wellMs);
+          expect(ms).toBeLessThan(wellMs + 2 * timeouts.pace.spanMs + ROOM_MS);
+        },
+      'an upload goes on to the end of its token and no longer': async () => {
+        const reserved = await place();
+        const exp = Math.floor(Date.now() / 1_000) + 7;
+        const token = await tokens.issue({
+          uploadId: reserved.uploadId,
+          customerId: account.customerId,
+          advertiserId: advertiser,
+          maxBytes: 20_000_000,
+          mimeType: 'image/png',
+          exp,
+        });
+        const url = reserved.uploadUrl.replace(/token=.*$/, `token=${token}`);
+        const bytes = png(10, 20, 3_000_000);
+        const { answer, ms } = await sendPaced(uploadHead(url, bytes.length), bytes, steadily);
+        expect(answer).toMatchObject(tooLate);
+        expect(Date.now()).toBeGreaterThanOrEqual(exp * 1_000 - 500);
+        expect(ms).toBeLessThan(7_000 + ROOM_MS);
+      },
+      'a JSON body that trickles is ended at the same time as ever': () => jsonBodyEnds(trickling),
+      'a JSON body that comes steadily is ended at the same time as ever': () => jsonBodyEnds(steadily),
+    },
+    90_000,
+  );
+});
+
 describe('an upload', () => {
-  it('that is slow and steady comes in whole, and its connection is like any other then', async () => {
-    const bytes = png(300, 250, (STEADY * LONG_MS) / 1_000);
-    const reserved = await place({ bytes: bytes.length });
-    const { answer, ms, socket } = await sendPaced(
-      uploadHead(reserved.uploadUrl, bytes.length),
-      bytes,
-      steadily,
-    );
-    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([
-      200,
-      { data: { assetId: reserved.assetId, bytes: bytes.length } },
-    ]);
-    expect(ms).toBeGreaterThan(LONG_MS - 1_000);
-    const next = await sendPaced(jsonHead(longJson.length), longJson, steadily, socket);
-    expect(next.answer).toMatchObject(tooLate);
-    expect(next.ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
-  }, 60_000);
-
-  it('that trickles ends with 408, leaves nothing, and can be sent again', async () => {
-    const bytes = png(10, 20, 100_000);
-    const reserved = await place();
-    const head = uploadHead(reserved.uploadUrl, bytes.length);
-    const { answer, ms, socket } = await sendPaced(head, bytes, trickling);
-    expect(answer).toMatchObject(tooLate);
-    expect(JSON.parse(answer.body)).toMatchObject({ data: null, error: { code: 'BAD_REQUEST' } });
-    expect(ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
-    expect(await closedWithin(socket, 5_000)).toBe(true);
-    const path = `/advertisers/${advertiser}/assets/${reserved.assetId}`;
-    expect((await account.api.get(path)).status).toBe(404);
-    expect((await send(reserved.uploadUrl, bytes)).status).toBe(200);
-    expect((await account.api.get(path)).status).toBe(200);
-  }, 60_000);
-
-  it('that begins well and trickles then is ended soon after, whatever it has sent before', async () => {
-    const bytes = png(10, 20, 2_000_000);
-    const reserved = await place();
-    const head = uploadHead(reserved.uploadUrl, bytes.length);
-    const wellMs = timeouts.requestMs + 2_500;
-    const { answer, ms } = await sendPaced(head, bytes, (passedMs) =>
-      passedMs < wellMs ? 4 * STEADY : TRICKLED,
-    );
-    expect(answer).toMatchObject(tooLate);
-    expect(ms).toBeGreaterThan(wellMs);
-    expect(ms).toBeLessThan(wellMs + 2 * timeouts.pace.spanMs + ROOM_MS);
-  }, 60_000);
-
   it.each<readonly [string, number, (of: TestAccount, advertiserId: number) => Promise<unknown>]>([
     ['account is disabled', 401, (of) => setAccess(service.backbone, of.customerId, 'disabled')],
     ['advertiser is archived', 409, (of, id) => of.api.delete(`/advertisers/${id}`)],
@@ -206,41 +244,6 @@ describe('an upload', () => {
       expect((await service.eventsOf(stream)).map(({ type }) => type)).toEqual(['AssetReserved']);
       expect(await storedFiles(service.dataDir)).toEqual({ drafts: [], objects: before.objects });
       expect(await noted()).toBe(0);
-    },
-    60_000,
-  );
-
-  it('goes on to the end of its token and no longer', async () => {
-    const reserved = await place();
-    const exp = Math.floor(Date.now() / 1_000) + 7;
-    const token = await tokens.issue({
-      uploadId: reserved.uploadId,
-      customerId: account.customerId,
-      advertiserId: advertiser,
-      maxBytes: 20_000_000,
-      mimeType: 'image/png',
-      exp,
-    });
-    const url = reserved.uploadUrl.replace(/token=.*$/, `token=${token}`);
-    const bytes = png(10, 20, 3_000_000);
-    const { answer, ms } = await sendPaced(uploadHead(url, bytes.length), bytes, steadily);
-    expect(answer).toMatchObject(tooLate);
-    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1_000 - 500);
-    expect(ms).toBeLessThan(7_000 + ROOM_MS);
-  }, 60_000);
-});
-
-describe('a JSON body', () => {
-  it.each([
-    ['trickles', trickling],
-    ['comes steadily', steadily],
-  ])(
-    'that %s is ended at the same time as ever',
-    async (_how, pace) => {
-      const { answer, ms } = await sendPaced(jsonHead(longJson.length), longJson, pace);
-      expect(answer).toMatchObject(tooLate);
-      expect(ms).toBeGreaterThan(timeouts.requestMs - 500);
-      expect(ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
     },
     60_000,
   );

@@ -12,12 +12,14 @@ import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import type { ObjectStore } from '../../src/shared/storage/object-store.ts';
 import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';
+import { amount } from '../support/amount.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** What becomes due by itself is done, whatever stands at the head of the list. */
 
 const POISONED = 30;
-const DUE = 1_200;
+/** More than a sweep takes in one page, several times. */
+const DUE = amount(400, 1_200);
 
 let service: RunningService;
 let account: TestAccount;

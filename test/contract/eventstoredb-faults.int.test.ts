@@ -296,7 +296,7 @@ describe('the client', () => {
     for await (const _ of following) break;
     const startMs = performance.now();
     await store.close();
-    expect(performance.now() - startMs).toBeLessThan(2_000);
+    expect(performance.now() - startMs).toBeLessThan(10_000);
     for (let tries = 0; tries < 100 && service.connections > 0; tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }

@@ -160,7 +160,7 @@ describe('two processes on one database', () => {
     const killing = setInterval(() => void kill('exchange-listen'), 10);
     const cutMs = await seenAfterMs();
     clearInterval(killing);
-    expect(cutMs).toBeLessThan(1_000);
+    expect(cutMs).toBeLessThan(10_000);
     for (let n = 0; n < 100 && !(first.store.listening && second.store.listening); n += 1) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }

@@ -3,7 +3,7 @@ import { setAccountAccess } from '../../src/command/accounts/manage-account.ts';
 import { createRetiredKeys } from '../../src/command/accounts/retire-keys.ts';
 import { admitUpload } from '../../src/command/assets/admit-upload.ts';
 import { createUploadTokens } from '../../src/command/assets/upload-token.ts';
-import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { Backbone } from '../../src/composition.ts';
 import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
 import { listAccounts, setAccess } from '../../src/operator/accounts.ts';
 import { createAccount, createFirstAccount, createSellerAccount } from '../../src/operator/create-account.ts';
@@ -22,6 +22,7 @@ import { ApiError } from '../../src/shared/http/errors.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { inTransaction } from '../../src/shared/postgres/pool.ts';
 import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -44,8 +45,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const openHere = (): Promise<Backbone> =>
-  openBackbone(readConfig({ DATABASE_URL: database.url }), 'faults', createLog('silent'));
+const openHere = (): Promise<Backbone> => openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
 
 /** What the row says, and what the last event of the stream says. */
 const standing = async (customerId: number): Promise<readonly [row: Access, stream: Access]> => {
@@ -168,7 +168,7 @@ describe("an operator's command killed between event and row", () => {
     });
     expect([killed.status, killed.stdout]).toEqual([null, '']);
     expect((await exchange(['accounts', 'list', '--json'], settings)).stdout).toBe('');
-    const here = await openBackbone(readConfig(settings), 'faults', createLog('silent'));
+    const here = await openPatiently(readConfig(settings), 'faults');
     expect((await createFirstAccount(here))?.customerId).toBe(2);
     await here.pool.query(`update api_keys set created_at = now() - interval '48 hours'`);
     await createRetiredKeys({ ...here, clock: systemClock }).purge(1_000);
@@ -215,7 +215,7 @@ const uploadTo = async ({ store, pool }: Backbone, customerId: number): Promise<
 describe('a rebuild that was killed, and goes on event by event', () => {
   it('lets nobody in before all that the log says of accounts is known', async () => {
     const own = await createTestDatabase();
-    const here = await openBackbone(readConfig({ DATABASE_URL: own.url }), 'faults', createLog('silent'));
+    const here = await openPatiently(readConfig({ DATABASE_URL: own.url }), 'faults');
     const open = await createAccount(here, 'Open');
     const closed = await createAccount(here, 'Closed');
     for (const access of ['disabled', 'enabled', 'disabled'] as const) {

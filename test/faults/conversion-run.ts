@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openBackbone } from '../../src/composition.ts';
+import type { Backbone } from '../../src/composition.ts';
 import {
   CONVERSIONS,
   sourceOfStream,
@@ -12,8 +12,7 @@ import { sleep } from '../../src/shared/backoff.ts';
 import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { categoryOf, START, type EventStore } from '../../src/shared/event-store/event-store.ts';
-import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf } from '../support/api-client.ts';
 import type { EventsIn } from '../support/test-stores.ts';
 import { projectTheRest } from './crash-run.ts';
@@ -97,12 +96,7 @@ export const conversionRun = async (options: ConversionRunOptions): Promise<Conv
   const random = createRandom(options.seed);
   const stores = await createHurtStores(options.events ?? 'postgres');
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-conversions-'));
-  const backbone = await openBackbone(
-    readConfig(stores.direct),
-    'faults',
-    createLog('silent'),
-    patientCallLimits,
-  );
+  const backbone = await openPatiently(readConfig(stores.direct), 'faults');
   const { apiKey } = await createAccount(backbone, 'A');
   const supervisor = await startSupervisor(PROCESSES, {
     ...stores.hurt,
@@ -304,7 +298,7 @@ const answers = async (port: number | undefined): Promise<boolean> =>
     () => false,
   );
 
-type Pool = Awaited<ReturnType<typeof openBackbone>>['pool'];
+type Pool = Backbone['pool'];
 
 /** What a restored replica, an operator's mistake or a slow projector would leave of the segments. */
 const hurtSegments = async (

@@ -1,14 +1,12 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openBackbone } from '../../src/composition.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
-import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { failpointNames as allFailpoints } from '../../src/shared/failpoints.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import type { EventsIn } from '../support/test-stores.ts';
 import { allTrades, type Own } from './kit/buyer/own.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
@@ -84,7 +82,7 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   const hits = join(directory, 'failpoints');
   const installation = { DATA_DIR: join(directory, 'data'), SECRET_KEYS, BASE_URL, ROLES };
   const config = readConfig({ ...stores.direct, ...installation });
-  const backbone = await openBackbone(config, 'faults', createLog('silent'), patientCallLimits);
+  const backbone = await openPatiently(config, 'faults');
   const accounts = await Promise.all(['A', 'B', 'C'].map((name) => createAccount(backbone, name)));
   let missed = await missedIn(hits);
   let crashes = 0;

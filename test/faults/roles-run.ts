@@ -1,9 +1,7 @@
-import { openBackbone } from '../../src/composition.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
-import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import { createTestStores, describeStores, type EventsIn } from '../support/test-stores.ts';
 import { projectTheRest, today } from './crash-run.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
@@ -39,7 +37,7 @@ export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport
   const { seed, rounds } = options;
   const stores = await createTestStores(options.events);
   const config = readConfig(stores.settings);
-  const backbone = await openBackbone(config, 'faults', createLog('silent'), patientCallLimits);
+  const backbone = await openPatiently(config, 'faults');
   const accounts = await Promise.all(['A', 'B'].map((name) => createAccount(backbone, name)));
   const supervisor = await startSupervisor(
     ROLES.map((role) => ({ ROLES: role })),

@@ -2,7 +2,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import type { Pool } from 'pg';
 import { ATTEMPTS_MAX } from '../../src/command/workers/syndication/syndication-jobs.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
-import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { Backbone } from '../../src/composition.ts';
 import { syndicationEvents, type SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
 import type { SyndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
 import { evolve, initialState, type SyndicationState } from '../../src/domain/syndication/syndication.ts';
@@ -15,7 +15,7 @@ import {
   type RecordedEvent,
 } from '../../src/shared/event-store/event-store.ts';
 import { derivedId } from '../../src/shared/ids.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { startSandboxAgent, type Behaviour, type SandboxAgent } from '../support/sandbox-agent.ts';
@@ -116,7 +116,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     OUTBOUND_ALLOW_LOOPBACK: 'true',
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
   };
-  const backbone = await openBackbone(readConfig(environment), 'faults', createLog('silent'));
+  const backbone = await openPatiently(readConfig(environment), 'faults');
   await backbone.migrate();
   const account = await createAccount(backbone, 'A');
   const roles = ['api,projector', 'worker', 'worker'];

@@ -9,16 +9,16 @@ import {
   createOrphanedObjects,
   createOverdueReservations,
 } from '../../src/command/assets/sweep-assets.ts';
-import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { Backbone } from '../../src/composition.ts';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import type { AssetResource } from '../../src/domain/assets/asset-resource.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
-import { createLog } from '../../src/shared/log.ts';
 import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';
 import type { ObjectStore } from '../../src/shared/storage/object-store.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import { amount } from '../support/amount.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { png } from '../support/sample-media.ts';
@@ -65,7 +65,7 @@ beforeAll(async () => {
     EXCHANGE_FAILPOINTS: [...points, 'before-reply'].map((point) => `${point}:0.1`).join(','),
   });
   await supervisor.ready();
-  backbone = await openBackbone(readConfig(settings), 'uploads', createLog('silent'));
+  backbone = await openPatiently(readConfig(settings), 'uploads');
   objects = await openObjectStore(undefined, dataDir);
   const { apiKey } = await createAccount(backbone, 'Uploads');
   baseUrl = `http://127.0.0.1:${supervisor.ports[0]}`;

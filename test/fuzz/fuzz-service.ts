@@ -1,12 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openBackbone } from '../../src/composition.ts';
 import { createAccount, createSellerAccount } from '../../src/operator/create-account.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { specifiedLimits } from '../../src/shared/limits/limits.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import { checkLogAndRows } from '../faults/kit/checker.ts';
 import { apiOf } from '../support/api-client.ts';
 import { generousLimits } from '../support/generous-limits.ts';
@@ -21,7 +20,7 @@ import { bytes, members, resources } from './given.ts';
 export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => {
   const database = await createTestDatabase();
   const config = readConfig({ DATABASE_URL: database.url });
-  const backbone = await openBackbone(config, 'fuzz', createLog('silent'));
+  const backbone = await openPatiently(config, 'fuzz');
   const dataDir = await mkdtemp(join(tmpdir(), 'fuzz-'));
   const target = await startTarget('service-main.js', {
     NODE_ENV: 'test',

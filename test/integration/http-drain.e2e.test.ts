@@ -68,7 +68,8 @@ describe('the end of a server', () => {
     await Promise.all(clients);
     expect(tally).toEqual({ answered: expect.any(Number), lost: 0, left: 50 });
     expect(tally.answered).toBeGreaterThan(before);
-    expect(durationMs).toBeLessThan(2_000);
+    // Far less than the 65 s that idle connections are kept for otherwise.
+    expect(durationMs).toBeLessThan(10_000);
   });
 
   it('waits for a request that began before it, and tells its client to leave', async () => {

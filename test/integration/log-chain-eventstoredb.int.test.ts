@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { Backbone } from '../../src/composition.ts';
 import { migrations } from '../../src/migrations/index.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { portLogBytes, type LogBytes } from '../../src/shared/log-chain/log-bytes.ts';
 import { START } from '../../src/shared/event-store/event-store.ts';
-import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { logKeysOf } from '../../src/shared/log-chain/log-keys.ts';
 import { sealLog } from '../../src/shared/log-chain/seal-log.ts';
 import { verifyLog } from '../../src/shared/log-chain/verify-log.ts';
-import { createLog } from '../../src/shared/log.ts';
 import { migrate } from '../../src/shared/postgres/migrate.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import { exchange } from '../support/program.ts';
 import { fillWithHistory } from '../support/sample-history.ts';
 import { createTestStores, type TestStores } from '../support/test-stores.ts';
@@ -22,7 +21,7 @@ beforeAll(async () => {
   stores = await createTestStores('eventstoredb');
   await migrate(stores.settings.DATABASE_URL, migrations);
   const config = readConfig({ NODE_ENV: 'test', SECRET_KEYS: `test:${'A'.repeat(43)}`, ...stores.settings });
-  backbone = await openBackbone(config, 'exchange-test', createLog('silent'), patientCallLimits);
+  backbone = await openPatiently(config, 'exchange-test');
   await fillWithHistory(backbone.store, 1_200);
 }, 120_000);
 afterAll(async () => {

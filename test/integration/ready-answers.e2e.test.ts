@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { changeSeller } from '../../src/command/sellers/manage-sellers.ts';
-import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { Backbone } from '../../src/composition.ts';
 import type { CreativeDetail } from '../../src/domain/creatives/creative-detail-resource.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 import { createAccount, startService, type ServiceProcess } from '../bench/service-process.ts';
 import { amount } from '../support/amount.ts';
 import { apiOf, untilTold, type Api } from '../support/api-client.ts';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const secretKeys = `test:${'A'.repeat(43)}`;
   environment = { DATABASE_URL: database.url, DATA_DIR: dataDir, NODE_ENV: 'test', SECRET_KEYS: secretKeys };
   services = await Promise.all([startService(environment), startService(environment)]);
-  operator = await openBackbone(readConfig(environment), 'exchange-operator', createLog('silent'));
+  operator = await openPatiently(readConfig(environment), 'exchange-operator');
 });
 afterAll(async () => {
   await operator.close();

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import { openBackbone, type Backbone } from '../../src/composition.ts';
+import type { Backbone } from '../../src/composition.ts';
 import { createAccount, createSellerAccount } from '../../src/operator/create-account.ts';
 import { readConfig } from '../../src/shared/config.ts';
-import { createLog } from '../../src/shared/log.ts';
 import { provideRequestRole } from '../../src/shared/postgres/isolate-tenants.ts';
 import { createTenantDatabase, type TenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
+import { openPatiently } from '../support/open-patiently.ts';
 
 /**
  * What the database itself keeps apart, for each kind of role that `DATABASE_URL` may name. Every statement here
@@ -62,7 +62,7 @@ describe.each([
     if (kind === 'an ordinary owner that was given the role') {
       await provideRequestRole({ adminUrl: adminUrl(), url });
     }
-    backbone = await openBackbone(readConfig({ DATABASE_URL: url }), 'isolation', createLog('silent'));
+    backbone = await openPatiently(readConfig({ DATABASE_URL: url }), 'isolation');
     await backbone.migrate();
     await backbone.migrate();
     const opened = [await createAccount(backbone, 'A'), await createAccount(backbone, 'B')];

@@ -15,6 +15,7 @@ import {
 } from '../../src/shared/event-store/event-store.ts';
 import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { createLog, type Logger } from '../../src/shared/log.ts';
+import { patientTimeouts } from '../../src/shared/postgres/pool.ts';
 import { apiOf, type Api } from './api-client.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
 import { generousLimits } from './generous-limits.ts';
@@ -62,7 +63,7 @@ export interface RunningService {
 
 /**
  * The service as it ships, in this process, on a free port and with fresh stores of its own.
- * @param eventsIn as of `createTestStores`; calls to EventStoreDB have all the time that a busy machine may need, but
+ * @param eventsIn as of `createTestStores`; calls to the stores have all the time that a busy machine may need, but
  *   with an `EVENTSTORE_URL` of the test's own
  */
 export const startRunningService = async (
@@ -94,7 +95,11 @@ export const startRunningService = async (
       declared.onAnswer(route, status, text);
       invariant.onAnswer(route, status, text, headers);
     },
-    { ...(stores.eventStore && { callLimits: patientCallLimits }), ...replace },
+    {
+      ...(stores.eventStore && { callLimits: patientCallLimits }),
+      postgresTimeouts: patientTimeouts,
+      ...replace,
+    },
   );
   await service.prepared;
   const { store, pool } = service.backbone;
@@ -123,7 +128,7 @@ export const startRunningService = async (
     eventsOfAccount: async ({ customerId }) =>
       (await wholeLog(store)).filter(({ metadata }) => metadata.customerId === customerId),
     readLog: async () => {
-      const other = await openBackbone(config, 'exchange-test', log, patientCallLimits);
+      const other = await openBackbone(config, 'exchange-test', log, patientCallLimits, patientTimeouts);
       try {
         return await wholeLog(other.store);
       } finally {

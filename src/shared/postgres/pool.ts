@@ -15,6 +15,13 @@ export interface PostgresTimeouts {
 /** A request must be answered within 3 s when Postgres stalls. */
 export const requestTimeouts: PostgresTimeouts = { statementMs: 2_000, queryMs: 2_500, connectMs: 2_000 };
 
+/** For whatever no request waits for: it rather takes longer than to end in its middle. */
+export const patientTimeouts: PostgresTimeouts = {
+  statementMs: 20_000,
+  queryMs: 25_000,
+  connectMs: 20_000,
+};
+
 export interface PoolOptions {
   readonly connectionString: string;
   /** Shown in `pg_stat_activity`, to tell the connections of one process apart. */

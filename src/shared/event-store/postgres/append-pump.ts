@@ -27,9 +27,16 @@ const queueLimits: AppendQueueLimits = {
  */
 const SPLIT_FROM = 64;
 
-/** How long a caller waits at most: for its turn, and in all (an answer within 3 s). */
-const QUEUED_MS_MAX = 2_000;
-const ANSWER_MS_MAX = 2_900;
+/** How long a caller waits at most, ms. */
+export interface AppendPatience {
+  /** For its turn. */
+  readonly queuedMs: number;
+  /** In all. */
+  readonly answerMs: number;
+}
+
+/** An answer within 3 s. */
+const requestPatience: AppendPatience = { queuedMs: 2_000, answerMs: 2_900 };
 const SWEEP_MS = 100;
 
 /**
@@ -41,9 +48,10 @@ const SWEEP_MS = 100;
 export const createAppendPump = (
   lanes: readonly AppendLane[],
   onAppended: (last: AppendResult) => void,
+  patience: AppendPatience = requestPatience,
 ): AppendPump => {
   const queue = createAppendQueue(queueLimits);
-  const keepPatience = createPatience(queue);
+  const keepPatience = createPatience(queue, patience);
   const idle = [...lanes];
   let closed = false;
   let scheduled = false;
@@ -104,15 +112,15 @@ export const createAppendPump = (
 };
 
 /** While anyone waits, looks from time to time who has waited long enough. */
-const createPatience = (queue: AppendQueue): (() => void) => {
+const createPatience = (queue: AppendQueue, { queuedMs, answerMs }: AppendPatience): (() => void) => {
   let timer: NodeJS.Timeout | undefined;
   const sweep = (): void => {
     const nowMs = performance.now();
     queue.giveUp((append) => {
       const waitedMs = nowMs - append.sinceMs;
-      if (waitedMs < QUEUED_MS_MAX) return 'stop';
+      if (waitedMs < queuedMs) return 'stop';
       if (!append.sent) return new EventStoreUnavailableError('the event log is not reached in time');
-      const patient = waitedMs < ANSWER_MS_MAX;
+      const patient = waitedMs < answerMs;
       return patient ? 'keep' : new AppendOutcomeUnknownError('the event log did not answer in time');
     });
     timer = queue.size === 0 ? undefined : setTimeout(sweep, SWEEP_MS);

@@ -3,11 +3,11 @@ import type { Logger } from 'pino';
 import { connectionConfig, requestTimeouts, type PostgresTimeouts } from '../../postgres/pool.ts';
 import { appendLimits, encodeAppend } from '../append-request.ts';
 import { parsePosition, printPosition } from '../dense-position.ts';
-import type { EventStore } from '../event-store.ts';
+import type { AppendResult, EventStore } from '../event-store.ts';
 import { followLog, type LogSource } from '../follow-log.ts';
 import { createLogTail } from '../log-tail.ts';
 import { createAppendLane } from './append-lane.ts';
-import { createAppendPump } from './append-pump.ts';
+import { createAppendPump, type AppendPatience } from './append-pump.ts';
 import { createLogListener } from './log-listener.ts';
 import { createLogReader } from './read-log.ts';
 import { readTogether } from './read-together.ts';
@@ -27,6 +27,12 @@ export interface PostgresEventStoreOptions {
   readonly timeouts?: PostgresTimeouts;
 }
 
+/** Whoever waits for a turn waits as for a connection; an answer that was given in time is passed on, too. */
+const patienceOf = ({ connectMs, queryMs }: PostgresTimeouts): AppendPatience => ({
+  queuedMs: connectMs,
+  answerMs: queryMs + 400,
+});
+
 export interface PostgresEventStore extends EventStore {
   /** Appends without an answer so far. */
   readonly appendsPending: number;
@@ -45,11 +51,12 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
   const reader = createLogReader(pool);
   const listener = createLogListener(configOf('exchange-listen'), tail, log);
   const lanes = Array.from({ length: laneCount }, () => createAppendLane(configOf('exchange-append'), log));
-  const pump = createAppendPump(lanes, ({ position }) => {
+  const onAppended = ({ position }: AppendResult): void => {
     const last = parsePosition(position);
     tail.advance(last);
     listener.announce(last);
-  });
+  };
+  const pump = createAppendPump(lanes, onAppended, patienceOf(timeouts));
   const source: LogSource = { head: () => reader.head(), readPage: readTogether(reader), tail, log };
 
   return {

@@ -1,0 +1,61 @@
+import { statSync } from 'node:fs';
+
+/**
+ * The suites that take longest, the longest first: begun last, one of them would run alone at the end of a run. Where
+ * nothing was run before, nobody else knows: a suite's size says little of how long it takes.
+ */
+const LONGEST = [
+  'faults/conversions.fault',
+  'faults/syndication.fault',
+  'faults/roles.fault',
+  'faults/online-rebuild.fault',
+  'faults/log-chain.fault',
+  'faults/account-rows.fault',
+  'faults/api-keys.fault',
+  'faults/one-effect.fault',
+  'faults/simulation.fault',
+  'faults/kills.fault',
+  'faults/jobs.fault',
+  'fuzz/fuzz.e2e',
+  'api/isolation.e2e',
+  'api/syndication.e2e',
+  'integration/embedded-postgres.int',
+  'integration/program.e2e',
+  'api/canary.e2e',
+  'contract/eventstoredb-event-store.int',
+  'integration/event-copy-command.e2e',
+  'contract/eventstoredb-faults.int',
+  'contract/eventstoredb-subscription.int',
+  'integration/projection-engine.int',
+  'integration/rate-limits-together.e2e',
+  'api/slow-uploads.e2e',
+  'api/sweeps.e2e',
+  'api/lists-as-of.e2e',
+  'api/audiences-repeat.e2e',
+  'integration/http-slow.e2e',
+];
+
+interface Suite {
+  /** Of its bundle. */
+  readonly path: string;
+}
+
+const placeOf = ({ path }: Suite): number => {
+  const place = LONGEST.findIndex((name) => path.endsWith(`/${name}.test.js`));
+  return place < 0 ? LONGEST.length : place;
+};
+
+/** The order of the suites of a run, as Jest's `testSequencer`. Begun in it by whichever worker is free. */
+export default class LongestFirst {
+  sort<Some extends Suite>(suites: readonly Some[]): readonly Some[] {
+    const bytes = new Map(suites.map(({ path }) => [path, statSync(path).size]));
+    return suites.toSorted(
+      (a, b) => placeOf(a) - placeOf(b) || (bytes.get(b.path) ?? 0) - (bytes.get(a.path) ?? 0),
+    );
+  }
+
+  /** Nothing is remembered from run to run: each begins alike. */
+  cacheResults(): void {
+    return;
+  }
+}
