@@ -5,6 +5,7 @@ import {
   accountMembers,
   accountPast,
   keyMembers,
+  keysListedAt,
   userMembers,
   type AccountPast,
 } from '../domain/accounts/account-history.ts';
@@ -61,6 +62,13 @@ export const apiKeyKind = auditedKind({
     find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
     isAt: ({ keys }, _asked, part = '') => valueOf(keys, part) !== undefined,
   },
+  sharedLists: [
+    {
+      operationId: 'listApiKeys',
+      streamOf: (customerId) => accountStream(customerId),
+      all: (past, _asked, { at }) => keysListedAt(past, at),
+    },
+  ],
 });
 
 export const userKind = auditedKind({

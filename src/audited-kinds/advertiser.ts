@@ -29,7 +29,7 @@ export const advertiserKind = auditedKind({
       isEverything: ({ status, name, sandbox }) =>
         status === 'ALL' && name === undefined && sandbox === undefined,
       narrower: 'Ask for all of them, page by page, with status=ALL and no other filter.',
-      shown: (advertiser) => advertiser,
+      shown: (page) => page,
       keeps: ({ status, name, sandbox }, { status: wanted = 'ACTIVE', ...asked }) =>
         (wanted === 'ALL' || status === wanted) &&
         (asked['sandbox'] === undefined || sandbox === asked['sandbox']) &&

@@ -4,7 +4,7 @@ import { agentIdOf, agentResource, shownAgentId, type Agent } from '../domain/ag
 import { AGENT, agentDecider, agentStream } from '../domain/agents/agent.ts';
 import { auditedKind, type ListRead } from '../query/history/audited-kind.ts';
 import { boundedText } from '../shared/http/schemas.ts';
-import { buyer, byShownId, lastFirst, streamsByShownId } from './places.ts';
+import { buyer, byShownId, each, lastFirst, streamsByShownId } from './places.ts';
 
 export const agentKind = auditedKind({
   category: AGENT,
@@ -32,7 +32,7 @@ export const agentKind = auditedKind({
   // One list under two names.
   lists: ['listAdcpAgents', 'listSalesAgents'].map((operationId): ListRead<Agent> => ({
     operationId,
-    shown: agentResource,
+    shown: each(agentResource),
     keeps: ({ status }) => status === 'ACTIVE',
     order: lastFirst(
       ({ createdAt }) => createdAt,

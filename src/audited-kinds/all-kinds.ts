@@ -30,7 +30,7 @@ export const auditedKinds = (
     sessionKind,
     assets,
     eventSourceKind(reads),
-    audienceKind,
+    audienceKind(reads),
     catalogKind,
     agentKind,
     syndicationKind,

@@ -59,8 +59,7 @@ export const assetKind = (baseUrl: () => string): AuditedKind =>
       {
         operationId: 'listAssets',
         owner: listedOfAdvertiser,
-        // Only what is in the library is kept.
-        shown: (asset) => (isInLibrary(asset) ? assetResource(asset, baseUrl()) : undefined),
+        shown: (page) => page.filter(isInLibrary).map((asset) => assetResource(asset, baseUrl())),
         keeps: (asset, { mediaKind, source, search }) =>
           isInLibrary(asset) &&
           (mediaKind === undefined || asset.mediaKind === mediaKind) &&

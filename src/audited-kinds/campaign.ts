@@ -4,7 +4,7 @@ import { campaignIdOf, campaignResource, shownCampaignId } from '../domain/campa
 import { CAMPAIGN, campaignDecider, campaignStream } from '../domain/campaigns/campaign.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
-import { buyer, byShownId, lastFirst, streamsByShownId } from './places.ts';
+import { buyer, byShownId, each, lastFirst, streamsByShownId } from './places.ts';
 
 export const campaignKind = auditedKind({
   category: CAMPAIGN,
@@ -29,7 +29,7 @@ export const campaignKind = auditedKind({
       operationId: 'listCampaigns',
       owner: { resourceType: 'ADVERTISER', parameter: 'advertiserId', mustBeThere: false },
       narrower: 'Ask for those of one advertiser, with advertiserId.',
-      shown: campaignResource,
+      shown: each(campaignResource),
       keeps: ({ phase }, { phase: wanted }) =>
         wanted === undefined ? phase !== 'archived' : phase === wanted,
       order: lastFirst(

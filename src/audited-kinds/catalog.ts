@@ -5,7 +5,7 @@ import { CATALOG, catalogDecider, catalogStream } from '../domain/catalogs/catal
 import { catalogsTable } from '../query/catalogs/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
-import { buyer, advertiserId, byKey, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
+import { buyer, advertiserId, byKey, each, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
 
 export const catalogKind = auditedKind({
   category: CATALOG,
@@ -33,7 +33,7 @@ export const catalogKind = auditedKind({
     {
       operationId: 'listCatalogs',
       owner: listedOfAdvertiser,
-      shown: catalogResource,
+      shown: each(catalogResource),
       keeps: ({ status, definition }, { type }) =>
         status === 'ACTIVE' && (type === undefined || definition.type === type),
       order: lastFirst(

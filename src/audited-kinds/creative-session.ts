@@ -16,7 +16,7 @@ import {
 import type { SessionPlace } from '../query/creative-sessions/list-sessions.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { cursorLimitOf, pathTextId } from '../shared/http/schemas.ts';
-import { buyer, byShownId, compare, listedOfCampaign, streamsByShownId } from './places.ts';
+import { buyer, byShownId, compare, each, listedOfCampaign, streamsByShownId } from './places.ts';
 
 /** The order of their list: those that changed last come first, of one time by their ids. */
 const inOrder = (one: CreativeSession, other: CreativeSession): number =>
@@ -54,7 +54,7 @@ export const sessionKind = auditedKind({
     {
       operationId: 'listCreativeSessions',
       owner: listedOfCampaign,
-      shown: creativeSessionResource,
+      shown: each(creativeSessionResource),
       keeps: ({ campaignId }, { id }) => campaignId === campaignIdOf(String(id)),
       order: inOrder,
       dataAtCursor: async (sessions, asked, customerId, cursors) => {

@@ -25,6 +25,7 @@ import { campaignKind } from './campaign.ts';
 import {
   buyer,
   byShownId,
+  each,
   lastFirst,
   listedOfAdvertiser,
   listedOfCampaign,
@@ -35,21 +36,24 @@ import { sellersKind } from './seller-directory.ts';
 
 /** A creative with all that it is made of, as everything was then. */
 const detailThen = async (creative: Creative, assets: AuditedKind, baseUrl: string, then: Moment) => {
-  const { customerId, stateOf } = then;
-  const campaigns = await Promise.all(
-    creative.campaignIds.map((id) => stateOf(campaignKind, campaignStream(customerId, id))),
+  const { customerId, statesOf } = then;
+  const campaigns = await statesOf(
+    campaignKind,
+    creative.campaignIds.map((id) => campaignStream(customerId, id)),
   );
-  const used = await Promise.all(
+  const used = await statesOf(
+    assets,
     assetIdsOf(creative).flatMap((shown) => {
       const id = assetIdOf(shown);
-      return id === undefined ? [] : [stateOf(assets, assetStream(customerId, id))];
+      return id === undefined ? [] : [assetStream(customerId, id)];
     }),
   );
+  const [sellers] = await statesOf(sellersKind, [sellerDirectoryStream]);
   return creativeDetail({
     creative,
     campaigns: (campaigns as readonly (Campaign | { phase: 'none' })[]).filter((one) => one.phase !== 'none'),
     assets: (used as readonly Asset[]).filter(isInLibrary).map((asset) => assetResource(asset, baseUrl)),
-    sellers: (await stateOf(sellersKind, sellerDirectoryStream)) as SellerDirectory,
+    sellers: sellers as SellerDirectory,
   });
 };
 
@@ -62,7 +66,7 @@ const lists: readonly ListRead<Creative>[] = [
   {
     operationId: 'listCampaignCreatives',
     owner: listedOfCampaign,
-    shown: creativeResource,
+    shown: each(creativeResource),
     keeps: ({ state, campaignIds, name }, { id, search }) =>
       state !== 'archived' && campaignIds.includes(campaignIdOf(String(id)) ?? '') && nameHas(name, search),
     order: newestFirst,
@@ -71,7 +75,7 @@ const lists: readonly ListRead<Creative>[] = [
     operationId: 'listAdvertiserCreatives',
     owner: listedOfAdvertiser,
     narrower: 'Ask for those of one campaign.',
-    shown: creativeResource,
+    shown: each(creativeResource),
     keeps: ({ state, name, ...creative }, { search, ...asked }) =>
       state !== 'archived' &&
       nameHas(name, search) &&

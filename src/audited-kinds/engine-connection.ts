@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { slotIdOf } from '../command/engines/run-on-connection.ts';
+import { advertiserStream } from '../domain/advertisers/advertiser.ts';
 import { engineConnectionEvents } from '../domain/engines/engine-connection-events.ts';
 import {
   connectionIdOf,
+  engineConnectionResource,
+  mappedAdvertisers,
   shownConnectionId,
+  type ConnectionOffsets,
   type EngineConnection,
 } from '../domain/engines/engine-connection-resource.ts';
 import {
@@ -11,8 +15,11 @@ import {
   engineConnectionDecider,
   engineConnectionStream,
 } from '../domain/engines/engine-connection.ts';
-import { auditedKind } from '../query/history/audited-kind.ts';
+import { creativeEngineOf } from '../domain/engines/engine-resource.ts';
+import { auditedKind, type Asked, type Moment } from '../query/history/audited-kind.ts';
+import { notFound } from '../shared/http/errors.ts';
 import { pathIntegerId, pathTextId } from '../shared/http/schemas.ts';
+import { advertiserKind } from './advertiser.ts';
 import { buyer } from './places.ts';
 
 /** An account's connections to one engine, one after the other, and which there were. */
@@ -36,6 +43,19 @@ const connectionMembers = (connection: EngineConnection) => ({
   createdAt: connection.createdAt,
   updatedAt: connection.updatedAt,
 });
+
+/** With the names that its advertisers had then. */
+const connectionThen = async (connection: EngineConnection, asked: Asked, then: Moment) => {
+  const { accountsOffset = 0, mappingsOffset = 0 } = asked as Partial<ConnectionOffsets>;
+  const offsets = { accountsOffset, mappingsOffset };
+  const ids = mappedAdvertisers(connection, offsets);
+  const states = await then.statesOf(
+    advertiserKind,
+    ids.map((id) => advertiserStream(then.customerId, id)),
+  );
+  const names = states.map((state) => advertiserKind.nameOf(state, undefined) ?? '');
+  return engineConnectionResource(connection, new Map(ids.map((id, n) => [id, names[n] ?? ''])), offsets);
+};
 
 const { initialState: noConnection, evolve: evolveConnection } = engineConnectionDecider;
 
@@ -70,4 +90,15 @@ export const connectionKind = auditedKind({
     },
     isAt: ({ ids }, _asked, part) => part !== undefined && ids.includes(part),
   },
+  sharedLists: [
+    {
+      operationId: 'listCreativeEngineConnections',
+      streamOf: (customerId, { id }) => {
+        if (creativeEngineOf(Number(id)) === undefined) throw notFound('engine');
+        return engineConnectionStream(customerId, slotIdOf(customerId, Number(id)));
+      },
+      all: async ({ latest }, asked, then) =>
+        latest?.status === 'connected' ? [await connectionThen(latest, asked, then)] : [],
+    },
+  ],
 });

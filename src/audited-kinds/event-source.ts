@@ -10,7 +10,7 @@ import { behind } from '../query/resources/behind.ts';
 import type { ResourceReads } from '../query/resources/resource-reads.ts';
 import { boundedText, pathIntegerId } from '../shared/http/schemas.ts';
 import { resourceIdOf } from '../shared/ids.ts';
-import { buyer, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
+import { buyer, each, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
 
 export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
   auditedKind({
@@ -56,7 +56,7 @@ export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
       {
         operationId: 'listEventSources',
         owner: listedOfAdvertiser,
-        shown: (source) => eventSourceResource(source, notSeen),
+        shown: each((source) => eventSourceResource(source, notSeen)),
         keeps: ({ status }) => status === 'ACTIVE',
         order: lastFirst(
           ({ createdAt }) => createdAt,

@@ -80,3 +80,9 @@ const lower = (text: string): string => Array.from(text, (one) => Array.from(one
 
 export const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: Asked): boolean =>
   one.advertiserId === id;
+
+/** Of a list whose items say all by themselves. */
+export const each =
+  <Live>(shown: (live: Live) => unknown) =>
+  (page: readonly Live[]): readonly unknown[] =>
+    page.map((live) => shown(live));

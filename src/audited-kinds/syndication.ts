@@ -20,7 +20,7 @@ import type { SeenJob } from '../query/history/seen-job.ts';
 import { toDomainEvent } from '../shared/command/recorded-domain-event.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
-import { buyer, advertiserId, byShownId, lastFirst, streamsByShownId, ofAdvertiser } from './places.ts';
+import { buyer, advertiserId, byShownId, each, lastFirst, streamsByShownId, ofAdvertiser } from './places.ts';
 
 const TASKS = {
   AUDIENCE: 'sync_audiences',
@@ -101,7 +101,7 @@ export const syndicationKind = auditedKind({
     {
       operationId: 'querySyndicationStatus',
       owner: { resourceType: 'ADVERTISER', parameter: 'advertiserId', mustBeThere: true },
-      shown: syndicationResource,
+      shown: each(syndicationResource),
       keeps: ({ resourceType, resourceId, agentId, status }, { adcpAgentId, ...asked }) =>
         (asked['resourceType'] === undefined || resourceType === asked['resourceType']) &&
         (asked['resourceId'] === undefined || resourceId === asked['resourceId']) &&

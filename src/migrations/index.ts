@@ -40,6 +40,7 @@ import { moreListBlocks } from './0043-more-list-blocks.ts';
 import { dueInOrder } from './0044-due-in-order.ts';
 import { foundWithoutTheirOwner } from './0045-found-without-their-owner.ts';
 import { lastEntryOfAStream } from './0046-last-entry-of-a-stream.ts';
+import { pastOfListsAndCauses } from './0048-past-of-lists-and-causes.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
 interface Migration {
@@ -91,4 +92,5 @@ export const migrations: readonly Migration[] = [
   dueInOrder,
   foundWithoutTheirOwner,
   lastEntryOfAStream,
+  pastOfListsAndCauses,
 ];

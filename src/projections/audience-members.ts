@@ -84,6 +84,17 @@ export const applyMembers = async (client: ClientBase, event: RecordedEvent): Pr
   });
 };
 
+/** Writes down how many members the audience has behind its event, which was applied just now: for lists of the past. */
+export const keepSize = async (client: ClientBase, event: RecordedEvent): Promise<void> => {
+  await client.query({
+    name: 'audience-sizes-keep',
+    text: `insert into audience_sizes (customer_id, audience_id, revision, members)
+           select customer_id, id, $3, members from audiences where customer_id = $1 and id = $2
+           on conflict do nothing`,
+    values: [event.metadata.customerId, idOfStream(event), event.revision],
+  });
+};
+
 interface AudienceKey {
   readonly customerId: number;
   readonly audienceId: string;

@@ -9,7 +9,7 @@ import {
 } from '../domain/audiences/audience.ts';
 import { TASK, taskEvents, type TaskEvent } from '../domain/tasks/task.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
-import { applyMembers, storePart } from './audience-members.ts';
+import { applyMembers, keepSize, storePart } from './audience-members.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import type { Projection } from './engine/projection.ts';
 import { applyToRows, type KeyedResources } from './keyed-resources.ts';
@@ -31,14 +31,30 @@ const audiences: KeyedResources<AudienceState, AudienceEvent> = {
 export const audiencesProjection: Projection = {
   name: audiences.name,
   categories: [AUDIENCE, AUDIENCE_BATCH, TASK],
-  tables: ['audiences', 'audience_members', 'audience_removals', 'audience_batches', 'tasks'],
+  tables: [
+    'audiences',
+    'audience_sizes',
+    'audience_members',
+    'audience_removals',
+    'audience_batches',
+    'tasks',
+  ],
   // Older ones are purged by the clock (`command/audiences/purge-removals.ts`), or are about to be.
-  compared: { audience_removals: { where: `removed_at > now() - interval '6 days 23 hours'` } },
+  compared: {
+    audience_removals: { where: `removed_at > now() - interval '6 days 23 hours'` },
+    // How many there were stays as it was when some of them are forgotten; the log has only the others then.
+    audience_sizes: {
+      where: 'not exists (select from forgettings f where f.customer_id = audience_sizes.customer_id)',
+    },
+  },
   apply: async (client, events) => {
     const of = (category: string): readonly RecordedEvent[] =>
       events.filter(({ stream }) => categoryOf(stream) === category);
     for (const event of of(AUDIENCE_BATCH)) await storePart(client, event);
-    for (const event of await applyToRows(client, audiences, of(AUDIENCE))) await applyMembers(client, event);
+    for (const event of await applyToRows(client, audiences, of(AUDIENCE))) {
+      await applyMembers(client, event);
+      await keepSize(client, event);
+    }
     for (const event of of(TASK)) await finishTask(client, event);
   },
 };

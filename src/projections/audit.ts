@@ -9,15 +9,19 @@ import { categoryOf, type RecordedEvent } from '../shared/event-store/event-stor
 import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
 
-/** The read model behind the audit log: `audit_entries`, one row for each event, and the campaigns that it is found by. */
+/**
+ * The read model behind the audit log: `audit_entries`, one row for each event, the campaigns that it is found by, and the
+ * requests that it follows from beside its own.
+ */
 export const auditProjection: Projection = {
   name: 'audit',
   categories: auditedCategories,
-  tables: ['audit_entries', 'audit_campaigns'],
+  tables: ['audit_entries', 'audit_campaigns', 'audit_causes'],
   apply: async (client, events) => {
     const said = events.map(entryOf);
     const users = await usersOf(client, said);
     await insert(client, complete(said, await knownOf(client, said), users));
+    await insertCauses(client, said);
   },
 };
 
@@ -218,6 +222,28 @@ const insert = async (client: ClientBase, entries: readonly Completed[]): Promis
       texts(({ metadata }) => metadata.requestId),
       texts(({ metadata }) => metadata.correlationId),
       texts(({ metadata }) => metadata.causationId),
+    ],
+  });
+};
+
+const insertCauses = async (client: ClientBase, entries: readonly Entry[]): Promise<void> => {
+  const causes = entries.flatMap(({ event, alsoCausedBy }) =>
+    alsoCausedBy.map((cause) => ({ event, ...cause })),
+  );
+  if (causes.length === 0) return;
+  await client.query({
+    name: 'audit-causes-insert',
+    text: `insert into audit_causes (customer_id, correlation_id, position, occurred_at, causation_id)
+           select customer_id, correlation_id, position, occurred_at::timestamptz, causation_id
+           from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
+             as n(customer_id, correlation_id, position, occurred_at, causation_id)
+           on conflict do nothing`,
+    values: [
+      int8Array(causes.map(({ event }) => event.metadata.customerId)),
+      textArray(causes.map(({ correlationId }) => correlationId)),
+      textArray(causes.map(({ event }) => event.position)),
+      textArray(causes.map(({ event }) => event.metadata.occurredAt)),
+      textArray(causes.map(({ causationId }) => causationId)),
     ],
   });
 };

@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg';
 import { CAMPAIGN } from '../domain/campaigns/campaign.ts';
 import { CREATIVE } from '../domain/creatives/creative.ts';
+import { isSubmissionOccasion } from '../domain/creatives/submission-occasion.ts';
 import { SELLERS } from '../domain/sellers/seller-directory.ts';
 import { sellerEvents, type SellerEvent } from '../domain/sellers/seller-events.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
@@ -50,47 +51,42 @@ const writeSellers = async (client: ClientBase, events: readonly RecordedEvent[]
   });
 };
 
-/** Events after which a creative may be for the first time what is submitted: ready, in a campaign that runs. */
-const isOccasion = ({ type, data }: RecordedEvent): boolean => {
-  switch (type) {
-    case 'CampaignLaunched':
-    case 'CampaignReactivated':
-    case 'CreativeAttached':
-      return true;
-    case 'CreativeCreated':
-      return data['campaignId'] !== undefined && data['state'] === 'ready';
-    case 'CreativeUpdated':
-      return (data['changes'] as { readonly state?: unknown } | undefined)?.state === 'ready';
-    default:
-      return false;
-  }
-};
-
 const STREAM = /^(campaign|creative)-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
+interface Listed {
+  readonly kind: string;
+  readonly customerId: number;
+  readonly id: string;
+  /** Of the last event that puts it on the list. */
+  readonly position: string;
+  /** Of the first one. */
+  readonly since: string;
+}
+
 const listWork = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
-  const places = new Map(
-    events.filter(isOccasion).flatMap(({ stream, position }) => {
-      const [, kind, customerId, id] = STREAM.exec(stream) ?? [];
-      return kind === undefined || id === undefined
-        ? []
-        : [[stream, { kind, customerId: Number(customerId), id, position }]];
-    }),
-  );
+  const places = new Map<string, Listed>();
+  for (const { stream, position } of events.filter(isSubmissionOccasion)) {
+    const [, kind, customerId, id] = STREAM.exec(stream) ?? [];
+    if (kind === undefined || id === undefined) continue;
+    const { since } = places.get(stream) ?? { since: position };
+    places.set(stream, { kind, customerId: Number(customerId), id, position, since });
+  }
   if (places.size === 0) return;
   // In a fixed order, so that two writers can never wait for each other.
   const rows = [...places].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, place]) => place);
   await client.query({
     name: 'submission-work-add',
-    text: `insert into submission_work as w (customer_id, kind, id, position)
-           select * from unnest($1::bigint[], $2::text[], $3::uuid[], $4::text[])
-           on conflict (customer_id, kind, id) do update set position = excluded.position, due_at = now()
+    text: `insert into submission_work as w (customer_id, kind, id, position, since)
+           select * from unnest($1::bigint[], $2::text[], $3::uuid[], $4::text[], $5::text[])
+           on conflict (customer_id, kind, id) do update
+             set position = excluded.position, since = coalesce(w.since, w.position), due_at = now()
              where w.position < excluded.position`,
     values: [
       int8Array(rows.map(({ customerId }) => customerId)),
       textArray(rows.map(({ kind }) => kind)),
       uuidArray(rows.map(({ id }) => id)),
       textArray(rows.map(({ position }) => position)),
+      textArray(rows.map(({ since }) => since)),
     ],
   });
 };

@@ -886,6 +886,84 @@ describe('what a request has led to', () => {
     // A worker's attempt that a busy machine ended is made again after a while.
   }, 120_000);
 
+  it('what several requests gave cause for before a worker came, is told under each of them', async () => {
+    const made = async (path: string, body: object): Promise<string> =>
+      String((await api().post<{ id: number | string }>(path, body)).body.data.id);
+    const advertiserId = Number(await made('/advertisers', { name: 'Acme' }));
+    const one = await made('/campaigns', { advertiserId, name: 'One' });
+    const two = await made('/campaigns', { advertiserId, name: 'Two' });
+    const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
+    const creative = await made(`/campaigns/${one}/creatives/create`, tag);
+    const shelf = `/advertisers/${advertiserId}/creatives/${creative}/campaigns`;
+    expect((await api().post(shelf, { campaignId: two })).status).toBe(200);
+    const isListed = async (): Promise<boolean> =>
+      (await service.pool.query('select from submission_work limit 1')).rowCount !== 0;
+    const head = await service.store.head();
+    await until(async () => {
+      const { rows } = await service.pool.query<{ position: string }>(
+        `select position from projection_checkpoints where name = 'sellers'`,
+      );
+      return (rows[0]?.position ?? '') >= head && !(await isListed());
+    });
+    const client = await service.pool.connect();
+    try {
+      // No worker takes anything from the list.
+      await client.query('begin');
+      await client.query('lock table submission_work in exclusive mode');
+      for (const [campaign, requestId] of [
+        [one, 'launch-one'],
+        [two, 'launch-two'],
+      ] as const) {
+        const headers = { 'X-Request-Id': requestId };
+        expect((await api().post(`/campaigns/${campaign}/execute`, {}, headers)).status).toBe(200);
+      }
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+    const caused = async (requestId: string, query = '') =>
+      (await api().get<Caused>(`/requests/${requestId}${query}`)).body.data;
+    const jobs = new Set<string>();
+    for (const [campaign, requestId] of [
+      [one, 'launch-one'],
+      [two, 'launch-two'],
+    ] as const) {
+      const followers = async () => {
+        const [launch] = (await caused(requestId)).causes;
+        return launch?.kind === 'command' ? launch.followedBy : [];
+      };
+      while ((await followers()).length < 1) await pause(50);
+      const { causes, nextAfter } = await caused(requestId);
+      expect(nextAfter).toBeUndefined();
+      expect(causes).toMatchObject([
+        {
+          kind: 'command',
+          causedBy: null,
+          events: [{ action: 'CampaignLaunched', resourceId: campaign }],
+          followedBy: [
+            {
+              kind: 'job',
+              causedBy: causes[0]?.id,
+              worker: 'sellers',
+              status: 'COMPLETED',
+              events: [{ action: 'CreativeSubmitted', resourceId: creative }],
+            },
+          ],
+        },
+      ]);
+      for (const { id } of await followers()) jobs.add(id);
+      const first = await caused(requestId, '?take=1');
+      expect(first.causes).toMatchObject([{ id: causes[0]?.id, followedBy: [] }]);
+      const second = await caused(requestId, `?take=1&after=${first.nextAfter}`);
+      expect(second.causes).toMatchObject([{ kind: 'job', causedBy: causes[0]?.id }]);
+      expect(second.nextAfter).toBeUndefined();
+      // Of an account there is no request that another one's led to something with.
+      const other = await service.openAccount('Another');
+      expect((await other.api.get(`/requests/${requestId}`)).status).toBe(404);
+    }
+    expect(jobs.size).toBe(1);
+  }, 120_000);
+
   it('that was refused: nothing, and why', async () => {
     const requestId = { 'X-Request-Id': 'a-refused-one' };
     await api().post('/advertisers', { name: '' }, requestId);

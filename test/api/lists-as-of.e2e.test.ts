@@ -32,8 +32,11 @@ interface Things {
   readonly assets: { readonly id: string; readonly advertiserId: number }[];
   readonly agents: string[];
   readonly sources: { readonly key: string; readonly advertiserId: number }[];
+  readonly keys: string[];
+  readonly connections: { readonly id: string; readonly accountIds: readonly string[] }[];
 }
 
+const CONNECTIONS = '/creative-engines/1/connections';
 const NAMES = ['Oak', 'oakwood', 'Elm', 'Birch', 'Beech'];
 
 /** Makes changes of every kind that has a list, one after the other; what they say no to, is said no to. */
@@ -123,6 +126,44 @@ const changer = (api: Api, random: (below: number) => number, things: Things) =>
           .map((type) => ({ catalog_id: `of-${type}`, type, name: name(), items: [{ id: '1' }] })),
         delete_missing: random(2) === 0,
       }),
+    syncAudiences: async (advertiserId) => {
+      const members = () =>
+        Array.from({ length: random(4) }, () => ({
+          externalId: `p${random(6)}`,
+          hashedEmail: random(16).toString(16).repeat(64),
+        }));
+      return api.post(`/advertisers/${advertiserId}/audiences/sync`, {
+        audiences: ['vip', 'new', 'lost'].map((audienceId) =>
+          random(5) === 0
+            ? { audienceId, delete: true }
+            : { audienceId, name: name(), add: members(), remove: members() },
+        ),
+        deleteMissing: random(4) === 0,
+      });
+    },
+    issueKey: async () => {
+      const scopes = ['exchange:read', 'exchange:write'].slice(0, 1 + random(2));
+      const expires = random(2) === 0 ? {} : { expiresAt: '2999-01-01T00:00:00.000Z' };
+      things.keys.push((await made<{ id: string }>('/api-keys', { name: name(), scopes, ...expires })).id);
+    },
+    revokeKey: async () => api.delete(`/api-keys/${one(things.keys)}`),
+    connect: async () => {
+      const { body } = await api.post<{ id: string; accounts: { id: string }[] }>(CONNECTIONS, {
+        apiKey: `sbx_a-key-that-is-long-${random(1_000)}`,
+      });
+      const { id, accounts } = body.data;
+      things.connections.push({ id, accountIds: accounts.map((account) => account.id) });
+    },
+    selectAccount: async () => {
+      const { id, accountIds = [] } = things.connections.at(-1) ?? {};
+      return api.post(`${CONNECTIONS}/${id}/accounts/${one(accountIds)}/select`);
+    },
+    mapAccount: async (advertiserId) => {
+      const { id, accountIds = [] } = things.connections.at(-1) ?? {};
+      return api.post(`${CONNECTIONS}/${id}/accounts/${one(accountIds)}/advertiser`, { advertiserId });
+    },
+    disconnect: async () =>
+      random(3) === 0 ? api.delete(`${CONNECTIONS}/${things.connections.at(-1)?.id}`) : undefined,
     addAgent: async () => {
       const url = `https://agent-${random(1_000_000)}.example.com/mcp`;
       const agent = await made<{ id: string }>('/adcp-agents', {
@@ -164,7 +205,10 @@ const FIRST = [
   'createCampaign',
   'createCreative',
   'createInCampaign',
-  ...Array.from({ length: 3 }, () => ['addAsset', 'syncSources', 'syncCatalogs']).flat(),
+  ...Array.from({ length: 3 }, () => ['addAsset', 'syncSources', 'syncCatalogs', 'syncAudiences']).flat(),
+  'issueKey',
+  'connect',
+  'mapAccount',
   'addAgent',
   'syndicate',
   ...Array.from({ length: 3 }, () => 'startSession'),
@@ -181,6 +225,9 @@ const LISTED = [
   'adcp-agents',
   'sales-agents',
   'syndication-status',
+  'audiences',
+  'api-keys',
+  'connections',
 ];
 
 /** Lists with their filters and pages, of what there is. */
@@ -193,6 +240,12 @@ const listsOf = ({ advertisers, campaigns, agents, sources }: Things): readonly 
   '/campaigns?phase=archived',
   '/adcp-agents?take=2',
   '/sales-agents?skip=1',
+  '/api-keys?take=200',
+  '/api-keys?take=2&skip=1',
+  CONNECTIONS,
+  `${CONNECTIONS}?accountsOffset=1&mappingsOffset=1`,
+  `${CONNECTIONS}?skip=1`,
+  '/creative-engines/2/connections',
   ...advertisers
     .slice(0, 3)
     .flatMap((id) => [
@@ -205,6 +258,8 @@ const listsOf = ({ advertisers, campaigns, agents, sources }: Things): readonly 
       `/advertisers/${id}/event-sources?take=2`,
       `/advertisers/${id}/catalogs`,
       `/advertisers/${id}/catalogs?type=store`,
+      `/advertisers/${id}/audiences`,
+      `/advertisers/${id}/audiences?take=1&skip=1`,
       `/advertisers/${id}/syndication-status?take=1`,
       `/advertisers/${id}/syndication-status?resourceType=EVENT_SOURCE&enabled=false&resourceId=${sources[0]?.key}`,
       ...agents
@@ -230,8 +285,16 @@ interface Seen {
 const look = async (api: Api, path: string, more = ''): Promise<Seen> => {
   const { status, body } = await untilTold(() => api.get(`${path}${more}`));
   const { data, meta }: Partial<ApiEnvelope<unknown>> = body;
-  return { path, status, data, pagination: meta?.pagination };
+  // When a key was used is in no event: a list of the past leaves it out.
+  const isNow = path.startsWith('/api-keys') && more === '';
+  return { path, status, data: isNow ? withoutUses(data) : data, pagination: meta?.pagination };
 };
+
+const withoutUses = (keys: unknown): unknown =>
+  (keys as readonly { readonly lastUsedAt?: string }[]).map((key) => {
+    const { lastUsedAt: _, ...rest } = key;
+    return rest;
+  });
 
 /** A page after the other, of lists that are paged by cursors. */
 const walk = async (api: Api, path: string, more = ''): Promise<readonly unknown[]> => {
@@ -260,6 +323,8 @@ it.each([1, 2, 3].slice(0, amount(2, 3)))(
       assets: [],
       agents: [],
       sources: [],
+      keys: [],
+      connections: [],
     };
     const change = changer(api, random, things);
     const began = new Date().toISOString();
@@ -305,6 +370,8 @@ it.each([1, 2, 3].slice(0, amount(2, 3)))(
     // Before anything: nothing, or nobody whose it could be.
     for (const path of listsOf(things)) {
       const { status, data } = await look(api, path, `${path.includes('?') ? '&' : '?'}asOf=${began}`);
+      // The account has had its first key from the first moment on.
+      if (path.startsWith('/api-keys')) continue;
       const isOfOwner = /^\/(advertisers|campaigns)\/./.test(path);
       expect([path, status, data]).toEqual([path, isOfOwner ? 404 : 200, isOfOwner ? null : []]);
     }
@@ -343,4 +410,115 @@ it('a list of the past looks through so much of a campaign, and says so where th
   for (const path of [...lists, `/advertisers/${advertiserId}/creatives`]) {
     expect((await asOf(other.api, path)).status).toBe(404);
   }
+});
+
+interface ListedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly maskedKey: string;
+  readonly status: string;
+  readonly expiresAt?: string;
+}
+
+it('API keys of a moment: those of the account, masked, that had not ended 90 days before it', async () => {
+  const own = await service.openAccount('Keys');
+  const other = await service.openAccount('Keys of another');
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  const issue = async (body: object) =>
+    (await own.api.post<ListedKey & { readonly key: string }>('/api-keys', body)).body.data;
+  const expiring = await issue({ name: 'Expiring', expiresAt });
+  const lasting = await issue({ name: 'Lasting' });
+  const revoked = await issue({ name: 'Revoked' });
+  await pause(3);
+  const before = new Date().toISOString();
+  await pause(3);
+  expect((await own.api.delete(`/api-keys/${revoked.id}`)).status).toBe(204);
+  const after = new Date().toISOString();
+  const listed = async (at: string) => {
+    const { body, text } = await own.api.get<readonly ListedKey[]>(`/api-keys?asOf=${at}`);
+    expect(text).not.toMatch(/lastUsedAt|"key"/);
+    for (const { key } of [expiring, lasting, revoked]) expect(text).not.toContain(key.slice(-20));
+    return body.data.map(({ name, status }) => `${name} ${status}`);
+  };
+  const days = (some: number, from: string): string =>
+    new Date(Date.parse(from) + some * 86_400_000).toISOString();
+  expect((await listed(before)).slice(0, 3)).toEqual(['Revoked ACTIVE', 'Lasting ACTIVE', 'Expiring ACTIVE']);
+  expect((await listed(after)).slice(0, 3)).toEqual(['Revoked REVOKED', 'Lasting ACTIVE', 'Expiring ACTIVE']);
+  expect((await listed(expiresAt)).slice(0, 3)).toEqual([
+    'Revoked REVOKED',
+    'Lasting ACTIVE',
+    'Expiring EXPIRED',
+  ]);
+  expect((await listed(days(91, expiresAt))).slice(0, 1)).toEqual(['Lasting ACTIVE']);
+  expect(await listed(days(91, expiresAt))).toHaveLength(2);
+  expect(await listed('2020-01-01T00:00:00Z')).toEqual([]);
+  // Another account's, and whoever is no admin.
+  const theirs = await other.api.get<readonly ListedKey[]>(`/api-keys?asOf=${after}`);
+  expect(theirs.body.data).toHaveLength(1);
+  expect(theirs.text).not.toMatch(/Expiring|Lasting|Revoked/);
+  const reader = await issue({ name: 'Reader', scopes: ['exchange:read'] });
+  const refused = await own.api.get(`/api-keys?asOf=${after}`, { Authorization: `Bearer ${reader.key}` });
+  expect(refused.status).toBe(403);
+});
+
+it('connections of a moment name their advertisers as they were called then, and belong to their account', async () => {
+  const own = await service.openAccount('Connected');
+  const other = await service.openAccount('Not connected');
+  const { id } = (await own.api.post<{ id: number }>('/advertisers', { name: 'Before' })).body.data;
+  interface Connection {
+    readonly id: string;
+    readonly accounts: readonly { readonly id: string }[];
+  }
+  const key = 'sbx_the-key-of-a-buyer-9876';
+  const { data } = (await own.api.post<Connection>(CONNECTIONS, { apiKey: key })).body;
+  const [account] = data.accounts;
+  const mapping = `${CONNECTIONS}/${data.id}/accounts/${account?.id}/advertiser`;
+  expect((await own.api.post(mapping, { advertiserId: id })).status).toBe(201);
+  await pause(3);
+  const at = new Date().toISOString();
+  await pause(3);
+  await own.api.put(`/advertisers/${id}`, { name: 'After' });
+  expect((await own.api.delete(`${CONNECTIONS}/${data.id}`)).status).toBe(204);
+  expect((await own.api.get(CONNECTIONS)).body.data).toEqual([]);
+  const then = await own.api.get(`${CONNECTIONS}?asOf=${at}`);
+  expect(then.body.data).toMatchObject([
+    { id: data.id, status: 'connected', accountMappings: [{ advertiserName: 'Before' }] },
+  ]);
+  expect(then.text).toContain('****9876');
+  expect(then.text).not.toContain(key);
+  expect((await other.api.get(`${CONNECTIONS}?asOf=${at}`)).body.data).toEqual([]);
+  expect((await own.api.get(`/creative-engines/999/connections?asOf=${at}`)).status).toBe(404);
+});
+
+it('an audience says that its members are not known of an event that no projector has counted them at', async () => {
+  const own = await service.openAccount('Audiences');
+  const other = await service.openAccount('No audiences');
+  const { id } = (await own.api.post<{ id: number }>('/advertisers', { name: 'One' })).body.data;
+  const path = `/advertisers/${id}/audiences`;
+  const moments: string[] = [];
+  for (const externalId of ['a', 'b']) {
+    const add = [{ externalId, hashedEmail: 'e'.repeat(64) }];
+    expect((await own.api.post(`${path}/sync`, { audiences: [{ audienceId: 'vip', add }] })).status).toBe(
+      202,
+    );
+    await pause(3);
+    moments.push(new Date().toISOString());
+    await pause(3);
+  }
+  const seen = async () =>
+    Promise.all(
+      moments.map(async (at) => {
+        const { body } = await own.api.get<{ audiences: { status: string; uploadedCount: number }[] }>(
+          `${path}?asOf=${at}`,
+        );
+        return body.data.audiences.map(({ status, uploadedCount }) => [status, uploadedCount]);
+      }),
+    );
+  expect(await seen()).toEqual([[['READY', 1]], [['READY', 2]]]);
+  // As a projector of before has left it: it counts, and does not write down what it was.
+  await service.pool.query('delete from audience_sizes where customer_id = $1 and revision = 0', [
+    own.customerId,
+  ]);
+  expect(await seen()).toEqual([[['PROCESSING', 0]], [['READY', 2]]]);
+  for (const at of moments) expect((await other.api.get(`${path}?asOf=${at}`)).status).toBe(404);
 });

@@ -426,6 +426,25 @@ describe('a catalog', () => {
     await until(async () => (await countAt('inline')) === 4);
     expect(await causedBy('publish-again')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
     await expect(pageByPage('publish-again')).resolves.toEqual(await jobsOf('publish-again'));
+    // Changed twice before a worker came: one generation, which both requests have led to.
+    const client = await service.pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('lock table syndication_work in exclusive mode');
+      await publish(setting.advertiser, [inline('inline', 7)], { 'X-Request-Id': 'publish-first' });
+      await publish(setting.advertiser, [inline('inline', 8)], { 'X-Request-Id': 'publish-last' });
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+    await until(async () => (await countAt('inline')) === 8, 12_000);
+    expect(await causedBy('publish-last')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
+    expect(await causedBy('publish-first')).toEqual([
+      [
+        'CatalogPublished',
+        ['SyndicationRefreshed', ['syndication TAKE COMPLETED:', ['sync_catalogs COMPLETED']]],
+      ],
+    ]);
     // It changes again while the agent takes it: brought again behind that call, well before its turn would be over.
     const before = (await agent.state()).calls.length;
     await agent.behave({ mode: 'slow', delayMs: 1_000 });

@@ -63,7 +63,7 @@ const membersByAudience = async (
 };
 
 const dump = async (client: Pick<Client, 'query'>): Promise<string> => {
-  const tables = ['audiences', 'audience_members', 'audience_removals', 'tasks'];
+  const tables = ['audiences', 'audience_sizes', 'audience_members', 'audience_removals', 'tasks'];
   const rows = await Promise.all(
     tables.map((table) => client.query(`select * from ${table} order by 1, 2, 3`)),
   );

@@ -4,9 +4,10 @@ import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
 import type { SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
 import { syndicationJobs, type SyndicationStep } from '../../src/domain/syndication/syndication-job.ts';
 import { syndicationDecider } from '../../src/domain/syndication/syndication.ts';
+import { causesSince } from '../../src/command/workers/causes.ts';
 import { submitted } from '../../src/command/workers/syndication/record-steps.ts';
 import { syndicationAggregate } from '../../src/command/syndication/syndication-aggregate.ts';
-import type { EventRow } from '../../src/query/history/audit-entries.ts';
+import type { CausedRow } from '../../src/query/history/audit-entries.ts';
 import type { AuditedKind } from '../../src/query/history/audited-kind.ts';
 import { causeTree } from '../../src/query/history/cause-tree.ts';
 import { causesOf } from '../../src/query/history/causes-of.ts';
@@ -153,7 +154,48 @@ describe('a call that is taken in after a later toggle', () => {
   });
 });
 
-const rowOf = (n: number, more: Partial<EventRow>): EventRow =>
+describe('the requests that a worker acts because of', () => {
+  it('are those of the occasions since the first that nobody has looked at, each once', async () => {
+    const store = createMemoryEventStore();
+    const streams = ['one-7', 'two-7'];
+    const places: string[] = [];
+    const commandOf = (n: number): string => `00000000-0000-4000-8000-00000000000${n}`;
+    const append = async (stream: number, requestId: string, type = 'Occasion'): Promise<void> => {
+      const events = toNewEvents(
+        [{ type, data: {}, occurredAt: at(0) }],
+        { commandId: commandOf(places.length), customerId: 7, actor: 'operator', requestId },
+        { [type]: { schemaVersion: 1 } },
+      );
+      places.push((await store.append(streams[stream] ?? '', events, 'any')).position);
+    };
+    await append(0, 'looked at');
+    await append(0, 'a');
+    await append(1, 'b');
+    await append(1, 'not one', 'Other');
+    await append(0, 'a');
+    await append(1, 'c');
+    const [, since = '', named = ''] = places;
+    const isOccasion = ({ type }: { readonly type: string }): boolean => type === 'Occasion';
+    const cause = (correlationId: string, n: number) => ({
+      correlationId,
+      causationId: commandOf(n),
+    });
+    expect(await causesSince(store, { streams, since, named, isOccasion })).toEqual({
+      correlationId: 'b',
+      alsoCausedBy: [cause('c', 5), cause('a', 4)],
+    });
+    // By default to the last of them, and every event is one.
+    expect(await causesSince(store, { streams, since })).toEqual({
+      correlationId: 'c',
+      alsoCausedBy: [cause('a', 4), cause('not one', 3), cause('b', 2)],
+    });
+    expect(await causesSince(store, { streams, since: named, named: since, isOccasion })).toMatchObject({
+      correlationId: undefined,
+    });
+  });
+});
+
+const rowOf = (n: number, more: Partial<CausedRow>): CausedRow =>
   ({
     kind: 'event',
     id: `e${n}`,
@@ -167,8 +209,9 @@ const rowOf = (n: number, more: Partial<EventRow>): EventRow =>
     requestId: 'request',
     correlationId: 'request',
     causationId: `c${n}`,
+    ledBy: null,
     ...more,
-  }) as EventRow;
+  }) as CausedRow;
 const byWorker = (worker: string) => ({ actor: `worker:${worker}`, requestId: 'its own' });
 
 describe('what led to what', () => {
@@ -195,6 +238,9 @@ describe('what led to what', () => {
     expect(causeOf({ isCause: (cause) => cause.position === 'p2', followed: () => ['resource'] })).toBe('c2');
     expect(causeOf({ followed: () => ['resource'] })).toBe('c3');
     expect(causeOf({}, [...all, earlier(0, 'own'), earlier(4, 'own', false)])).toBe('c0');
+    // The event itself says so, of a request beside its own.
+    const other = { row: { ...row, ledBy: 'c2' }, kind, state: {} };
+    expect(causesOf([other], all).get('c5')).toBe('c2');
     // Nobody guesses.
     expect(causeOf({})).toBeUndefined();
   });

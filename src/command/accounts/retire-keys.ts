@@ -1,4 +1,4 @@
-import { accountStream } from '../../domain/accounts/account.ts';
+import { accountStream, ENDED_KEYS_DAYS } from '../../domain/accounts/account.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
 import { loadState } from '../../shared/command/execute-command.ts';
 import { REPLAY_HOURS } from '../../shared/idempotency/replay-window.ts';
@@ -6,9 +6,6 @@ import { randomId } from '../../shared/ids.ts';
 import type { Purgeable } from '../../shared/purge-regularly.ts';
 import { createSweep } from '../../shared/sweep.ts';
 import { accountAggregate, runOnAccount, type InstallationWrites } from './account-writes.ts';
-
-/** How long a key that was revoked or has expired is still listed. What became of it stays in the log. */
-const ENDED_KEYS_DAYS = 90;
 
 /** As long as an abandoned idempotency key is kept: until then a repeat may finish what was begun. */
 const UNANNOUNCED_HOURS = 2 * REPLAY_HOURS;

@@ -1,8 +1,16 @@
 import type { Decider } from '../decision.ts';
-import { emptyMap, valueOf, withValue, type SharedMap } from '../history/shared-map.ts';
+import { emptyMap, entriesOf, valueOf, withValue, type SharedMap } from '../history/shared-map.ts';
 import type { Role } from './access.ts';
 import type { AccountEvent } from './account-events.ts';
-import { accountDecider, firstUser, type Account, type IssuedKey, type OpenedAccount } from './account.ts';
+import type { ApiKeyResource } from './account-resource.ts';
+import {
+  accountDecider,
+  ENDED_KEYS_DAYS,
+  firstUser,
+  type Account,
+  type IssuedKey,
+  type OpenedAccount,
+} from './account.ts';
 
 /** A key that was issued, whatever has become of it. */
 export interface KnownKey extends IssuedKey {
@@ -91,5 +99,44 @@ export const keyMembers = (
   expiresAt,
   revokedAt,
 });
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Keys as they were listed at a moment, newest first: those that had not ended `ENDED_KEYS_DAYS` before it. When each was
+ * used last is in no event, and left out.
+ * @param at ISO 8601, UTC, milliseconds; of events up to then
+ */
+export const keysListedAt = ({ keys }: AccountPast, at: string): readonly ApiKeyResource[] => {
+  const listedSince = new Date(Date.parse(at) - ENDED_KEYS_DAYS * DAY_MS).toISOString();
+  const isListed = ({ revokedAt, expiresAt }: KnownKey): boolean =>
+    (revokedAt === undefined || revokedAt > listedSince) &&
+    (expiresAt === undefined || expiresAt > listedSince);
+  return entriesOf(keys)
+    .filter(([, key]) => isListed(key))
+    .map(([id, key]) => keyAt(id, key, at))
+    .sort((one, other) => (isBefore(one, other) ? 1 : -1));
+};
+
+/** No two are of one id. */
+const isBefore = (one: ApiKeyResource, other: ApiKeyResource): boolean =>
+  one.createdAt === other.createdAt ? one.id < other.id : one.createdAt < other.createdAt;
+
+const keyAt = (
+  id: string,
+  { name, maskedKey, scopes, issuedAt, expiresAt, revokedAt }: KnownKey,
+  at: string,
+): ApiKeyResource => {
+  const hasExpired = expiresAt !== undefined && expiresAt <= at;
+  return {
+    id,
+    name,
+    maskedKey,
+    status: revokedAt !== undefined ? 'REVOKED' : hasExpired ? 'EXPIRED' : 'ACTIVE',
+    scopes: [...scopes],
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    createdAt: issuedAt,
+  };
+};
 
 export const userMembers = (id: string, { name, role }: KnownUser) => ({ id, name, role });

@@ -22,6 +22,9 @@ export const firstUser = (
   ...(sellerId === undefined ? { name: 'Administrator', role: 'admin' } : { name: 'Seller', role: 'seller' }),
 });
 
+/** How long a key that was revoked or has expired is still listed. What became of it stays in the log. */
+export const ENDED_KEYS_DAYS = 90;
+
 /** Specification, Authentication, rule 7. */
 const ACTIVE_KEYS_MAX = 100;
 

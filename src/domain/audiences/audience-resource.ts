@@ -25,9 +25,10 @@ export const AudienceResource = z
     name: z.string(),
     accountId: z.string().meta({ description: 'The advertiser.' }),
     consentBasis: z.string().optional(),
-    status: z
-      .enum(['PROCESSING', 'ERROR', 'READY', 'TOO_SMALL'])
-      .meta({ description: 'TOO_SMALL: it has no members.' }),
+    status: z.enum(['PROCESSING', 'ERROR', 'READY', 'TOO_SMALL']).meta({
+      description:
+        'TOO_SMALL: it has no members. PROCESSING: in a list of the past only; how many it had then has not been read from the log yet, and uploadedCount is 0.',
+    }),
     deleted: z.boolean(),
     uploadedCount: z.int().meta({ description: 'Members that it has.' }),
     matchedCount: z
@@ -40,15 +41,15 @@ export const AudienceResource = z
 
 type AudienceResource = z.infer<typeof AudienceResource>;
 
-/** @param members how many it has */
-export const audienceResource = (audience: Audience, members: number): AudienceResource => ({
+/** @param members how many it has; undefined where that is not known */
+export const audienceResource = (audience: Audience, members: number | undefined): AudienceResource => ({
   audienceId: audience.key,
   name: audience.name,
   accountId: String(audience.advertiserId),
   ...(audience.consentBasis === undefined ? {} : { consentBasis: audience.consentBasis }),
-  status: members === 0 ? 'TOO_SMALL' : 'READY',
+  status: members === undefined ? 'PROCESSING' : members === 0 ? 'TOO_SMALL' : 'READY',
   deleted: audience.status === 'ARCHIVED',
-  uploadedCount: members,
+  uploadedCount: members ?? 0,
   matchedCount: 0,
   createdAt: audience.createdAt,
   updatedAt: audience.updatedAt,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DomainEvent } from '../decision.ts';
+import { OtherCauses } from '../history/other-causes.ts';
 import { CapReplacement, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
 import { CreativeContent, CreativeRole, CreativeSource } from './creative-resource.ts';
 import { ReviewStatus } from './seller-review-resource.ts';
@@ -50,7 +51,11 @@ const CreativeUpdated = z.object({
 });
 
 /** To sellers that then have it at `processing`. */
-const CreativeSubmitted = z.object({ sellerIds: z.array(z.int()) });
+const CreativeSubmitted = z.object({
+  sellerIds: z.array(z.int()),
+  /** Of a campaign that runs: the requests that gave cause for it, too. Absent: none but its own did. */
+  alsoCausedBy: OtherCauses.optional(),
+});
 
 const CreativeReviewed = z.object({
   sellerId: z.int(),

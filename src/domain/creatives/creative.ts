@@ -2,6 +2,7 @@ import { accept, refuse, type Decider, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
 import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
 import type { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
+import type { OtherCauses } from '../history/other-causes.ts';
 import type { CreativeChanges, CreativeCreated, CreativeEvent } from './creative-events.ts';
 import { shownCreativeId, type Creative, type CreativeContent } from './creative-resource.ts';
 import { isComplete } from './is-complete.ts';
@@ -142,6 +143,8 @@ export interface SubmitCreative extends BelowAdvertiser {
   readonly sellerIds: readonly number[];
   /** Leaves those alone that it was submitted to before, whatever they have said. */
   readonly onlyNew: boolean;
+  /** Default: no request but its own. */
+  readonly alsoCausedBy?: OtherCauses;
 }
 
 export interface ReviewCreative extends BelowAdvertiser {
@@ -256,11 +259,15 @@ const attach = ({ campaignId, nameHeldAt, now }: AttachCreative, before: Creativ
   return accept({ type: 'CreativeAttached', data: { campaignId }, occurredAt: now });
 };
 
-const submit = ({ sellerIds, onlyNew, now }: SubmitCreative, before: Creative): CreativeDecision => {
+const submit = (
+  { sellerIds, onlyNew, alsoCausedBy = [], now }: SubmitCreative,
+  before: Creative,
+): CreativeDecision => {
   const wanted = submittable(before.reviews ?? [], sellerIds, { onlyNew });
   if (wanted.length === 0) return accept();
   if (before.state !== 'ready') return refuse({ reason: 'not-ready' });
-  return accept({ type: 'CreativeSubmitted', data: { sellerIds: [...wanted] }, occurredAt: now });
+  const data = { sellerIds: [...wanted], ...(alsoCausedBy.length === 0 ? {} : { alsoCausedBy }) };
+  return accept({ type: 'CreativeSubmitted', data, occurredAt: now });
 };
 
 const review = (command: ReviewCreative, before: Creative): CreativeDecision => {

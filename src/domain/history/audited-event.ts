@@ -13,6 +13,7 @@ import { PERSONAL_DATA } from '../personal-data/personal-data-events.ts';
 import { SYNDICATION } from '../syndication/syndication.ts';
 import { TASK } from '../tasks/task.ts';
 import type { AuditedResource } from './audit-log-resource.ts';
+import { OtherCauses } from './other-causes.ts';
 
 type CarriedMember = 'advertiserId' | 'campaignIds' | 'part';
 
@@ -64,6 +65,7 @@ export interface AuditedEvent {
   readonly keyUserId: string | undefined;
   /** Another stream whose events say what none of this one does. */
   readonly below: string | undefined;
+  readonly alsoCausedBy: OtherCauses;
 }
 
 interface Said {
@@ -95,6 +97,7 @@ export const auditedEvent = ({ category, customerId, id, type, data }: Said): Au
     carries,
     keyUserId: undefined,
     below: category === CREATIVE_SESSION ? `${CAMPAIGN}-${customerId}-${campaignId}` : undefined,
+    alsoCausedBy: OtherCauses.safeParse(data['alsoCausedBy']).data ?? [],
   };
   if (category === 'account') return { ...event, ...ofAccount(customerId, type, data) };
   if (category === ENGINE_CONNECTION) return { ...event, part: text(data['connectionId']) };

@@ -15,6 +15,9 @@ export const valueOf = <Value>(map: SharedMap<Value>, key: string): Value | unde
   return map[row]?.[place]?.find(([one]) => one === key)?.[1];
 };
 
+/** All of the map, in no order. */
+export const entriesOf = <Value>(map: SharedMap<Value>): Bucket<Value> => map.flat(2);
+
 /** The map with this value for the key, whatever it had. */
 export const withValue = <Value>(map: SharedMap<Value>, key: string, value: Value): SharedMap<Value> => {
   const [row, place] = placeOf(key);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DomainEvent } from '../decision.ts';
+import { OtherCauses } from '../history/other-causes.ts';
 import { AccountReference, JsonMembers, ResourceType, TaskOf } from './syndication-resource.ts';
 
 /**
@@ -22,7 +23,11 @@ const SyndicationToggled = z.object({
 });
 
 /** The resource was changed after the agent had taken it: the agent is to be brought up to date. */
-const SyndicationRefreshed = z.object({ generation });
+const SyndicationRefreshed = z.object({
+  generation,
+  /** Requests that had changed it since the agent's generation began, beside the last. Absent: there was none. */
+  alsoCausedBy: OtherCauses.optional(),
+});
 const SyndicationStarted = z.object({
   generation,
   /**

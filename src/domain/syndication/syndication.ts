@@ -1,4 +1,5 @@
 import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import type { OtherCauses } from '../history/other-causes.ts';
 import type { SyndicationEvent, SyndicationSubmitted, SyndicationToggled } from './syndication-events.ts';
 import { wasLeftThere, type JsonMembers, type SyndicationRecord } from './syndication-resource.ts';
 
@@ -130,7 +131,11 @@ interface OfGeneration {
 
 export type SyndicationCommand =
   | ToggleSyndication
-  | (OfGeneration & { readonly type: 'RefreshSyndication' })
+  | (OfGeneration & {
+      readonly type: 'RefreshSyndication';
+      /** Default: no request but its own. */
+      readonly alsoCausedBy?: OtherCauses;
+    })
   | (OfGeneration & { readonly type: 'StartSyndication'; readonly request: JsonMembers })
   | (OfGeneration & SyndicationSubmitted & { readonly type: 'SubmitSyndication' })
   | (OfGeneration & { readonly type: 'CompleteSyndication'; readonly responseData: JsonMembers })
@@ -208,7 +213,8 @@ const decide = (command: SyndicationCommand, state: SyndicationState): Syndicati
   switch (command.type) {
     case 'RefreshSyndication': {
       if (state.status !== 'COMPLETED') return refuse({ reason: 'superseded' });
-      const data = { generation: generation + 1 };
+      const { alsoCausedBy = [] } = command;
+      const data = { generation: generation + 1, ...(alsoCausedBy.length === 0 ? {} : { alsoCausedBy }) };
       return accept({ type: 'SyndicationRefreshed', data, occurredAt });
     }
     case 'StartSyndication':

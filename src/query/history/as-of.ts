@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { parameterNames } from '../../shared/http/openapi.ts';
-import type { Asked, AuditedKind, Detail, Moment, Place } from './audited-kind.ts';
-import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
+import type { Asked, AuditedKind, Detail, Place } from './audited-kind.ts';
+import { expectReached, findHistory, momentOf, notThere, type HistoryReads } from './find-history.ts';
 import { pointInTime, type PointInTime } from './point-in-time.ts';
 
 /** Gives the reads of one thing, among these routes, the parameter `asOf`: how it was. */
@@ -107,11 +107,7 @@ const readAsOf = async (
   if (found === undefined) throw notFound(kind.noun);
   const then = await history.stateAt(kind, found.stream, point);
   const isReached = !('revision' in point) || then.revision === point.revision;
-  const until = { instant: 'instant' in point ? point.instant : then.at };
-  const moment: Moment = {
-    customerId,
-    stateOf: async (other, stream) => (await history.stateAt(other, stream, until)).state,
-  };
+  const moment = momentOf(reads, request, 'instant' in point ? point.instant : then.at);
   const shown = isReached ? await detail.shown(then.state, asked, moment) : undefined;
   if (shown !== undefined) return shown;
   // Why not is only for whoever may see the thing as it is.

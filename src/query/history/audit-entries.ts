@@ -32,6 +32,12 @@ export interface EventRow {
   readonly causationId: string;
 }
 
+/** An event that a request has led to. */
+export interface CausedRow extends EventRow {
+  /** The request's command, where the event belongs to another request, and says that it follows from this one, too. */
+  readonly ledBy: string | null;
+}
+
 /** An attempt that was refused. */
 export interface AttemptRow {
   readonly kind: 'attempt';

@@ -43,8 +43,10 @@ export interface Place {
 /** A moment in the past of an account. */
 export interface Moment {
   readonly customerId: number;
-  /** What another stream had come to at that moment. */
-  readonly stateOf: (kind: AuditedKind, stream: string) => Promise<unknown>;
+  /** ISO 8601, UTC, milliseconds. */
+  readonly at: string;
+  /** What other streams had come to at that moment, in their order. */
+  readonly statesOf: (kind: AuditedKind, streams: readonly string[]) => Promise<readonly unknown[]>;
 }
 
 /** A read of one thing that can also answer how it was. */
@@ -82,8 +84,11 @@ export interface ListRead<Live = unknown> {
   readonly isEverything?: (asked: Asked) => boolean;
   /** For whoever has too many: how to ask for fewer. Absent: there is no way. */
   readonly narrower?: string;
-  /** One of them as the list has it. */
-  readonly shown: (live: Live) => unknown;
+  /** Those of a page as the list has them. @throws ReadModelBehindError where more than their streams is asked */
+  readonly shown: (
+    page: readonly Live[],
+    customerId: number,
+  ) => readonly unknown[] | Promise<readonly unknown[]>;
   /** Whether it was listed, and is what was asked for. */
   readonly keeps: (live: Live, asked: Asked) => boolean;
   /** The order of the list, as of `Array.sort`. */
@@ -97,6 +102,15 @@ export interface ListRead<Live = unknown> {
     customerId: number,
     cursors: SessionCursors,
   ) => Promise<unknown>;
+}
+
+/** A list that can also answer how it was: of things whose events share one stream. */
+export interface SharedListRead<Live = unknown> {
+  readonly operationId: string;
+  /** @throws ApiError NOT_FOUND where there is no such list */
+  readonly streamOf: (customerId: number, asked: Asked) => string;
+  /** All that was listed then, as the list has it and in its order. */
+  readonly all: (live: Live, asked: Asked, then: Moment) => readonly unknown[] | Promise<readonly unknown[]>;
 }
 
 /** Where in the log something is, and whose command it is. */
@@ -152,6 +166,7 @@ export interface AuditedKind {
   /** What `audited` and `lists` are of: undefined before the first event. */
   readonly live: (state: unknown) => unknown;
   readonly lists: readonly ListRead[];
+  readonly sharedLists: readonly SharedListRead[];
   readonly causes: Causes;
 }
 
@@ -184,6 +199,7 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
     readonly shown: (live: Live, asked: Asked, then: Moment) => unknown;
   }[];
   readonly lists?: readonly ListRead<Live>[];
+  readonly sharedLists?: readonly SharedListRead<Live>[];
   readonly causes?: Omit<Causes, 'jobsAmong' | 'followed'> & {
     readonly jobsAmong?: (events: readonly RecordedEvent[], latest: Live) => readonly SeenJob[];
     readonly followed?: (live: Live) => readonly string[];
@@ -201,6 +217,7 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
   place,
   details = [],
   lists = [],
+  sharedLists = [],
   causes: { jobsAmong, followed, ...causes } = {},
   bytesOf,
   ...names
@@ -232,12 +249,16 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
     live: (state) => ofLive(state, (one) => one),
     lists: lists.map(({ shown, keeps, order, dataAtCursor, ...list }) => ({
       ...list,
-      shown: (one) => shown(one as Live),
+      shown: (page, customerId) => shown(page as readonly Live[], customerId),
       keeps: (one, asked) => keeps(one as Live, asked),
       order: (one, other) => order(one as Live, other as Live),
       ...(dataAtCursor && {
         dataAtCursor: (kept: readonly unknown[], ...rest) => dataAtCursor(kept as readonly Live[], ...rest),
       }),
+    })),
+    sharedLists: sharedLists.map(({ all, ...list }) => ({
+      ...list,
+      all: (past, asked, then) => all(past as Live, asked, then),
     })),
     ...(place === undefined
       ? {}

@@ -6,7 +6,7 @@ import {
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import { attemptColumns, eventColumns, type AttemptRow, type EventRow } from './audit-entries.ts';
+import { attemptColumns, eventColumns, type AttemptRow, type CausedRow } from './audit-entries.ts';
 import type { CauseInLog } from './audited-kind.ts';
 
 /** Of the refusals of one request id, so many are shown: whoever gave it to many requests has more. */
@@ -14,7 +14,7 @@ export const REFUSED_MAX = 100;
 
 export interface CausedPage {
   /** In the order of the log; one more than was asked for, where there are more. */
-  readonly events: readonly EventRow[];
+  readonly events: readonly CausedRow[];
   /** On the first page only, oldest first; one more than `REFUSED_MAX` at most. */
   readonly refused: readonly AttemptRow[];
 }
@@ -41,10 +41,18 @@ export const findCaused = async (
       name: 'find-caused',
       text: `select ${freshnessColumns('f')}, (
                select coalesce(json_agg(row order by position), '[]')::text from (
-                 select e.position, json_build_object(${eventColumns}) as row
-                 from audit_entries e
-                 where e.customer_id = $1 and e.correlation_id between $3 and $3 and e.position > coalesce($4, '')
-                 order by e.correlation_id, e.position limit $5::bigint + 1) caused) as events, (
+                 (select e.position, json_build_object(${eventColumns}, 'ledBy', null) as row
+                  from audit_entries e
+                  where e.customer_id = $1 and e.correlation_id between $3 and $3 and e.position > coalesce($4, '')
+                  order by e.correlation_id, e.position limit $5::bigint + 1)
+                 union all
+                 (select e.position, json_build_object(${eventColumns}, 'ledBy', c.causation_id) as row
+                  from (select * from audit_causes
+                        where customer_id = $1 and correlation_id between $3 and $3 and position > coalesce($4, '')
+                        order by correlation_id, position limit $5::bigint + 1) c
+                  join audit_entries e
+                    on e.customer_id = $1 and e.occurred_at = c.occurred_at and e.position = c.position)
+                 order by position limit $5::bigint + 1) caused) as events, (
                select coalesce(json_agg(row order by occurred_at, id), '[]')::text from (
                  select a.occurred_at, a.id, json_build_object(${attemptColumns}) as row
                  from audit_attempts a where a.customer_id = $1 and a.request_id between $3 and $3 and $4::text is null
@@ -54,7 +62,7 @@ export const findCaused = async (
     },
   });
   return {
-    events: JSON.parse(events) as readonly EventRow[],
+    events: JSON.parse(events) as readonly CausedRow[],
     refused: JSON.parse(refused) as readonly AttemptRow[],
   };
 };

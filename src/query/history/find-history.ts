@@ -1,6 +1,6 @@
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import type { Asked, AuditedKind, FoundStream, Place } from './audited-kind.ts';
+import type { Asked, AuditedKind, FoundStream, Moment, Place } from './audited-kind.ts';
 import type { KeyUsers } from './event-resource.ts';
 import type { Folded } from './fold.ts';
 import type { Lanes } from './lanes.ts';
@@ -15,6 +15,30 @@ export interface HistoryReads {
   /** Of the API keys among these actors: whose they are, revoked ones too. */
   readonly usersOf: (customerId: number, actors: readonly string[]) => Promise<KeyUsers>;
 }
+
+const eachInTurn: Lanes = async (items, work) => {
+  for (const item of items) await work(item);
+};
+
+/** @param at ISO 8601, UTC, milliseconds */
+export const momentOf = (
+  { historyFor, lanes }: HistoryReads,
+  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
+  at: string,
+): Moment => ({
+  customerId: request.principal.customerId,
+  at,
+  statesOf: async (kind, streams) => {
+    const history = historyFor(request);
+    const states: unknown[] = [];
+    // One does not wait for those who read many.
+    const together: Lanes = streams.length > 1 ? lanes : eachInTurn;
+    await together(streams.entries(), async ([n, stream]) => {
+      states[n] = (await history.stateAt(kind, stream, { instant: at })).state;
+    });
+    return states;
+  },
+});
 
 export interface FoundHistory extends FoundStream {
   /** As it is now. */

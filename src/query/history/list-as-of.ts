@@ -13,8 +13,8 @@ import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts
 import type { SessionCursors } from '../creative-sessions/session-cursor.ts';
 import { behind } from '../resources/behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import type { Asked, AuditedKind, ListOwner, ListRead } from './audited-kind.ts';
-import type { HistoryReads } from './find-history.ts';
+import type { Asked, AuditedKind, ListOwner, ListRead, SharedListRead } from './audited-kind.ts';
+import { momentOf, type HistoryReads } from './find-history.ts';
 
 interface ListAsOfReads extends HistoryReads, ResourceReads {
   readonly cursors: SessionCursors;
@@ -33,22 +33,33 @@ export const withListAsOf = (
   kinds: readonly AuditedKind[],
   routes: readonly Route[],
 ): readonly Route[] => {
-  const lists = new Map(
-    kinds.flatMap((kind) =>
-      kind.lists.map((list) => {
+  const lists = new Map<string, Past>(
+    kinds.flatMap((kind) => [
+      ...kind.lists.map((list): [string, Past] => {
         const owner = list.owner && ownerOf(kinds, list.owner);
-        return [list.operationId, { kind, list, owner }] as const;
+        return [list.operationId, (...question) => listAsOf(reads, { kind, list, owner }, ...question)];
       }),
-    ),
+      ...kind.sharedLists.map((list): [string, Past] => [
+        list.operationId,
+        (...question) => sharedListAsOf(reads, { kind, list }, ...question),
+      ]),
+    ]),
   );
   const wrapped = routes.map((route) => {
-    const of = lists.get(route.operationId);
+    const past = lists.get(route.operationId);
     lists.delete(route.operationId);
-    return of === undefined ? route : answeringAsOf(reads, route, of);
+    return past === undefined ? route : answeringAsOf(route, past);
   });
   if (lists.size > 0) throw new Error(`there are no such lists: ${[...lists.keys()].join()}`);
   return wrapped;
 };
+
+/** What a list held at a moment (ISO 8601, UTC, milliseconds). */
+type Past = (
+  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
+  asked: Asked,
+  at: string,
+) => Promise<Reply>;
 
 /** A list with the kind of its things, and of those whose they are. */
 interface ListOfKind {
@@ -63,7 +74,7 @@ const ownerOf = (kinds: readonly AuditedKind[], owner: ListOwner): ListOfKind['o
   return { ...owner, kind };
 };
 
-const answeringAsOf = (reads: ListAsOfReads, route: Route, of: ListOfKind): Route => {
+const answeringAsOf = (route: Route, past: Past): Route => {
   const { query = z.object({}) } = route;
   if (!(query instanceof z.ZodObject)) throw new Error(`the query of ${route.operationId} has no members`);
   const asOf = instant().optional().meta({ description: 'The list as it was then. Default: as it is.' });
@@ -74,7 +85,7 @@ const answeringAsOf = (reads: ListAsOfReads, route: Route, of: ListOfKind): Rout
       const { asOf: atMs, ...others } = input.query as Asked & { readonly asOf?: number };
       if (atMs === undefined) return route.handle({ ...input, query: others });
       const asked = { ...(input.params as Asked | undefined), ...others };
-      return listAsOf(reads, of, input.request, asked, isoTimestamp(atMs));
+      return past(input.request, asked, isoTimestamp(atMs));
     },
   };
 };
@@ -95,18 +106,36 @@ const listAsOf = async (
   const begun = await streamsBegunBy(reads, of, customerId, asked, at, bounds).catch(behind);
   if (!isWhole && begun.total > FOLDED_MAX) throw tooMany(of, `more ${kind.noun}s`, FOLDED_MAX);
   if (begun.isLong) throw tooMany(of, 'more events of the campaign', SCANNED_MAX);
-  const lives = await foldAll(reads, kind, request, begun.streams, at);
+  const states = await momentOf(reads, request, at).statesOf(kind, begun.streams);
+  const lives = states.map((state) => kind.live(state)).filter((live) => live !== undefined);
   const kept = lives.filter((live) => list.keeps(live, asked));
   // Of everything the page was found in order.
   if (!isWhole) kept.sort((one, other) => list.order(one, other));
   if (list.dataAtCursor !== undefined) {
     return { status: 200, data: await list.dataAtCursor(kept, asked, customerId, reads.cursors) };
   }
-  const items = (isWhole ? kept : kept.slice(skip, skip + take)).map((live) => list.shown(live));
+  const page = isWhole ? kept : kept.slice(skip, skip + take);
+  const items = await Promise.resolve(list.shown(page, customerId)).catch(behind);
   const total = isWhole ? begun.total : kept.length;
   const pagination = { skip, take, total, hasMore: skip + items.length < total };
   if (list.data !== undefined) return { status: 200, data: list.data({ items, skip, take, total }) };
   return { status: 200, data: items, pagination };
+};
+
+/** However many things share the stream, it is one that is folded. */
+const sharedListAsOf = async (
+  reads: HistoryReads,
+  { kind, list }: { readonly kind: AuditedKind; readonly list: SharedListRead },
+  ...[request, asked, at]: Parameters<Past>
+): Promise<Reply> => {
+  const then = momentOf(reads, request, at);
+  const [state] = await then.statesOf(kind, [list.streamOf(then.customerId, asked)]);
+  const live = kind.live(state);
+  const all = live === undefined ? [] : await list.all(live, asked, then);
+  const { skip, take } = pageOf(asked);
+  const data = all.slice(skip, skip + take);
+  const total = all.length;
+  return { status: 200, data, pagination: { skip, take, total, hasMore: skip + data.length < total } };
 };
 
 /** @throws ApiError NOT_FOUND where the list was none then: whose it is was not there */
@@ -218,20 +247,4 @@ const streamsBegunBy = async (
       values: [customerId, 'audit', at, take, skip, countMax ?? null, ...values],
     },
   });
-};
-
-/** What each had come to, in the order of the streams. */
-const foldAll = async (
-  { historyFor, lanes }: HistoryReads,
-  kind: AuditedKind,
-  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
-  streams: readonly string[],
-  at: string,
-): Promise<unknown[]> => {
-  const lives: unknown[] = [];
-  const history = historyFor(request);
-  await lanes(streams.entries(), async ([n, stream]) => {
-    lives[n] = kind.live((await history.stateAt(kind, stream, { instant: at })).state);
-  });
-  return lives.filter((live) => live !== undefined);
 };

@@ -5,7 +5,7 @@ import { notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText, takeParameter } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
-import type { EventRow } from './audit-entries.ts';
+import type { CausedRow, EventRow } from './audit-entries.ts';
 import { entriesOf, type AuditReads } from './audit-routes.ts';
 import { causeTree } from './cause-tree.ts';
 import { causesOf, type Effect } from './causes-of.ts';
@@ -120,7 +120,7 @@ const causesOfPage = async (
   history: StreamHistory,
   { principal }: Pick<RequestContext, 'principal'>,
   requestId: string,
-  rows: readonly EventRow[],
+  rows: readonly CausedRow[],
   jobs: readonly SeenJob[],
 ): Promise<ReadonlyMap<string, string>> => {
   const [first] = rows;

@@ -9,10 +9,12 @@ export interface Submission {
   readonly creativeId: string;
   /** Of the event that put it on the list: names what is done about it, however often that is tried. */
   readonly position: string;
+  /** Of the first event that did, and that nobody has looked at since. */
+  readonly since: string;
 }
 
 /** The command that submits a creative: the same for whoever takes it from the list, however often. */
-export const submissionId = ({ creativeId, position }: Omit<Submission, 'customerId'>): string =>
+export const submissionId = ({ creativeId, position }: Pick<Submission, 'creativeId' | 'position'>): string =>
   derivedId(creativeId, `submit:${position}`);
 
 /** What the read model `sellers` lists for workers. Many may take from it at once. */
@@ -80,17 +82,19 @@ const listCreatives = async (pool: Pool): Promise<void> => {
   await pool.query({
     name: 'submission-work-campaigns',
     text: `with due as (
-             select customer_id, id, position from submission_work
+             select customer_id, id, position, coalesce(since, position) as since from submission_work
              where kind = 'campaign' and due_at <= now() and position <= ${REACHED} and ${IS_COMPLETE}
              order by due_at limit $1 for update skip locked
            ), listed as (
-             insert into submission_work as w (customer_id, kind, id, position)
-             select d.customer_id, 'creative', l.creative_id, max(d.position)
+             insert into submission_work as w (customer_id, kind, id, position, since)
+             select d.customer_id, 'creative', l.creative_id, max(d.position), min(d.since)
              from due d join creative_campaigns l
                on l.customer_id = d.customer_id and l.campaign_id = d.id and not l.archived
              group by d.customer_id, l.creative_id order by d.customer_id::text collate "C", l.creative_id
              on conflict (customer_id, kind, id) do update
-               set position = excluded.position, due_at = now() where w.position < excluded.position
+               set position = greatest(w.position, excluded.position),
+                 since = least(coalesce(w.since, w.position), excluded.since),
+                 due_at = case when w.position < excluded.position then now() else w.due_at end
            )
            delete from submission_work w using due
            where w.customer_id = due.customer_id and w.kind = 'campaign' and w.id = due.id`,
@@ -142,7 +146,8 @@ const takeDue = async (pool: Pool, countMax: number): Promise<readonly Submissio
            )
            update submission_work w set due_at = now() + make_interval(secs => $2) from taken
            where w.customer_id = taken.customer_id and w.kind = 'creative' and w.id = taken.id
-           returning w.customer_id::float8 as "customerId", w.id as "creativeId", w.position`,
+           returning w.customer_id::float8 as "customerId", w.id as "creativeId", w.position,
+             coalesce(w.since, w.position) as since`,
     values: [countMax, AGAIN_SECONDS],
   });
   return rows;

@@ -1,6 +1,7 @@
 import { campaignStream } from '../../../domain/campaigns/campaign.ts';
 import type { Creative } from '../../../domain/creatives/creative-resource.ts';
 import { creativeStream } from '../../../domain/creatives/creative.ts';
+import { isSubmissionOccasion } from '../../../domain/creatives/submission-occasion.ts';
 import { sellsIn, type SellerDirectory } from '../../../domain/sellers/seller-resource.ts';
 import { sleep } from '../../../shared/backoff.ts';
 import { isoTimestamp } from '../../../shared/clock.ts';
@@ -10,7 +11,7 @@ import { loadAdvertiser } from '../../advertisers/routes.ts';
 import { loadCampaign, type CampaignStores } from '../../campaigns/run-on-campaign.ts';
 import { executeOnCreative, loadCreative } from '../../creatives/run-on-creative.ts';
 import { loadDirectory } from '../../sellers/directory.ts';
-import { correlationAt } from '../causes.ts';
+import { causesSince } from '../causes.ts';
 import { submissionId, type Submission, type SubmissionList } from './submission-list.ts';
 
 export interface SubmitLaunchedOptions {
@@ -86,7 +87,7 @@ export const submitOnce = async ({
 
 const submit = async (
   stores: CampaignStores,
-  { customerId, creativeId, position }: Submission,
+  { customerId, creativeId, position, since }: Submission,
   directory: SellerDirectory,
 ): Promise<void> => {
   const creative = await loadCreative(stores, customerId, creativeId);
@@ -99,7 +100,12 @@ const submit = async (
     ...creative.campaignIds.map((id) => campaignStream(customerId, id)),
     creativeStream(customerId, creativeId),
   ];
-  const correlationId = await correlationAt(stores.store, streams, position);
+  const { correlationId, alsoCausedBy } = await causesSince(stores.store, {
+    streams,
+    since,
+    named: position,
+    isOccasion: isSubmissionOccasion,
+  });
   const cause = correlationId === undefined ? {} : { correlationId };
   // Refused is what has become a draft again, or was archived, at this moment.
   await executeOnCreative(
@@ -111,6 +117,7 @@ const submit = async (
       advertiserIsArchived: false,
       sellerIds: sellers.map(({ sellerId }) => sellerId),
       onlyNew: true,
+      alsoCausedBy,
     },
     { context: { commandId, customerId, actor: ACTOR, requestId: commandId, ...cause } },
   );

@@ -14,7 +14,7 @@ import { executeCommand } from '../../../shared/command/execute-command.ts';
 import { loadStream } from '../../../shared/command/load-stream.ts';
 import type { EventStore, ExpectedRevision } from '../../../shared/event-store/event-store.ts';
 import { derivedId, resourceIdOf } from '../../../shared/ids.ts';
-import { lastCorrelation } from '../causes.ts';
+import { causesSince, lastCorrelation, lastPlaceOf } from '../causes.ts';
 import { syndicationAggregate } from '../../syndication/syndication-aggregate.ts';
 
 interface StepStores {
@@ -153,9 +153,15 @@ export const withdrawn = async (
 /** Begins the generation that brings the agent up to date. */
 export const refreshed = async (stores: StepStores, record: SyndicationRecord): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
-  const { generation } = record;
-  const correlationId = await lastCorrelation(stores.store, resourceStream(record));
-  const command = { type: 'RefreshSyndication', now, generation } as const;
+  const { customerId, recordId, generation } = record;
+  const stream = resourceStream(record);
+  const own = syndicationStream(customerId, recordId);
+  const since = await lastPlaceOf(stores.store, own, 'SyndicationStarted');
+  const { correlationId, alsoCausedBy } =
+    since === undefined
+      ? { correlationId: await lastCorrelation(stores.store, stream), alsoCausedBy: [] }
+      : await causesSince(stores.store, { streams: [stream], since });
+  const command = { type: 'RefreshSyndication', now, generation, alsoCausedBy } as const;
   await execute(stores, unknown(record), 'refresh', command, correlationId);
 };
 

@@ -1,0 +1,8 @@
+import { z } from 'zod';
+
+/** A request that something followed from, and its command. */
+const OtherCause = z.object({ correlationId: z.string(), causationId: z.string() });
+
+/** Requests that what a worker did follows from, beside the one that its event has as its correlation; each once. */
+export const OtherCauses = z.array(OtherCause).readonly();
+export type OtherCauses = z.infer<typeof OtherCauses>;
