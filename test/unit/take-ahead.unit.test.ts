@@ -32,6 +32,25 @@ it('takes one ahead while there is more, and none at the end of the log', async 
   ]);
 });
 
+it('has asked for the next one before one is worked on, also by who leaves no time for it', async () => {
+  const asked: number[] = [];
+  const asking = async function* (): AsyncGenerator<number> {
+    for (let n = 1; n <= 3; n += 1) {
+      // As a pool that hands out a connection.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      asked.push(n);
+      yield n;
+    }
+  };
+  const seen: number[][] = [];
+  for await (const n of takeAhead(asking(), (item) => item < 3)) seen.push([n, asked.length]);
+  expect(seen).toEqual([
+    [1, 2],
+    [2, 3],
+    [3, 3],
+  ]);
+});
+
 it('gives every item before the error that came while it was being worked on', async () => {
   const seen: number[] = [];
   const all = (async () => {

@@ -4,6 +4,7 @@ import {
   UnknownEventVersionError,
   type EventVersions,
 } from '../../shared/command/event-versions.ts';
+import { plainCheckOf } from './plain-data.ts';
 import { UnprojectableEventError, type ProjectedEvent } from './projection.ts';
 
 /** An event type that a read model knows, with the schema of its current version. */
@@ -33,7 +34,7 @@ export const decodeEvent = (event: ProjectedEvent, schemas: EventSchemas): Decod
   const { type, stream, revision, data: stored, metadata } = event;
   const data = raised(event, { type, stream, revision, data: stored, metadata }, known);
   const { occurredAt } = metadata;
-  if (known.isPlain?.(data) === true) return { type, data, occurredAt };
+  if (isPlain(known, data)) return { type, data, occurredAt };
   const parsed = known.data.safeParse(data);
   if (!parsed.success) {
     const first = parsed.error.issues[0];
@@ -43,6 +44,15 @@ export const decodeEvent = (event: ProjectedEvent, schemas: EventSchemas): Decod
     );
   }
   return { type, data: parsed.data, occurredAt };
+};
+
+/** Of schemas that say nothing of it themselves. */
+const plainChecks = new WeakMap<z.ZodType, (data: unknown) => boolean>();
+
+const isPlain = (known: EventSchema, data: unknown): boolean => {
+  let check = known.isPlain ?? plainChecks.get(known.data);
+  if (check === undefined) plainChecks.set(known.data, (check = plainCheckOf(known.data)));
+  return check(data);
 };
 
 const raised = (event: ProjectedEvent, read: ProjectedEvent, known: EventSchema): unknown => {

@@ -6,10 +6,15 @@ const EVERY_MS = 300;
 /** Connections of a copy, of which one process at a time has any: those that work, not the one that holds it. */
 export const workingName = (projection: string): string => `exchange-copy ${projection}`;
 
-/** Somebody waits for a table that the connection reads, and everybody else behind him: a migration, say. */
+/**
+ * Somebody waits for a table that one of the connections reads, and everybody else behind him: a migration, say. All of
+ * them are told: the one that has it may be done with it, and wait for the others.
+ */
 const IN_THE_WAY = `exists (
-  select from pg_locks held join pg_locks wanted using (database, relation)
-  where held.pid = a.pid and held.granted and not wanted.granted and wanted.mode = 'AccessExclusiveLock')`;
+  select from pg_stat_activity holder join pg_locks held on held.pid = holder.pid
+    join pg_locks wanted using (database, relation)
+  where holder.datname = current_database() and holder.application_name = $1
+    and held.granted and not wanted.granted and wanted.mode = 'AccessExclusiveLock')`;
 
 /**
  * Cancels whatever the copy's connections are at once `signal` says so, also if it has said so before: an index that is

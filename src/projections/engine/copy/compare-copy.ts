@@ -47,7 +47,8 @@ const SHOWN_CHARS = 200;
 
 /**
  * Compares a read model with its copy, row by row, both as they are at one position of the log: in one snapshot that is
- * taken while both stand there. The live read model goes on as soon as the snapshot is taken.
+ * taken while both stand there. The live read model goes on as soon as the snapshot is taken. Two connections share it,
+ * so that tables are compared beside each other.
  *
  * The snapshot holds the weakest of locks, and for long. Who wants a table for himself, as a migration does, would wait,
  * and with him all that come after: so it is given up for him.
@@ -61,29 +62,35 @@ export const compareCopy = async (
   meanwhile: () => Promise<void> = async () => undefined,
 ): Promise<ReadModelComparison> => {
   const { name } = copy.projection;
-  const reader = await connectCopy(copy.databaseUrl, workingName(name));
+  const readers: Client[] = [];
   let isInTheWay = false;
   const stop = cancelWhenInTheWay(copy.guard, name, () => {
     isInTheWay = true;
   });
   try {
-    // Whole tables are joined: by their keys' indexes, or in memory.
-    await reader.query(
-      `set enable_seqscan = on; set enable_hashjoin = on; set enable_mergejoin = on;
-       set enable_bitmapscan = on; set work_mem = '64MB'`,
-    );
-    const position = await meetLive(copy, async (at) => {
-      await reader.query('begin isolation level repeatable read read only; select 1');
-      return at;
+    const [reader, second] = [await connectReader(copy, readers), await connectReader(copy, readers)];
+    const { position, snapshot } = await meetLive(copy, async (at) => {
+      await reader.query(BEGIN);
+      const { rows } = await reader.query<{ snapshot: string }>('select pg_export_snapshot() as snapshot');
+      return { position: at, snapshot: rows[0]?.snapshot ?? '' };
     });
-    const tables: TableComparison[] = [];
-    const compareAll = async (): Promise<void> => {
-      for (const pair of await pairsOf(reader, copy)) {
-        copy.signal.throwIfAborted();
-        tables.push(await compare(reader, pair, shownMax));
-      }
+    const compareAll = async (): Promise<readonly TableComparison[]> => {
+      await second.query(`${BEGIN}; set transaction snapshot ${second.escapeLiteral(snapshot)}`);
+      const pairs = await pairsOf(reader, copy);
+      const compared: TableComparison[] = [];
+      const left = pairs.entries();
+      const compareSome = async (by: Client): Promise<void> => {
+        for (const [n, pair] of left) {
+          copy.signal.throwIfAborted();
+          compared[n] = await compare(by, pair, shownMax);
+        }
+      };
+      await allOf([compareSome(reader), compareSome(second)]);
+      return compared;
     };
-    await allOf([compareAll(), meanwhile()]);
+    const comparing = compareAll();
+    await allOf([comparing, meanwhile()]);
+    const tables = await comparing;
     const sum = (of: (one: TableComparison) => number): number =>
       tables.reduce((total, one) => total + of(one), 0);
     return {
@@ -103,8 +110,22 @@ export const compareCopy = async (
     );
   } finally {
     await stop();
-    await reader.end().catch(() => undefined);
+    await Promise.all(readers.map((reader) => reader.end().catch(() => undefined)));
   }
+};
+
+const BEGIN = 'begin isolation level repeatable read read only';
+
+/** @param readers those that are to be closed */
+const connectReader = async ({ databaseUrl, projection }: HeldCopy, readers: Client[]): Promise<Client> => {
+  const reader = await connectCopy(databaseUrl, workingName(projection.name));
+  readers.push(reader);
+  // Whole tables are joined: by their keys' indexes, or in memory.
+  await reader.query(
+    `set enable_seqscan = on; set enable_hashjoin = on; set enable_mergejoin = on;
+     set enable_bitmapscan = on; set work_mem = '64MB'`,
+  );
+  return reader;
 };
 
 /** What is compared with what: two selects. */
@@ -113,6 +134,8 @@ interface Pair extends Pick<Comparison, 'close'> {
   readonly live: string;
   readonly rebuilt: string;
   readonly key: readonly string[];
+  /** Both tables have an index of it. */
+  readonly isKeyIndexed: boolean;
 }
 
 /** Of streams that cannot be applied it is compared which they are, and from where on. */
@@ -146,6 +169,7 @@ const pairsOf = async (
       live: selectIn(live.schema, select),
       rebuilt: selectIn(copySchemaOf(name), instead?.ofCopy ?? select),
       key: instead?.key ?? (await primaryKey(client, quotedTable(live))),
+      isKeyIndexed: instead === undefined,
       ...(close !== undefined && { close }),
     });
   }
@@ -164,6 +188,9 @@ const primaryKey = async (client: Client, table: string): Promise<readonly strin
 };
 
 const compare = async (client: Client, pair: Pair, shownMax: number): Promise<TableComparison> => {
+  // Both come in the order of their index as it is: a hash of whole rows is larger than what it may take of memory, and
+  // made by several processes, whose time others want for the copy's blocks.
+  await client.query(`set local enable_hashjoin = ${pair.isKeyIndexed ? 'off' : 'on'}`);
   const { fields } = await client.query(`select * from (${pair.live}) one limit 0`);
   const columns = fields.map(({ name }) => name).filter((name) => !pair.key.includes(name));
   const [first = ''] = pair.key.map(quoted);

@@ -56,7 +56,7 @@ export class CopiedEvent implements RecordedEvent {
   }
 
   get metadata(): RecordedEvent['metadata'] {
-    return new CopiedMetadata(textAt(this.#page, nextColumn(this.#page, this.#dataAt)));
+    return new CopiedMetadata(this.#page, nextColumn(this.#page, this.#dataAt));
   }
 
   get recordedAt(): string {
@@ -67,22 +67,29 @@ export class CopiedEvent implements RecordedEvent {
 
 /** How metadata end that this program has written: what every read model asks for. */
 const END = /"occurredAt":"([^"\\]*)","schemaVersion":(\d{1,9})\}$/;
+/** More than that takes, with a time in milliseconds: the rest need not become text to look there. */
+const END_BYTES = 80;
 
 /** Metadata as JSON, of which no more is read than is asked for: to read all of them takes longer than to read most data. */
 class CopiedMetadata implements EventMetadata {
   readonly occurredAt: string;
   readonly schemaVersion: number;
-  readonly #json: string;
+  readonly #page: Buffer;
+  readonly #at: number;
 
-  constructor(json: string) {
-    this.#json = json;
-    const [, occurredAt, schemaVersion] = END.exec(json) ?? [];
+  constructor(page: Buffer, at: number) {
+    this.#page = page;
+    this.#at = at;
+    const start = at + 4;
+    const end = start + page.readInt32BE(at);
+    const [, occurredAt, schemaVersion] =
+      END.exec(page.toString('utf8', Math.max(start, end - END_BYTES), end)) ?? [];
     this.occurredAt = occurredAt ?? this.#all.occurredAt;
     this.schemaVersion = schemaVersion === undefined ? this.#all.schemaVersion : Number(schemaVersion);
   }
 
   get #all(): EventMetadata {
-    return JSON.parse(this.#json) as EventMetadata;
+    return JSON.parse(textAt(this.#page, this.#at)) as EventMetadata;
   }
 
   get customerId(): number {

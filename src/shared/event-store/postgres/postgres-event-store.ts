@@ -73,7 +73,8 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     readAll: async ({ after, limit }) => (await reader.readPage(parsePosition(after), limit)).events,
     subscribeToAll: (subscription) => {
       listener.listen();
-      let isBehind = false;
+      // Until a page says otherwise: most of those who read lazily have all of the log before them.
+      let isBehind = true;
       // Nobody else stands where somebody is behind: there is nothing to be read together.
       const readPage: LogSource['readPage'] = async (...asked) => {
         const isLazy = isBehind && subscription.lazy === true;
