@@ -4,6 +4,8 @@ type Check = (value: unknown) => boolean;
 
 /** Values of one schema that are remembered to have passed: codes and names of kinds come again and again. */
 const REMEMBERED_MAX = 1_000;
+/** Longer ones hardly come again, and would be held for nothing. */
+const REMEMBERED_CHARS_MAX = 64;
 const UNKNOWN: Check = () => false;
 
 /**
@@ -58,7 +60,8 @@ const ofLeaf = (schema: Leaf): Check => {
     if (remembered.has(value)) return true;
     const { success, data } = schema.safeParse(value);
     if (!success || !Object.is(data, value)) return false;
-    if (remembered.size < REMEMBERED_MAX) remembered.add(value);
+    const isShort = typeof value !== 'string' || value.length <= REMEMBERED_CHARS_MAX;
+    if (isShort && remembered.size < REMEMBERED_MAX) remembered.add(value);
     return true;
   };
 };
