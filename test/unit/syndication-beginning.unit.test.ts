@@ -23,9 +23,14 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
   const store = createMemoryEventStore();
   const [customerId, advertiserId, recordId, agentId] = [1, 2, randomId(), randomId()];
   const record = {
-    ...{ recordId, customerId, advertiserId, agentId },
-    ...({ resourceType: 'EVENT_SOURCE', resourceId: 'x', account: { account_id: 'acct' } } as const),
-  };
+    recordId,
+    customerId,
+    advertiserId,
+    agentId,
+    resourceType: 'EVENT_SOURCE',
+    resourceId: 'x',
+    account: { account_id: 'acct' },
+  } as const;
   const context = () => ({ commandId: randomId(), customerId, actor: 'test', requestId: 'r' });
   await executeCommand(
     store,
@@ -37,8 +42,12 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
         type: 'RegisterAgent',
         now: NOW,
         agent: {
-          ...{ agentId, customerId, name: 'Agent', url: 'https://agent.example.com/mcp' },
-          ...({ protocol: 'MCP', accountId: 'acct' } as const),
+          agentId,
+          customerId,
+          name: 'Agent',
+          url: 'https://agent.example.com/mcp',
+          protocol: 'MCP',
+          accountId: 'acct',
         },
       },
     },
@@ -52,11 +61,21 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
         context: context(),
         command: {
           type: 'CreateAdvertiser',
-          ...{ now: NOW, advertiserId, customerId, frequencyCaps: [], newCapIds: [] },
+          now: NOW,
+          advertiserId,
+          customerId,
+          frequencyCaps: [],
+          newCapIds: [],
           details: {
-            ...{ name: 'Buyer', sandbox: false, primaryCurrency: 'USD', brandCountries: [], channels: [] },
-            ...({ optimizationApplyMode: 'MANUAL' } as const),
-            ...{ controls: { exclusions: [] }, utmConfig: [], labels: {} },
+            name: 'Buyer',
+            sandbox: false,
+            primaryCurrency: 'USD',
+            brandCountries: [],
+            channels: [],
+            optimizationApplyMode: 'MANUAL',
+            controls: { exclusions: [] },
+            utmConfig: [],
+            labels: {},
             autonomy: { inventorySelection: 'manual', rebriefing: 'manual' },
           },
         },

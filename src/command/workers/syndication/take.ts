@@ -90,7 +90,7 @@ const expectMore = (
 };
 
 /** What a generation that nobody has started yet begins with. */
-export interface Beginning {
+interface Beginning {
   /** Undefined when there is none any more. */
   readonly item: SyndicatedItem | undefined;
   readonly holders: Holders;
