@@ -26,6 +26,7 @@ import { outboundPolicyOf, type Config } from './shared/config.ts';
 import type { ReadinessPart } from './shared/http/readiness.ts';
 import type { Logger } from './shared/log.ts';
 import { purgeRegularly, type Purgeable } from './shared/purge-regularly.ts';
+import { createPool } from './shared/postgres/pool.ts';
 import { startJobs, type RunningJobs } from './shared/queue/running-jobs.ts';
 
 export interface WorkerOptions {
@@ -65,7 +66,9 @@ export const createWorker = (options: WorkerOptions): Worker => {
   const queue = (): JobQueue | undefined => jobs?.queue(SYNDICATION_QUEUE);
   const freed = createProjectionProgress();
   let submitting: Promise<void> | undefined;
-  const workList = createWorkList({ pool: options.pool, freed: () => freed.advanced(WORK) });
+  const workPool = createWorkPool(databaseUrl, log);
+  const workList = createWorkList({ pool: workPool, freed: () => freed.advanced(WORK) });
+  let offering: Promise<void> | undefined;
   return {
     // Optional: nothing that a client asks for waits on a queue.
     parts: [
@@ -93,7 +96,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
         log,
         registry,
       });
-      void offerWork({
+      offering = offerWork({
         workList,
         queue,
         watch: watchOf(WORK, [options.changes, freed], ending.signal),
@@ -111,7 +114,8 @@ export const createWorker = (options: WorkerOptions): Worker => {
     },
     stop: async () => {
       ending.abort();
-      await Promise.all([jobs?.stop(), submitting, feeds]);
+      await Promise.all([jobs?.stop(), offering, submitting, feeds]);
+      await workPool.end();
     },
   };
 };
@@ -128,6 +132,23 @@ const ATTEMPTS_MAX = 1;
 /** Of one try, whatever it is spent on. */
 const AGENT_MS_MAX = 30_000;
 const AGENT_BYTES_MAX = 1_000_000;
+
+/** One look at the list of work, the turns that end meanwhile, and questions who else has something at an agent. */
+const WORK_CONNECTIONS_MAX = 4;
+
+/** The commits of turns do not wait for the disk: see `WorkListOptions`. */
+const createWorkPool = (connectionString: string, log: Logger): Pool =>
+  createPool(
+    {
+      connectionString,
+      applicationName: 'exchange-work',
+      max: WORK_CONNECTIONS_MAX,
+      system: true,
+      planOnce: true,
+      asyncCommit: true,
+    },
+    log,
+  );
 
 const storesOf = ({ pool, store, log }: WorkerOptions) => ({
   store,

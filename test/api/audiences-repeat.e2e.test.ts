@@ -83,7 +83,7 @@ it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', as
   const before = (await service.eventsOfAccount(account)).length;
   failFrom(n, how);
   expect((await run(id, key)).status).toBe(503);
-  heal();
+  await heal();
   const answer = await run(id, key);
   expect(answer.status).toBe(202);
   expect(await effectOf(id, answer.body.data.taskId)).toEqual(expected);

@@ -36,7 +36,7 @@ it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', as
   const before = (await service.eventsOfAccount(account)).length;
   failFrom(n, how);
   expect((await sync(id, wanted, key)).status).toBe(503);
-  heal();
+  await heal();
   expect((await sync(id, wanted, key)).body.data.catalogs).toEqual([
     { catalog_id: 'same', action: 'unchanged', item_count: 1, version: 1 },
     { catalog_id: 'changed', action: 'updated', item_count: 1, version: 2 },

@@ -75,7 +75,7 @@ it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', as
   const eventsBefore = (await service.eventsOfAccount(account)).length;
   failFrom(n, how);
   expect((await run(id, key)).status).toBe(503);
-  heal();
+  await heal();
   expect(await run(id, key)).toEqual({ status: 200, actions: answered });
   expect((await service.eventsOfAccount(account)).length - eventsBefore).toBe(APPENDS);
   expect(await historyOf(id)).toEqual(['ResourceSyncPlanned']);
@@ -93,7 +93,7 @@ it('once begun, it is completed whatever has happened to the advertiser since', 
   const key = randomId();
   failFrom(3, 'after');
   expect((await run(id, key)).status).toBe(503);
-  heal();
+  await heal();
   expect((await account.api.delete(`/advertisers/${id}`)).status).toBe(204);
   expect(await run(id, key)).toEqual({ status: 200, actions: answered });
 });
@@ -103,7 +103,7 @@ it('refused before it began, it stays without effect', async () => {
   const key = randomId();
   failFrom(1, 'before');
   expect((await run(id, key)).status).toBe(503);
-  heal();
+  await heal();
   expect((await account.api.delete(`/advertisers/${id}`)).status).toBe(204);
   const before = await service.store.head();
   expect((await run(id, key)).status).toBe(409);

@@ -83,7 +83,7 @@ const toggles = async (id: number): Promise<number> =>
 const cut = async (id: number, key: string, n: number, how: 'before' | 'after', of = agents) => {
   failFrom(n, how);
   expect((await run(id, key, of)).status).toBe(503);
-  heal();
+  await heal();
 };
 
 it.each([

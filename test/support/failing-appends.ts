@@ -7,13 +7,15 @@ export interface FailingAppends {
   readonly wrap: (store: EventStore) => EventStore;
   /** @param how whether the nth itself is done, or not even that */
   failFrom(n: number, how: Failure): void;
-  heal(): void;
+  /** Resolves when none is under way any more: a request may be answered while another of its appends is not. */
+  heal(): Promise<void>;
   /** Appends since `failFrom` or `heal`. */
   readonly appends: number;
 }
 
 export const createFailingAppends = (): FailingAppends => {
   let [from, how, appends]: [number, Failure, number] = [Infinity, 'before', 0];
+  const underWay = new Set<Promise<unknown>>();
   return {
     wrap: (store) => ({
       ...store,
@@ -21,7 +23,9 @@ export const createFailingAppends = (): FailingAppends => {
         appends += 1;
         const isLast = appends === from;
         if (appends > from || (isLast && how === 'before')) throw new AppendOutcomeUnknownError('cut before');
-        const result = await store.append(stream, events, expected);
+        const appending = store.append(stream, events, expected);
+        underWay.add(appending);
+        const result = await appending.finally(() => underWay.delete(appending));
         if (isLast) throw new AppendOutcomeUnknownError('cut after');
         return result;
       },
@@ -29,7 +33,8 @@ export const createFailingAppends = (): FailingAppends => {
     failFrom: (n, which) => {
       [from, how, appends] = [n, which, 0];
     },
-    heal: () => {
+    heal: async () => {
+      await Promise.allSettled(underWay);
       [from, appends] = [Infinity, 0];
     },
     get appends() {

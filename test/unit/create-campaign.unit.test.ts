@@ -85,7 +85,7 @@ it.each(everyAppendOf(2))(
     await expect(
       createCampaign(log.writes(through), body, commandRequest(CUSTOMER, commandId)),
     ).rejects.toThrow('cut');
-    failing.heal();
+    await failing.heal();
     const stream = campaignStream(CUSTOMER, derivedId(commandId, 'campaign'));
     const isThere = (await log.typesOf(stream)).length > 0;
     if (isThere) await log.onAdvertiser({ type: 'ArchiveAdvertiser', now });

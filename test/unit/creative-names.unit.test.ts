@@ -376,7 +376,7 @@ describe('a creation that ends', () => {
       createInCampaign(writes, shownCampaignId(campaignId), body('A'), asked);
     failing.failFrom(n, how);
     await expect(create(request)).rejects.toThrow('cut');
-    failing.heal();
+    await failing.heal();
     const created = await create(again);
     expect(await create(again)).toEqual(created);
     expect(await log.typesOf(creativeStream(CUSTOMER, createdBy(request)))).toEqual(['CreativeCreated']);

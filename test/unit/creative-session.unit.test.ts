@@ -303,7 +303,7 @@ describe('in a campaign', () => {
         await expect(
           finalizeSession(writes(through), path, body, commandRequest(CUSTOMER, commandId)),
         ).rejects.toThrow('cut');
-        failing.heal();
+        await failing.heal();
         const isMade = (await creativesOf()).length > 0;
         if (isMade) {
           // Whatever has become of the campaign since: nothing is left to do there.

@@ -5,7 +5,7 @@ import { loadAgent } from '../../agents/load-agent.ts';
 import { awaitEarlier } from './ask-agent.ts';
 import { failed, loadRecord, switchOff, withdrawn } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
-import { refreshIfChanged, take } from './take.ts';
+import { loadBeginning, refreshIfChanged, take } from './take.ts';
 import { withdraw } from './withdraw.ts';
 import type { Work } from './work-list.ts';
 
@@ -21,13 +21,18 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: JobR
   const loaded = await loadRecord(options, work);
   if (loaded?.record.generation !== work.generation) return workList.drop(work);
   const { record } = loaded;
+  const kind = options.kinds[record.resourceType];
+  // Nothing lies between: what is under way at the agent may take long.
+  const isToBegin = isWaiting(record) && record.request === null && record.submitted === undefined;
+  const beginning = record.enabled && isToBegin ? loadBeginning(options, record, kind) : undefined;
+  // Where nobody needs it any more, its failure is nobody's.
+  beginning?.catch(() => undefined);
   const [advertiser, agent] = await Promise.all([
     loadAdvertiser(options, record.customerId, record.advertiserId),
     loadAgent(options.store, record.customerId, record.agentId),
   ]);
   const isArchived = advertiser?.status !== 'ACTIVE';
   if (record.enabled && (work.archived || isArchived)) return switchOff(options, record, isArchived);
-  const kind = options.kinds[record.resourceType];
   if (!isWaiting(record)) {
     if (!(await refreshIfChanged(options, record, kind))) await workList.drop(work);
     return;
@@ -37,7 +42,7 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: JobR
   }
   const question = { record, kind, agent, run, correlationId: loaded.correlationId };
   await awaitEarlier(options, question);
-  await (record.enabled ? take(options, question, loaded) : withdraw(options, question));
+  await (record.enabled ? take(options, question, loaded, beginning) : withdraw(options, question));
 };
 
 const GIVEN_UP = 'The exchange could not finish this, although it tried often.';

@@ -18,6 +18,7 @@ import { completed, failed, isUnderWay, refreshed, started, type RecordAt } from
 import { storableJson } from './storable-json.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
 import { keepTheRest } from './withdraw.ts';
+import type { Holders } from './work-list.ts';
 import { membersConcealed } from './without-members.ts';
 import { mapTexts } from './without-token.ts';
 
@@ -25,15 +26,17 @@ import { mapTexts } from './without-token.ts';
  * Has the agent take what is switched on, in one call or in parts. What was changed after it was loaded is on the work
  * list by itself.
  * @param waiting the question's record, as it was loaded
+ * @param beginning what was loaded with it. Default: it is loaded now, where it is needed
  * @throws RetryJobError, PostponeJobError when it should be tried again
  */
 export const take = async (
   options: SyndicateOptions,
   question: Question,
   waiting: RecordAt,
+  beginning?: Promise<Beginning>,
 ): Promise<void> => {
   const { kind, run } = question;
-  const current = waiting.record.request === null ? await start(options, waiting, kind) : waiting;
+  const current = waiting.record.request === null ? await start(options, waiting, kind, beginning) : waiting;
   if (current?.record.status !== 'SYNCING' || current.record.request === null) return;
   const { record } = current;
   // An agent that cannot be told that has kept what it has: the call that follows adds to it.
@@ -86,14 +89,35 @@ const expectMore = (
   if (!run.isLastAttempt) throw new RetryJobError(message, afterMs);
 };
 
+/** What a generation that nobody has started yet begins with. */
+interface Beginning {
+  /** Undefined when there is none any more. */
+  readonly item: SyndicatedItem | undefined;
+  readonly holders: Holders;
+}
+
+/**
+ * Loads what a generation begins with; to be called right before it does, as either may change.
+ * @throws PostponeJobError while it is not known who else has something of its id
+ */
+export const loadBeginning = async (
+  { workList }: Pick<SyndicateOptions, 'workList'>,
+  record: SyndicationRecord,
+  kind: SyndicatedKind,
+): Promise<Beginning> => {
+  const [item, holders] = await Promise.all([kind.load(record), workList.holders(record)]);
+  return { item, holders };
+};
+
 /** Fixes what the agent is asked for; undefined when there is nothing to ask for any more. */
 const start = async (
   options: SyndicateOptions,
   waiting: RecordAt,
   kind: SyndicatedKind,
+  beginning: Promise<Beginning> | undefined,
 ): Promise<RecordAt | undefined> => {
   const { record } = waiting;
-  const [item, holders] = await Promise.all([kind.load(record), options.workList.holders(record)]);
+  const { item, holders } = await (beginning ?? loadBeginning(options, record, kind));
   if (item === undefined) {
     await failed(options, record, 'The resource does not exist any more.');
     return undefined;

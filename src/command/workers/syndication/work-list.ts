@@ -43,7 +43,7 @@ export interface Rest {
   readonly keepsTurn?: boolean;
 }
 
-interface Holders {
+export interface Holders {
   /** Another advertiser of the account has it there, or had it and it is not dropped yet. */
   readonly isOtherAdvertisers: boolean;
   /** The same advertiser has it there through another registration of the agent. */
@@ -89,7 +89,10 @@ export interface WorkList {
 }
 
 export interface WorkListOptions {
-  /** Sees the rows of all accounts. */
+  /**
+   * Sees the rows of all accounts. Its commits need not wait for the disk: a turn that was given or ended and is lost in
+   * a crash of the server is given once more, and the run finds the work begun, or done.
+   */
   readonly pool: Pool;
   /** Called when something of an account was freed by this process. */
   readonly freed?: () => void;

@@ -15,17 +15,20 @@ export interface LogListener {
 
 const CHANNEL = 'event_log';
 const RETRY = { baseMs: 50, capMs: 2_000 };
-/** A busy process announces the latest position this often; an idle one at once. */
-const ANNOUNCE_EVERY_MS = 5;
-
 /**
  * Why the announcement is not part of the append: a transaction that notifies holds a lock of the whole
  * cluster until its commit is on disk, so appends, and whatever else notifies on that server, would wait for
  * one another's disk; and the appending caller would pay for it. A hint may come a little later, or not at all.
  * (`synchronous_commit = off`: an announcement is nothing to keep.)
  * @param config the connection, with its timeouts (`connectionConfig`)
+ * @param announceEveryMs a busy process announces the latest position this often; an idle one at once
  */
-export const createLogListener = (config: ClientConfig, tail: LogTail, log: Logger): LogListener => {
+export const createLogListener = (
+  config: ClientConfig,
+  tail: LogTail,
+  announceEveryMs: number,
+  log: Logger,
+): LogListener => {
   const closing = new AbortController();
   let client: Client | undefined;
   let keeping: Promise<void> | undefined;
@@ -56,7 +59,7 @@ export const createLogListener = (config: ClientConfig, tail: LogTail, log: Logg
       told = latest;
       const values = [String(told)];
       await client?.query({ name: 'announce', text: `select pg_notify('${CHANNEL}', $1)`, values });
-      await sleep(ANNOUNCE_EVERY_MS, closing.signal);
+      await sleep(announceEveryMs, closing.signal);
     }
   };
 

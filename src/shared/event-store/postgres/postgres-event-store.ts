@@ -22,6 +22,8 @@ export interface PostgresEventStoreOptions {
    * bring nothing, because the log is written by one at a time.
    */
   readonly lanes?: number;
+  /** How often other processes are told that the log goes on while this one is busy, ms; the first time at once. Default 5. */
+  readonly announceEveryMs?: number;
   /** Streams of events that come in masses: the account's mark for them is another than for the rest. Default: none. */
   readonly isMarkedApart?: (stream: string) => boolean;
   readonly timeouts?: PostgresTimeouts;
@@ -43,13 +45,13 @@ export interface PostgresEventStore extends EventStore {
 /** The event log in Postgres: dense positions in the order of commits, group commit (docs/records/0001-dense-log.md). */
 export const createPostgresEventStore = (options: PostgresEventStoreOptions): PostgresEventStore => {
   const { pool, log, connectionString, lanes: laneCount = 2, timeouts = requestTimeouts } = options;
-  const { isMarkedApart = () => false } = options;
+  const { announceEveryMs = 5, isMarkedApart = () => false } = options;
   const configOf = (applicationName: string) =>
     connectionConfig({ connectionString, applicationName, timeouts });
   const closing = new AbortController();
   const tail = createLogTail();
   const reader = createLogReader(pool);
-  const listener = createLogListener(configOf('exchange-listen'), tail, log);
+  const listener = createLogListener(configOf('exchange-listen'), tail, announceEveryMs, log);
   const lanes = Array.from({ length: laneCount }, () => createAppendLane(configOf('exchange-append'), log));
   const onAppended = ({ position }: AppendResult): void => {
     const last = parsePosition(position);

@@ -1,0 +1,129 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadRecord } from '../../src/command/workers/syndication/record-steps.ts';
+import { syndicate } from '../../src/command/workers/syndication/syndicate.ts';
+import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
+import { advertiserDecider, advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
+import { agentEvents } from '../../src/domain/agents/agent-events.ts';
+import { agentDecider, agentStream } from '../../src/domain/agents/agent.ts';
+import { syndicationEvents } from '../../src/domain/syndication/syndication-events.ts';
+import type { SyndicationRecord } from '../../src/domain/syndication/syndication-resource.ts';
+import { syndicationDecider, syndicationStream } from '../../src/domain/syndication/syndication.ts';
+import { executeCommand } from '../../src/shared/command/execute-command.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import { PostponeJobError } from '../../src/shared/queue/job-queue.ts';
+
+/** What a generation begins with is loaded beside what says whether it may begin. */
+
+const NOW = '2026-01-01T00:00:00.000Z';
+const notKnown = new PostponeJobError('what is at agents is not known again yet', 2_000);
+
+/** A record that was switched on, of an active advertiser or of none, while nobody knows who else has its id. */
+const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => {
+  const store = createMemoryEventStore();
+  const [customerId, advertiserId, recordId, agentId] = [1, 2, randomId(), randomId()];
+  const record = {
+    recordId,
+    customerId,
+    advertiserId,
+    agentId,
+    resourceType: 'EVENT_SOURCE',
+    resourceId: 'x',
+    account: { account_id: 'acct' },
+  } as const;
+  const context = () => ({ commandId: randomId(), customerId, actor: 'test', requestId: 'r' });
+  await executeCommand(
+    store,
+    { decider: agentDecider, events: agentEvents },
+    {
+      stream: agentStream(customerId, agentId),
+      context: context(),
+      command: {
+        type: 'RegisterAgent',
+        now: NOW,
+        agent: {
+          agentId,
+          customerId,
+          name: 'Agent',
+          url: 'https://agent.example.com/mcp',
+          protocol: 'MCP',
+          accountId: 'acct',
+        },
+      },
+    },
+  );
+  if (hasAdvertiser) {
+    await executeCommand(
+      store,
+      { decider: advertiserDecider, events: advertiserEvents },
+      {
+        stream: advertiserStream(customerId, advertiserId),
+        context: context(),
+        command: {
+          type: 'CreateAdvertiser',
+          now: NOW,
+          advertiserId,
+          customerId,
+          frequencyCaps: [],
+          newCapIds: [],
+          details: {
+            name: 'Buyer',
+            sandbox: false,
+            primaryCurrency: 'USD',
+            brandCountries: [],
+            channels: [],
+            optimizationApplyMode: 'MANUAL',
+            controls: { exclusions: [] },
+            utmConfig: [],
+            labels: {},
+            autonomy: { inventorySelection: 'manual', rebriefing: 'manual' },
+          },
+        },
+      },
+    );
+  }
+  await executeCommand(
+    store,
+    { decider: syndicationDecider, events: syndicationEvents },
+    {
+      stream: syndicationStream(customerId, recordId),
+      context: context(),
+      command: { type: 'ToggleSyndication', now: NOW, record, enabled: true },
+    },
+  );
+  const calls: unknown[] = [];
+  const options = {
+    store,
+    snapshots: undefined,
+    clock: { now: () => Date.parse(NOW) },
+    secrets: { get: async () => undefined },
+    callAgent: async (call: unknown) => {
+      calls.push(call);
+      return { outcome: 'completed', data: undefined };
+    },
+    kinds: { EVENT_SOURCE: { load: async () => ({ event_source_id: 'x' }) } },
+    workList: { holders: () => Promise.reject(notKnown) },
+  };
+  const work = { customerId, recordId, generation: 1, archived: false, changes: 0, attempts: 0, lost: 0 };
+  return {
+    calls,
+    run: () => syndicate(options as never, work, { signal: new AbortController().signal } as never),
+    now: async (): Promise<SyndicationRecord | undefined> => (await loadRecord({ store }, work))?.record,
+  };
+};
+
+describe('while it is not known who else has something of the same id', () => {
+  it('nothing begins', async () => {
+    const { run, now, calls } = await given({ hasAdvertiser: true });
+    await expect(run()).rejects.toBe(notKnown);
+    expect(await now()).toMatchObject({ enabled: true, status: 'PENDING', request: null });
+    expect(calls).toEqual([]);
+  });
+
+  it('what has no active advertiser is switched off all the same', async () => {
+    const { run, now, calls } = await given({ hasAdvertiser: false });
+    await run();
+    expect(await now()).toMatchObject({ enabled: false });
+    expect(calls).toEqual([]);
+  });
+});
