@@ -3,17 +3,20 @@ import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';
 import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
 import type { SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
 import { syndicationJobs, type SyndicationStep } from '../../src/domain/syndication/syndication-job.ts';
-import { syndicationDecider } from '../../src/domain/syndication/syndication.ts';
-import { causesSince } from '../../src/command/workers/causes.ts';
-import { submitted } from '../../src/command/workers/syndication/record-steps.ts';
+import { audienceEvents } from '../../src/domain/audiences/audience-events.ts';
+import { syndicationDecider, syndicationStream } from '../../src/domain/syndication/syndication.ts';
+import { causesSince, lastCorrelation } from '../../src/command/workers/causes.ts';
+import { refreshed, resourceStream, submitted } from '../../src/command/workers/syndication/record-steps.ts';
 import { syndicationAggregate } from '../../src/command/syndication/syndication-aggregate.ts';
 import type { CausedRow } from '../../src/query/history/audit-entries.ts';
 import type { AuditedKind } from '../../src/query/history/audited-kind.ts';
 import { causeTree } from '../../src/query/history/cause-tree.ts';
 import { causesOf } from '../../src/query/history/causes-of.ts';
 import type { SeenJob } from '../../src/query/history/seen-job.ts';
-import { toNewEvents } from '../../src/shared/command/recorded-domain-event.ts';
+import { toNewEvents, type StorableEvent } from '../../src/shared/command/recorded-domain-event.ts';
+import type { EventStore } from '../../src/shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { derivedId } from '../../src/shared/ids.ts';
 import type { SyndicationRecord } from '../../src/domain/syndication/syndication-resource.ts';
 
 /** What a request has led to: by ids and by the order of the log, never by clocks. */
@@ -154,6 +157,36 @@ describe('a call that is taken in after a later toggle', () => {
   });
 });
 
+describe('a generation that brings an agent up to date', () => {
+  it('belongs to the request that changed the resource, also between what was read and the start', async () => {
+    const store = createMemoryEventStore();
+    const stores = { store, clock: { now: () => 0 } };
+    const own = syndicationStream(record.customerId, record.recordId);
+    const resource = resourceStream(record as SyndicationRecord);
+    const append = (stream: string, requestId: string, ...events: readonly StorableEvent[]) => {
+      const context = {
+        commandId: derivedId(record.recordId, requestId),
+        customerId: 7,
+        actor: 'x',
+        requestId,
+      };
+      const schemas = { ...syndicationAggregate.events, ...audienceEvents };
+      return store.append(stream, toNewEvents(events, context, schemas), 'any');
+    };
+    const archived = { type: 'AudienceArchived', data: {}, occurredAt: at(0) };
+    await append(resource, 'made', archived);
+    await append(own, 'switched on', toggled(true, 1));
+    await append(resource, 'meanwhile', archived);
+    await append(own, 'switched on, too', started(1), completed(1));
+    await refreshed(stores, { ...record, generation: 1 } as SyndicationRecord);
+    const last = [];
+    for await (const event of store.readStream(own, { direction: 'backward', limit: 1 })) last.push(event);
+    expect(last).toMatchObject([
+      { type: 'SyndicationRefreshed', data: { generation: 2 }, metadata: { correlationId: 'meanwhile' } },
+    ]);
+  });
+});
+
 describe('the requests that a worker acts because of', () => {
   it('are those of the occasions since the first that nobody has looked at, each once', async () => {
     const store = createMemoryEventStore();
@@ -189,9 +222,55 @@ describe('the requests that a worker acts because of', () => {
       correlationId: 'c',
       alsoCausedBy: [cause('a', 4), cause('not one', 3), cause('b', 2)],
     });
-    expect(await causesSince(store, { streams, since: named, named: since, isOccasion })).toMatchObject({
-      correlationId: undefined,
+    // One that is not found leaves the others.
+    expect(await causesSince(store, { streams, since: named, named: since, isOccasion })).toEqual({
+      correlationId: 'c',
+      alsoCausedBy: [cause('a', 4), cause('b', 2)],
     });
+    const behind = `${places.at(-1)}x`;
+    expect(await causesSince(store, { streams, since: behind })).toEqual({ alsoCausedBy: [] });
+  });
+
+  it('are looked for among the last 50 events of a stream, and no more is read than it takes', async () => {
+    const memory = createMemoryEventStore();
+    const limits: (number | undefined)[] = [];
+    const store: Pick<EventStore, 'readStream'> = {
+      readStream: (stream, options) => {
+        limits.push(options?.limit);
+        return memory.readStream(stream, options);
+      },
+    };
+    const places: string[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      const events = toNewEvents(
+        [{ type: 'Occasion', data: {}, occurredAt: at(0) }],
+        {
+          commandId: derivedId(record.recordId, `${n}`),
+          customerId: 7,
+          actor: 'operator',
+          requestId: `r${n}`,
+        },
+        { Occasion: { schemaVersion: 1 } },
+      );
+      places.push((await memory.append('one-7', events, 'any')).position);
+    }
+    const sinceEvent = async (n: number) => {
+      limits.length = 0;
+      const { alsoCausedBy } = await causesSince(store, { streams: ['one-7'], since: places[n] ?? '' });
+      return [alsoCausedBy.length + 1, ...limits];
+    };
+    expect(await sinceEvent(57)).toEqual([3, 10]);
+    expect(await sinceEvent(45)).toEqual([15, 10, 40]);
+    limits.length = 0;
+    expect(await lastCorrelation(store, 'one-7')).toBe('r59');
+    expect(limits).toEqual([1]);
+    const named = places[10] ?? '';
+    expect(await causesSince(store, { streams: ['one-7'], since: named, named })).toMatchObject({
+      correlationId: 'r10',
+    });
+    expect(
+      await causesSince(store, { streams: ['one-7'], since: places[9] ?? '', named: places[9] ?? '' }),
+    ).toMatchObject({ correlationId: 'r59' });
   });
 });
 
@@ -285,8 +364,8 @@ describe('what led to what', () => {
         hasFailed: () => false,
       }).map(inWords);
     const ofJob = [['job-call1', 'job']];
-    const refreshed = ['command', 'c6', 'c5', ['e6']];
-    const feed = ['job', 'c5', 'c1', ['e5'], refreshed];
+    const change = ['command', 'c6', 'c5', ['e6']];
+    const feed = ['job', 'c5', 'c1', ['e5'], change];
     expect(tree(0)).toEqual([
       ['command', 'c1', null, ['e1', 'e2'], ['job', 'job', 'c1', ['e3', 'e4'], ...ofJob], feed],
     ]);

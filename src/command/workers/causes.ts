@@ -5,24 +5,44 @@ import type { EventStore, RecordedEvent } from '../../shared/event-store/event-s
 
 type Log = Pick<EventStore, 'readStream'>;
 
-/** Of what is looked for, the newest events of a stream are nearly always the first. */
-const LOOKED_AT_MAX = 50;
+/**
+ * Events of a stream that are looked at. What is looked for is nearly always among the first page; events may be large, so
+ * the others are read only behind that.
+ */
+const PAGES = [10, 40] as const;
 /** Requests beside the one that what is done belongs to. */
 const OTHERS_MAX = 20;
 
-async function* newest(store: Log, stream: string, limit: number): AsyncGenerator<RecordedEvent> {
-  yield* store.readStream(stream, { direction: 'backward', limit });
+async function* newest(
+  store: Log,
+  stream: string,
+  pages: readonly number[] = PAGES,
+): AsyncGenerator<RecordedEvent> {
+  let from: number | undefined;
+  for (const limit of pages) {
+    let read = 0;
+    for await (const event of store.readStream(stream, {
+      direction: 'backward',
+      limit,
+      ...(from !== undefined && { from }),
+    })) {
+      yield event;
+      read += 1;
+      from = event.revision - 1;
+    }
+    if (read < limit || from === -1) return;
+  }
 }
 
 /** The request that a stream's last event belongs to; undefined for a stream without one. */
 export const lastCorrelation = async (store: Log, stream: string): Promise<string | undefined> => {
-  for await (const { metadata } of newest(store, stream, 1)) return metadata.correlationId;
+  for await (const { metadata } of newest(store, stream, [1])) return metadata.correlationId;
   return undefined;
 };
 
 /** Where in the log the newest event of a type is; undefined when it is none of the newest of the stream. */
 export const lastPlaceOf = async (store: Log, stream: string, type: string): Promise<string | undefined> => {
-  for await (const event of newest(store, stream, LOOKED_AT_MAX)) {
+  for await (const event of newest(store, stream)) {
     if (event.type === type) return event.position;
   }
   return undefined;
@@ -30,7 +50,7 @@ export const lastPlaceOf = async (store: Log, stream: string, type: string): Pro
 
 /** The requests that what is done follows from. */
 export interface CausesOfWork {
-  /** That it belongs to; undefined when its event is none of the newest. */
+  /** That it belongs to; undefined when there is none among the newest events. */
   readonly correlationId: string | undefined;
   /** The newest of the others. */
   readonly alsoCausedBy: OtherCauses;
@@ -41,7 +61,7 @@ export interface Occasions {
   readonly streams: readonly string[];
   /** Place in the log of the first that counts. */
   readonly since: string;
-  /** Place of the one that what is done belongs to. Default: the newest one's. */
+  /** Place of the one that what is done belongs to. Default, and where it is not found: the newest one's. */
   readonly named?: string;
   /** Default: every event. */
   readonly isOccasion?: (event: RecordedEvent) => boolean;
@@ -54,13 +74,14 @@ export const causesSince = async (
 ): Promise<CausesOfWork> => {
   const found: RecordedEvent[] = [];
   for (const stream of streams) {
-    for await (const event of newest(store, stream, LOOKED_AT_MAX)) {
+    for await (const event of newest(store, stream)) {
       if (event.position < since) break;
       if (isOccasion(event)) found.push(event);
     }
   }
   found.sort((one, other) => (one.position < other.position ? 1 : -1));
-  const main = named === undefined ? found[0] : found.find(({ position }) => position === named);
+  // Of none, while it names others, it would look like something that was asked for.
+  const main = found.find(({ position }) => position === named) ?? found[0];
   const correlationId = main?.metadata.correlationId;
   const others = new Map<string, string>();
   for (const { metadata } of found) {

@@ -79,6 +79,10 @@ interface Said {
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
+/** Nearly no event has any: those cost nothing. */
+const otherCausesOf = (said: unknown): OtherCauses =>
+  said === undefined ? [] : (OtherCauses.safeParse(said).data ?? []);
+
 /** Undefined for a category that the audit log leaves out. */
 export const auditedEvent = ({ category, customerId, id, type, data }: Said): AuditedEvent | undefined => {
   const known = resources[category];
@@ -97,7 +101,7 @@ export const auditedEvent = ({ category, customerId, id, type, data }: Said): Au
     carries,
     keyUserId: undefined,
     below: category === CREATIVE_SESSION ? `${CAMPAIGN}-${customerId}-${campaignId}` : undefined,
-    alsoCausedBy: OtherCauses.safeParse(data['alsoCausedBy']).data ?? [],
+    alsoCausedBy: otherCausesOf(data['alsoCausedBy']),
   };
   if (category === 'account') return { ...event, ...ofAccount(customerId, type, data) };
   if (category === ENGINE_CONNECTION) return { ...event, part: text(data['connectionId']) };

@@ -19,7 +19,7 @@ const projection = 'audiences';
 
 /**
  * How many members audiences had behind events of theirs, in their order; undefined where no projector has written that
- * down: one of before `audience_sizes` had the event.
+ * down: one of before `audience_sizes` had the event. Of an audience's last event its row says it, too.
  * @throws ReadModelBehindError
  */
 export const findAudienceSizes = async (
@@ -36,10 +36,12 @@ export const findAudienceSizes = async (
       name: 'find-audience-sizes',
       text: `select ${freshnessColumns('f')}, found.sizes
              from ${freshnessSql('$1', '$2')} f, lateral (
-               select json_agg(s.members order by asked.n)::text as sizes
+               select json_agg(coalesce(s.members, a.members) order by asked.n)::text as sizes
                from unnest($3::uuid[], $4::bigint[]) with ordinality as asked(audience_id, revision, n)
                left join audience_sizes s on s.customer_id = $1 and s.audience_id = asked.audience_id
                  and s.revision = asked.revision
+               left join audiences a on s.members is null and a.customer_id = $1 and a.id = asked.audience_id
+                 and a.revision = asked.revision
              ) found`,
       values: [
         customerId,

@@ -159,10 +159,12 @@ export const refreshed = async (stores: StepStores, record: SyndicationRecord): 
   const since = await lastPlaceOf(stores.store, own, 'SyndicationStarted');
   const { correlationId, alsoCausedBy } =
     since === undefined
-      ? { correlationId: await lastCorrelation(stores.store, stream), alsoCausedBy: [] }
+      ? { correlationId: undefined, alsoCausedBy: [] }
       : await causesSince(stores.store, { streams: [stream], since });
   const command = { type: 'RefreshSyndication', now, generation, alsoCausedBy } as const;
-  await execute(stores, unknown(record), 'refresh', command, correlationId);
+  // What changed it after the generation had read it is before the start in the log, if it came in that moment.
+  const cause = correlationId ?? (await lastCorrelation(stores.store, stream));
+  await execute(stores, unknown(record), 'refresh', command, cause);
 };
 
 /**
