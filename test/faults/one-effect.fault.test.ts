@@ -5,11 +5,10 @@ import { sleep } from '../../src/shared/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { START } from '../../src/shared/event-store/event-store.ts';
 import { openPatiently } from '../support/open-patiently.ts';
-import { amount } from '../support/amount.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
-const KEYS = amount(80, 200);
+const KEYS = 200;
 const CLIENTS = 50;
 
 describe('one key, many clients, two processes', () => {

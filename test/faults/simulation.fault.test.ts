@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { amount } from '../support/amount.ts';
 import { defects } from './simulation/defects.ts';
 import type { Defect } from './simulation/cluster.ts';
 import { schedules, type Schedule } from './simulation/operation.ts';
 import { simulate } from './simulation/simulate.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
-const runs = Number(process.env['FAULT_SCHEDULES'] ?? amount(300, 600));
+const runs = Number(process.env['FAULT_SCHEDULES'] ?? 600);
 
 const failed = async (schedule: Schedule, defect: Defect = {}): Promise<string> => {
   const { problems, story } = await simulate(schedule, { defect, keepStory: true });
