@@ -66,6 +66,19 @@ const schemas: Readonly<Record<string, z.ZodType>> = {
   'a member with a default': z.object({ a: text, b: z.int().default(1) }),
   'a member with a default that may be absent': z.object({ a: text, b: z.int().default(1).optional() }),
   'a member that may be null or absent': z.object({ a: text, b: z.int().optional().nullable() }),
+  'text that may be null, on a condition': text.nullable().refine((value) => value !== null),
+  'text that may be absent, on a condition': text.optional().refine((value) => value === 'y'),
+  'a member that may be absent, on a condition': z.object({
+    a: text.optional().refine((value) => value === 'y'),
+    b: z.int().optional(),
+  }),
+  'a member that may be null, on a condition': z.object({
+    a: text,
+    b: z
+      .int()
+      .nullable()
+      .refine((value) => value !== null),
+  }),
   'members of members': z.object({ a: z.object({ a: text }) }),
   'no members': z.object({}),
   record: z.record(text, text),

@@ -22,7 +22,7 @@ export const plainCheckOf = (schema: z.core.$ZodType): Check => {
     const check = plainCheckOf(schema.def.innerType);
     return (value) => value === undefined || check(value);
   }
-  if (schema instanceof z.ZodNullable) {
+  if (schema instanceof z.ZodNullable && !hasMore(schema)) {
     const check = plainCheckOf(schema.def.innerType);
     return (value) => value === null || check(value);
   }
@@ -37,8 +37,9 @@ export const plainCheckOf = (schema: z.core.$ZodType): Check => {
   return isLeaf(schema) ? ofLeaf(schema) : UNKNOWN;
 };
 
-/** What is absent stays absent: something inside it could say what to put there. */
-const isMerelyOptional = ({ def }: z.ZodOptional): boolean => def.innerType._zod.optin === undefined;
+/** What is absent stays absent: something inside it could say what to put there, and a condition could refuse that. */
+const isMerelyOptional = (schema: z.ZodOptional): boolean =>
+  schema.def.innerType._zod.optin === undefined && !hasMore(schema);
 
 /** Conditions besides what the kind says; some of them change what they look at. */
 const hasMore = ({ _zod: { def } }: z.core.$ZodType): boolean =>

@@ -52,6 +52,25 @@ export const cancelWhenInTheWay = (
     if ((await cancel(guard, projection, IN_THE_WAY)) > 0) onCancel();
   });
 
+/**
+ * The same for work that is of no use any more once it was in the way: then everything is cancelled to the end, also what
+ * its connections begin behind it. One that was between two statements would otherwise do all the rest.
+ * @returns `inTheWay`: aborted when it was; `stop`: ends it
+ */
+export const endWhenInTheWay = (
+  guard: Pick<ClientBase, 'query'>,
+  projection: string,
+): { readonly inTheWay: AbortSignal; readonly stop: () => Promise<void> } => {
+  const found = new AbortController();
+  const stopCancelling = cancelOnAbort(guard, projection, found.signal);
+  const stopLooking = cancelWhenInTheWay(guard, projection, () => found.abort());
+  const stop = async (): Promise<void> => {
+    await stopLooking();
+    await stopCancelling();
+  };
+  return { inTheWay: found.signal, stop };
+};
+
 /** @returns how many connections were told */
 const cancel = async (
   guard: Pick<ClientBase, 'query'>,

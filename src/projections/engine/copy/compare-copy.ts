@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { blocksCompared } from '../list-blocks.ts';
 import type { Comparison, SelectOf } from '../comparison.ts';
-import { cancelWhenInTheWay, workingName } from './cancel-statements.ts';
+import { endWhenInTheWay, workingName } from './cancel-statements.ts';
 import { connectCopy } from './copy-state.ts';
 import { allOf, copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
@@ -63,10 +63,7 @@ export const compareCopy = async (
 ): Promise<ReadModelComparison> => {
   const { name } = copy.projection;
   const readers: Client[] = [];
-  let isInTheWay = false;
-  const stop = cancelWhenInTheWay(copy.guard, name, () => {
-    isInTheWay = true;
-  });
+  const { inTheWay, stop } = endWhenInTheWay(copy.guard, name);
   try {
     const [reader, second] = [await connectReader(copy, readers), await connectReader(copy, readers)];
     const { position, snapshot } = await meetLive(copy, async (at) => {
@@ -82,6 +79,7 @@ export const compareCopy = async (
       const compareSome = async (by: Client): Promise<void> => {
         for (const [n, pair] of left) {
           copy.signal.throwIfAborted();
+          inTheWay.throwIfAborted();
           compared[n] = await compare(by, pair, shownMax);
         }
       };
@@ -103,7 +101,7 @@ export const compareCopy = async (
   } catch (error) {
     // The cancelled statement may hear of it before the one who cancelled it hears that it was.
     await stop();
-    if (!isInTheWay) throw error;
+    if (!inTheWay.aborted) throw error;
     throw new ComparisonGivenUpError(
       `somebody waits to change the tables of ${name} (a migration, say): run it again when that is done`,
       { cause: error },
