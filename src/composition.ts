@@ -5,13 +5,13 @@ import { personalParts } from './domain/personal-data/personal-parts.ts';
 import { migrations } from './migrations/index.ts';
 import type { Config } from './shared/config.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
-import { callLimits, type CallLimits } from './shared/event-store/eventstoredb/call-limits.ts';
 import {
   createPostgresEventStore,
   type PostgresEventStoreOptions,
 } from './shared/event-store/postgres/postgres-event-store.ts';
 import type { Logger } from './shared/log.ts';
 import { portLogBytes, postgresLogBytes, type LogBytes } from './shared/log-chain/log-bytes.ts';
+import { requestPatience, type Patience } from './shared/patience.ts';
 import { createPersonalKeys, type PersonalKeys } from './shared/personal-data/personal-keys.ts';
 import { createSealedStore } from './shared/personal-data/sealed-store.ts';
 import { startEmbeddedPostgres } from './shared/postgres/embedded/embedded-postgres.ts';
@@ -21,7 +21,7 @@ import {
   type TenantIsolation,
 } from './shared/postgres/isolate-tenants.ts';
 import { migrate } from './shared/postgres/migrate.ts';
-import { createPool, requestTimeouts, type PostgresTimeouts } from './shared/postgres/pool.ts';
+import { createPool } from './shared/postgres/pool.ts';
 import { createRequestPool } from './shared/postgres/tenant-database.ts';
 import { createMarkAccount } from './shared/read-your-writes/mark-account.ts';
 import { keyRingOf } from './shared/secrets/key-ring.ts';
@@ -54,15 +54,13 @@ const SYSTEM_CONNECTIONS_MAX = 5;
 
 /**
  * Opens connections lazily: with an external database that is away, this succeeds and its users get 503.
- * @param limits of calls to EventStoreDB, where the events are in it
- * @param timeouts of whatever is asked of Postgres
+ * @param patience with the stores. Default: a request's
  */
 export const openBackbone = async (
   config: Config,
   applicationName: string,
   log: Logger,
-  limits: CallLimits = callLimits,
-  timeouts: PostgresTimeouts = requestTimeouts,
+  patience: Patience = requestPatience,
 ): Promise<Backbone> => {
   const embedded =
     config.DATABASE_URL === undefined
@@ -74,7 +72,7 @@ export const openBackbone = async (
       connectionString: databaseUrl,
       applicationName,
       max: SYSTEM_CONNECTIONS_MAX,
-      timeouts,
+      timeouts: patience.postgres,
       system: true,
       planOnce: true,
     },
@@ -86,7 +84,7 @@ export const openBackbone = async (
       connectionString: databaseUrl,
       applicationName: `${applicationName}-requests`,
       max: config.DATABASE_POOL_MAX,
-      timeouts,
+      timeouts: patience.postgres,
     },
     () => isolation,
     log,
@@ -95,8 +93,8 @@ export const openBackbone = async (
     connectionString: databaseUrl,
     pool,
     log,
-    limits,
-    timeouts,
+    limits: patience.calls,
+    timeouts: patience.postgres,
   });
   const personalKeys = createPersonalKeys(pool, keyRingOf(config));
   return {
@@ -132,7 +130,7 @@ const UNHURRIED = { lanes: 1, announceEveryMs: 50 };
 /** The client of EventStoreDB takes memory and time to load: only who uses it does. */
 const openLog = async (
   config: Config,
-  { limits, ...postgres }: PostgresEventStoreOptions & { readonly limits: CallLimits },
+  { limits, ...postgres }: PostgresEventStoreOptions & { readonly limits: Patience['calls'] },
 ): Promise<EventLog> => {
   if (config.EVENTSTORE_URL === undefined) {
     const unhurried = config.ROLES.includes('api') ? {} : UNHURRIED;

@@ -21,7 +21,6 @@ import { withHistory } from './history-routes.ts';
 import { allProjections } from './projections/all-projections.ts';
 import type { Projection } from './projections/engine/projection.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
-import type { CallLimits } from './shared/event-store/eventstoredb/call-limits.ts';
 import { startProjections, type Projections } from './projections/engine/projection-engine.ts';
 import { accountReadRoutes } from './query/accounts/routes.ts';
 import { verifyApiKey } from './query/accounts/verify-api-key.ts';
@@ -52,11 +51,12 @@ import { registerSealMetrics } from './shared/log-chain/seal-metrics.ts';
 import { sealRegularly } from './shared/log-chain/seal-regularly.ts';
 import { createRateLimits, type RateLimits } from './shared/limits/rate-limits.ts';
 import type { Logger } from './shared/log.ts';
+import type { Patience } from './shared/patience.ts';
 import { purgeRegularly } from './shared/purge-regularly.ts';
 import { createKeyedDigest } from './shared/secrets/keyed-digest.ts';
 import { keyRingOf, type KeyRing } from './shared/secrets/key-ring.ts';
 import { createSecretStore, type SecretStore } from './shared/secrets/secret-store.ts';
-import { createPool, type PostgresTimeouts } from './shared/postgres/pool.ts';
+import { createPool } from './shared/postgres/pool.ts';
 import { idSequence } from './shared/postgres/sequence.ts';
 import {
   createTenantDatabase,
@@ -96,8 +96,7 @@ export interface Replacements {
   readonly projection?: (projection: Projection) => Projection;
   readonly tenantStatement?: RewriteStatement;
   readonly timeouts?: ClientTimeouts;
-  readonly callLimits?: CallLimits;
-  readonly postgresTimeouts?: PostgresTimeouts;
+  readonly patience?: Patience;
 }
 
 /** Memory that ready answers of reads may take. */
@@ -113,7 +112,7 @@ export const startService = async (
   onAnswer?: RouteServices['onAnswer'],
   replace: Replacements = {},
 ): Promise<Service> => {
-  const opened = await openBackbone(config, 'exchange', log, replace.callLimits, replace.postgresTimeouts);
+  const opened = await openBackbone(config, 'exchange', log, replace.patience);
   const backbone = replace.store === undefined ? opened : { ...opened, store: replace.store(opened.store) };
   const derivedPool = createDerivedPool(backbone, log, replace);
   const metrics = createMetrics(backbone);
@@ -299,11 +298,7 @@ const failAfter =
  * For claims and read models, which may lose their last moments in a crash of the database: both are made
  * again from the events, which may not.
  */
-const createDerivedPool = (
-  { databaseUrl }: Backbone,
-  log: Logger,
-  { postgresTimeouts: timeouts }: Replacements,
-): Pool =>
+const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger, { patience }: Replacements): Pool =>
   createPool(
     {
       connectionString: databaseUrl,
@@ -312,7 +307,7 @@ const createDerivedPool = (
       max: allProjections.length + 4,
       asyncCommit: true,
       system: true,
-      ...(timeouts && { timeouts }),
+      ...(patience && { timeouts: patience.postgres }),
     },
     log,
   );

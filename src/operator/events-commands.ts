@@ -1,8 +1,8 @@
 import { openBackbone } from '../composition.ts';
 import { EMBEDDED, openEventStore, type OpenedEventStore } from '../open-event-store.ts';
 import type { Config } from '../shared/config.ts';
-import { patientCallLimits } from '../shared/event-store/eventstoredb/call-limits.ts';
 import { createLog } from '../shared/log.ts';
+import { operatorPatience } from '../shared/patience.ts';
 import { command, type Command, type Ending, type Told, type Tools } from './command.ts';
 import { checkpointPath, fileCheckpoint } from './event-move/copy-checkpoint.ts';
 import { copyEvents, SourceWrittenError } from './event-move/copy-events.ts';
@@ -102,7 +102,7 @@ type Telling = AsyncGenerator<Told, Ending>;
 
 /** With the service stopped. */
 async function* rebuildAll(config: Config, tools: Tools): Telling {
-  const backbone = await openBackbone(config, 'exchange-operator', createLog('silent'), patientCallLimits);
+  const backbone = await openBackbone(config, 'exchange-operator', createLog('silent'), operatorPatience);
   try {
     await backbone.migrate();
     const { value, text, ending } = await rebuildOffline(backbone, tools, false);

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { openBackbone, type Backbone } from '../composition.ts';
 import { ConfigError, readConfig, type Config } from '../shared/config.ts';
-import { patientCallLimits } from '../shared/event-store/eventstoredb/call-limits.ts';
 import { armFailpoints } from '../shared/failpoints.ts';
 import { createLog } from '../shared/log.ts';
+import { operatorPatience } from '../shared/patience.ts';
 import { allCommands } from './all-commands.ts';
 import type { Command, Ending, Options, Tools, Work } from './command.ts';
 import { createProgressLine } from './event-move/progress-line.ts';
@@ -152,5 +152,5 @@ const open = (config: Config): Promise<Backbone> => {
   if (config.EXCHANGE_FAILPOINTS !== undefined) {
     armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
   }
-  return openBackbone(config, 'exchange-operator', createLog('silent'), patientCallLimits);
+  return openBackbone(config, 'exchange-operator', createLog('silent'), operatorPatience);
 };

@@ -1,9 +1,8 @@
 import { openBackbone, type Backbone } from '../../src/composition.ts';
 import type { Config } from '../../src/shared/config.ts';
-import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { patientTimeouts } from '../../src/shared/postgres/pool.ts';
+import { operatorPatience } from '../../src/shared/patience.ts';
 
 /** An installation as a test itself uses it: with all the time that a busy machine may need. */
 export const openPatiently = (config: Config, applicationName: string): Promise<Backbone> =>
-  openBackbone(config, applicationName, createLog('silent'), patientCallLimits, patientTimeouts);
+  openBackbone(config, applicationName, createLog('silent'), operatorPatience);

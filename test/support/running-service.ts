@@ -13,9 +13,8 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../src/shared/event-store/event-store.ts';
-import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import { createLog, type Logger } from '../../src/shared/log.ts';
-import { patientTimeouts } from '../../src/shared/postgres/pool.ts';
+import { operatorPatience, requestPatience } from '../../src/shared/patience.ts';
 import { apiOf, type Api } from './api-client.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
 import { generousLimits } from './generous-limits.ts';
@@ -96,8 +95,7 @@ export const startRunningService = async (
       invariant.onAnswer(route, status, text, headers);
     },
     {
-      ...(stores.eventStore && { callLimits: patientCallLimits }),
-      postgresTimeouts: patientTimeouts,
+      patience: stores.eventStore ? operatorPatience : { ...operatorPatience, calls: requestPatience.calls },
       ...replace,
     },
   );
@@ -128,7 +126,7 @@ export const startRunningService = async (
     eventsOfAccount: async ({ customerId }) =>
       (await wholeLog(store)).filter(({ metadata }) => metadata.customerId === customerId),
     readLog: async () => {
-      const other = await openBackbone(config, 'exchange-test', log, patientCallLimits, patientTimeouts);
+      const other = await openBackbone(config, 'exchange-test', log, operatorPatience);
       try {
         return await wholeLog(other.store);
       } finally {
