@@ -329,6 +329,44 @@ describe('nothing is sealed behind what is not trusted', () => {
     expect(await lastCheckpoint(pool)).toEqual(before);
   });
 
+  it('checkpoints that are removed between any two of its questions: it misses them then, or the next time', async () => {
+    let at = 0;
+    for (let isRemoved = true; isRemoved; at += 1) {
+      await restore();
+      await cutTo(2_000);
+      const known = await seal();
+      isRemoved = false;
+      let asked = 0;
+      // Each of them is a query of the pool.
+      const query = async (...question: Parameters<typeof pool.query>) => {
+        if (asked === at) {
+          isRemoved = true;
+          await statement(
+            'delete from events where position > 1000; delete from log_checkpoints where number > 1',
+          );
+        }
+        asked += 1;
+        return pool.query(...question);
+      };
+      const asking = Object.assign(Object.create(pool), { query }) as typeof pool;
+      const options = { pool: asking, log: postgresLogBytes(asking), keys: oneKey, clock: systemClock };
+      const end = await sealLog(options, { known })
+        .next()
+        .then(
+          ({ value }) => value,
+          (error: unknown) => {
+            expect(error).toMatchObject({ reason: expect.stringMatching('own-seal-gone|log-behind') });
+            return known;
+          },
+        );
+      const next = seal(oneKey, log, { known: end });
+      await (isRemoved
+        ? expect(next).rejects.toMatchObject({ reason: 'own-seal-gone' })
+        : expect(next).resolves.toBeUndefined());
+    }
+    expect(at).toBeGreaterThan(4);
+  });
+
   it('the projector says so, counts it, and goes on when it is put right', async () => {
     await cutTo(2_000);
     const registry = new Registry();

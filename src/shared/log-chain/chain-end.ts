@@ -79,6 +79,10 @@ export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<Tr
       `LOG_SIGNING_KEYS: another key was named ${name} before (table log_keys); give this one a name of its own`,
     );
   }
+  // In this order: a key comes into the table behind its first checkpoint.
+  const wasSigned = await isAnyKeyKept(pool);
+  const last = await lastCheckpoint(pool);
+  // Behind that: what is removed between the two is missed now, or is still known the next time.
   if (known !== undefined && known.number > 0 && !(await isInChain(pool, known))) {
     throw new SealRefusedError(
       'own-seal-gone',
@@ -86,9 +90,6 @@ export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<Tr
         'any more, which this process saw there: checkpoints were removed or replaced',
     );
   }
-  // In this order: a key comes into the table behind its first checkpoint.
-  const wasSigned = await isAnyKeyKept(pool);
-  const last = await lastCheckpoint(pool);
   if (how.newChain === true) {
     const identity = { chain: (last?.chain ?? 0) + 1, format: log.format };
     return { end: beginning(identity, last), adopted: false };
