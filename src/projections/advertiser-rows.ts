@@ -5,7 +5,8 @@ import { evolve, initialState, type Advertiser } from '../domain/advertisers/adv
 import { boolArray, int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
 import { copyIn, CopyRows } from '../shared/postgres/copy-in.ts';
 import { decodeEvent } from './engine/decode-event.ts';
-import { countInBlocks, type ListBlocks } from './engine/list-blocks.ts';
+import { countInBlocks } from './engine/blocks/count-in-blocks.ts';
+import type { ListBlocks } from './engine/blocks/list-blocks.ts';
 import type { Folded } from './engine/fold-streams.ts';
 import type { ProjectedEvent } from './engine/projection.ts';
 

@@ -1,6 +1,7 @@
 import { assetEvents } from '../domain/assets/asset-events.ts';
 import { ASSET, evolve, initialState, type Asset, type AssetState } from '../domain/assets/asset.ts';
-import { countInBlocks, type ListBlocks } from './engine/list-blocks.ts';
+import { countInBlocks } from './engine/blocks/count-in-blocks.ts';
+import type { ListBlocks } from './engine/blocks/list-blocks.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, countedChanges, type FoldedTable } from './folded-rows.ts';
 import { addCounts } from './kept-counts.ts';

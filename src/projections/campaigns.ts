@@ -1,7 +1,8 @@
 import { campaignEvents } from '../domain/campaigns/campaign-events.ts';
 import type { Campaign } from '../domain/campaigns/campaign-resource.ts';
 import { CAMPAIGN, evolve, initialState, type CampaignState } from '../domain/campaigns/campaign.ts';
-import { countInBlocks, type ListBlocks } from './engine/list-blocks.ts';
+import { countInBlocks } from './engine/blocks/count-in-blocks.ts';
+import type { ListBlocks } from './engine/blocks/list-blocks.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, countedChanges, type FoldedTable } from './folded-rows.ts';
 import { addCounts } from './kept-counts.ts';

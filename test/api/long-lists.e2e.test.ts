@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import { advertiserBlocks } from '../../src/projections/advertiser-rows.ts';
-import { fillBlocks } from '../../src/projections/engine/list-blocks.ts';
+import { fillBlocks } from '../../src/projections/engine/blocks/fill-blocks.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import type { NewEvent } from '../../src/shared/event-store/event-store.ts';
 import { inTransaction } from '../../src/shared/postgres/pool.ts';

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { fillBlocks } from '../../src/projections/engine/list-blocks.ts';
+import { fillBlocks } from '../../src/projections/engine/blocks/fill-blocks.ts';
 import type { Projection } from '../../src/projections/engine/projection.ts';
 
 /** Of rows that were written without their projector, behind its fence: it runs beside it. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setAccountAccess } from '../../src/command/accounts/manage-account.ts';
 import { createRetiredKeys } from '../../src/command/accounts/retire-keys.ts';
-import { admitUpload } from '../../src/command/assets/admit-upload.ts';
+import { admitUpload, grantOfToken } from '../../src/command/assets/admit-upload.ts';
 import { createUploadTokens } from '../../src/command/assets/upload-token.ts';
 import type { Backbone } from '../../src/composition.ts';
 import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
@@ -206,7 +206,8 @@ const uploadTo = async ({ store, pool }: Backbone, customerId: number): Promise<
   const grant = { customerId, advertiserId: 1, uploadId: 'u', maxBytes: 1, mimeType: 'image/png' };
   const token = await tokens.issue({ ...grant, exp: Math.floor(systemClock.now() / 1_000) + 900 });
   const snapshots = createSnapshotStore(pool, createLog('silent'));
-  return admitUpload({ store, snapshots, pool, tokens }, 'u', token).then(
+  const granted = await grantOfToken({ tokens, clock: systemClock }, 'u', token);
+  return admitUpload({ store, snapshots, pool }, granted).then(
     () => 'admitted',
     (error: unknown) => (error instanceof ApiError ? error.body.code : String(error)),
   );

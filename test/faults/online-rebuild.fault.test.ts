@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
-import { migrations } from '../../src/migrations/index.ts';
 import { allProjections } from '../../src/projections/all-projections.ts';
 import { advertisersProjection } from '../../src/projections/advertisers.ts';
 import type { ReadModelComparison } from '../../src/projections/engine/copy/compare-copy.ts';
@@ -17,7 +16,6 @@ import { syndicationProjection } from '../../src/projections/syndication.ts';
 import { sleep } from '../../src/shared/backoff.ts';
 import { START, type Position } from '../../src/shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { createLog } from '../../src/shared/log.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import { amount } from '../support/amount.ts';
@@ -26,6 +24,7 @@ import { generousLimits } from '../support/generous-limits.ts';
 import { leanApiOf } from '../support/lean-api.ts';
 import { exchange, exchangeApart, startProgram } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { rebuildOptions } from '../support/rebuild-options.ts';
 
 const ADVERTISERS = amount(300, 20_000);
 /** Begun so many a second, however long each takes: a quarter writes. */
@@ -202,15 +201,8 @@ const inTurn = async <T, R>(values: readonly T[], work: (value: T) => Promise<R>
   return results;
 };
 
-const optionsOf = (signal = new AbortController().signal): OnlineOptions => ({
-  databaseUrl: service.databaseUrl,
-  store: service.store,
-  log: createLog('silent'),
-  program: 'test',
-  migrations: migrations.map(({ name }) => name),
-  signal,
-  onProgress: () => undefined,
-});
+const optionsOf = (signal = new AbortController().signal): OnlineOptions =>
+  rebuildOptions(service, { signal });
 
 const one = async <T>(sql: string, values: unknown[] = []): Promise<T> =>
   (await service.pool.query(sql, values)).rows[0] as T;

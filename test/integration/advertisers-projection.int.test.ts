@@ -8,7 +8,7 @@ import { advertiserBlocks } from '../../src/projections/advertiser-rows.ts';
 import { advertisersProjection } from '../../src/projections/advertisers.ts';
 import { openCheckpoint } from '../../src/projections/engine/checkpoint.ts';
 import { commitBatch } from '../../src/projections/engine/commit-batch.ts';
-import { judgeBlocksSql } from '../../src/projections/engine/list-blocks.ts';
+import { judgeBlocksSql } from '../../src/projections/engine/blocks/compare-blocks.ts';
 import { toNewEvents } from '../../src/shared/command/recorded-domain-event.ts';
 import type { Position, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
 import { createPool } from '../../src/shared/postgres/pool.ts';

@@ -4,7 +4,6 @@ import { scopeOf } from '../../src/command/workers/syndication/audience-scope.ts
 import { createAudienceParts } from '../../src/command/workers/syndication/audience-parts.ts';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import type { SyndicationRecord } from '../../src/domain/syndication/syndication.ts';
-import { migrations } from '../../src/migrations/index.ts';
 import { setAccess } from '../../src/operator/accounts.ts';
 import { forgetSubjects, withForgetting, type Forgotten } from '../../src/operator/forget.ts';
 import { audiencesProjection } from '../../src/projections/audiences.ts';
@@ -20,6 +19,7 @@ import { MissingKeysError, type PersonalKeys } from '../../src/shared/personal-d
 import { createSealedStore, openParts } from '../../src/shared/personal-data/sealed-store.ts';
 import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { rebuildOptions } from '../support/rebuild-options.ts';
 
 /** Persons are forgotten beside a running service: nothing of them is left in any table, nor in the log as it is read. */
 
@@ -262,15 +262,7 @@ it('goes on where it was ended, and takes in who comes again', async () => {
     if ((asked += 1) === 2) await forgotten;
     return service.store.head();
   };
-  const options = {
-    databaseUrl: service.databaseUrl,
-    store: { ...service.store, head },
-    log: createLog('silent'),
-    program: 'test',
-    migrations: migrations.map(({ name }) => name),
-    signal: new AbortController().signal,
-    onProgress: () => undefined,
-  };
+  const options = rebuildOptions(service, { store: { ...service.store, head } });
   const copied = expect(rebuildOnline(options, audiencesProjection)).rejects.toThrow('dropped meanwhile');
   expect(await forget([carol.hashedPhone], { puncture: meanwhile })).toMatchObject({ members: 3 });
   go();

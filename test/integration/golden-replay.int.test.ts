@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client, type Pool } from 'pg';
-import { migrations } from '../../src/migrations/index.ts';
 import { allProjections } from '../../src/projections/all-projections.ts';
 import { isRebuildable, verifyOnline } from '../../src/projections/engine/copy/online-rebuild.ts';
 import {
@@ -18,6 +17,7 @@ import { GOLDEN, goldenHistory } from '../golden/golden-files.ts';
 import { goldenStore } from '../golden/golden-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { silent } from '../support/toy-projection.ts';
+import { rebuildOptions } from '../support/rebuild-options.ts';
 
 /**
  * A log that holds every version of every event ever stored gives the read models that it always gave. What they are
@@ -120,15 +120,7 @@ it('makes the same of it when they are rebuilt, the ones that are folded in bulk
   for (const { name } of allProjections) {
     await client.query('insert into projection_checkpoints (name, position) values ($1, $2)', [name, head]);
   }
-  const options = {
-    databaseUrl: database.url,
-    store,
-    log: silent,
-    program: 'test',
-    migrations: migrations.map(({ name }) => name),
-    signal: new AbortController().signal,
-    onProgress: () => undefined,
-  };
+  const options = rebuildOptions({ databaseUrl: database.url, store });
   const empty: string[] = [];
   for (const projection of allProjections.filter(isRebuildable)) {
     const { readModel, rows, tables } = await verifyOnline(options, projection);

@@ -7,8 +7,10 @@ import { assetsProjection } from '../../src/projections/assets.ts';
 import { campaignsProjection } from '../../src/projections/campaigns.ts';
 import { creativesProjection } from '../../src/projections/creatives.ts';
 import { openCheckpoint } from '../../src/projections/engine/checkpoint.ts';
-import { fillBlocks, judgeBlocksSql } from '../../src/projections/engine/list-blocks.ts';
-import { makeBlocks } from '../../src/projections/engine/make-blocks.ts';
+import { judgeBlocksSql } from '../../src/projections/engine/blocks/compare-blocks.ts';
+import { fillBlocks } from '../../src/projections/engine/blocks/fill-blocks.ts';
+import type { ListBlocks } from '../../src/projections/engine/blocks/list-blocks.ts';
+import { makeBlocks } from '../../src/projections/engine/blocks/make-blocks.ts';
 import type { Projection } from '../../src/projections/engine/projection.ts';
 import { listAssets, type AssetFilters } from '../../src/query/assets/list-assets.ts';
 import { listCampaigns, type CampaignFilters } from '../../src/query/campaigns/list-campaigns.ts';
@@ -16,6 +18,7 @@ import { listLibraryCreatives, type LibraryFilters } from '../../src/query/creat
 import type { JsonObject, Position, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
 import { inTransaction } from '../../src/shared/postgres/pool.ts';
 import type { TenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
+import { blocksAtSql, RUN, WITHOUT_RUNS } from '../../src/shared/read-your-writes/kept-blocks.ts';
 import { createProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
 import { createRandom } from '../faults/kit/random.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
@@ -270,17 +273,23 @@ describe.each(listed)('$table', ({ projection, table, history, lists }) => {
   };
 
   /** Small ones, so that there are many, as in a list that is much longer. */
+  const small = (blocks: ListBlocks): ListBlocks => ({
+    ...blocks,
+    // Statements are named after the table, and a connection prepares one of each name.
+    table: `public.${blocks.table}`,
+    rowsMax: SMALL_MAX,
+    runBlocks: 4,
+  });
   const refill = async (): Promise<void> => {
     await inTransaction(readModels.pool, async (client) => {
-      for (const blocks of projection.blocks ?? []) {
-        // Statements are named after the table, and a connection prepares one of each name.
-        await fillBlocks(client, { ...blocks, table: `public.${blocks.table}`, rowsMax: SMALL_MAX });
-      }
+      for (const blocks of projection.blocks ?? []) await fillBlocks(client, small(blocks));
     });
   };
 
-  const blockRows = async (): Promise<number> => {
-    const tables = (projection.blocks ?? []).map((blocks) => `select from ${blocks.table} where kind = ''`);
+  const blockRows = async (kind: '' | typeof RUN = ''): Promise<number> => {
+    const tables = (projection.blocks ?? []).map(
+      (blocks) => `select from ${blocks.table} where kind = '${kind}'`,
+    );
     return (await readModels.pool.query(tables.join(' union all '))).rows.length;
   };
 
@@ -328,6 +337,7 @@ describe.each(listed)('$table', ({ projection, table, history, lists }) => {
     await refill();
     expect(await judged()).toEqual(first);
     expect(await blockRows()).toBeGreaterThan(15);
+    expect(await blockRows(RUN)).toBeGreaterThan(3);
     await checkPages(211);
     await apply(1_900);
     expect(await judged()).toEqual(first);
@@ -335,6 +345,33 @@ describe.each(listed)('$table', ({ projection, table, history, lists }) => {
     expect(await judged()).toEqual(first);
     await checkPages(617);
   }, 120_000);
+
+  it('blocks of a program that knew of no runs are kept: their runs alone are made', async () => {
+    const { pool } = readModels;
+    const first = await judged();
+    await refill();
+    const blocks = await blockRows();
+    for (const { table: of } of projection.blocks ?? []) {
+      await pool.query(`delete from ${of} where starts_with(kind, $1)`, [RUN]);
+    }
+    await pool.query(`update projection_checkpoints set blocks_at = ${blocksAtSql({ kept: WITHOUT_RUNS })}`);
+    const old = await openCheckpoint(pool, projection.name);
+    expect(old.hasBlocks).toBe(false);
+    const ofSmall = { ...projection, blocks: (projection.blocks ?? []).map(small) };
+    expect((await makeBlocks(pool, ofSmall, old)).hasBlocks).toBe(true);
+    expect(await blockRows(RUN)).toBeGreaterThan(3);
+    expect((await openCheckpoint(pool, projection.name)).hasBlocks).toBe(true);
+    expect(await blockRows()).toBe(blocks);
+    expect(await judged()).toEqual(first);
+    await checkPages(1_009);
+    // Made as they were before the checkpoint went on without them, they would be wrong.
+    await pool.query(
+      `update projection_checkpoints set blocks_at = '0 ' || epoch || ' ${WITHOUT_RUNS}' where name = $1`,
+      [projection.name],
+    );
+    await makeBlocks(pool, projection, await openCheckpoint(pool, projection.name));
+    expect(await blockRows()).toBeLessThan(blocks);
+  }, 60_000);
 
   it.each(lists.map(([where, ask]) => ({ where, ask })))(
     '$where: a page in the middle reads a block of rows, by an index',

@@ -1,17 +1,15 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { PoolClient } from 'pg';
-import {
-  countInBlocks,
-  fillBlocks,
-  judgeBlocksSql,
-  type BlockChange,
-  type ListBlocks,
-} from '../../src/projections/engine/list-blocks.ts';
+import { judgeBlocksSql } from '../../src/projections/engine/blocks/compare-blocks.ts';
+import { countInBlocks } from '../../src/projections/engine/blocks/count-in-blocks.ts';
+import { fillBlocks } from '../../src/projections/engine/blocks/fill-blocks.ts';
+import type { BlockChange, ListBlocks } from '../../src/projections/engine/blocks/list-blocks.ts';
+import { fillRuns } from '../../src/projections/engine/blocks/runs.ts';
 import { syndicationBlocks } from '../../src/projections/syndication.ts';
-import { pageKeysSql, type PageBlocks } from '../../src/query/resources/page-keys.ts';
+import { NO_UUID, pageKeysSql, type PageBlocks } from '../../src/query/resources/page-keys.ts';
 import { inTransaction } from '../../src/shared/postgres/pool.ts';
-import { blocksAtSql } from '../../src/shared/read-your-writes/kept-blocks.ts';
+import { blocksAtSql, RUN } from '../../src/shared/read-your-writes/kept-blocks.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 
 /** Rows come to a list, move, change their kind and leave; then every page of it, against the same list kept here. */
@@ -19,8 +17,9 @@ import { useReadModelDatabase } from '../support/read-model-database.ts';
 const readModels = useReadModelDatabase();
 
 const ROWS_MAX = 8;
+const RUN_BLOCKS = 3;
 /** All rows are in the list, or only those that are not of one status. */
-const everyRow: ListBlocks = { ...syndicationBlocks, rowsMax: ROWS_MAX };
+const everyRow: ListBlocks = { ...syndicationBlocks, rowsMax: ROWS_MAX, runBlocks: RUN_BLOCKS };
 const someRows: ListBlocks = {
   ...everyRow,
   // Statements are named after the table, and a connection prepares one of each name.
@@ -57,14 +56,23 @@ const step = fc.record<Step>({
   status: fc.constantFrom(...STATUSES),
 });
 /** Small batches, and now and then a large one. */
-const batches = fc.array(
+const changes = fc.array(
   fc.oneof(
     { weight: 5, arbitrary: fc.array(step, { maxLength: 6 }) },
     { weight: 1, arbitrary: fc.array(step, { minLength: 20, maxLength: 60 }) },
   ),
   { maxLength: 14 },
 );
+const coming = step.map((one): Step => ({ ...one, what: 'come' }));
+/** From nothing, or from a list that is long enough for runs. */
+const batches = fc.oneof(
+  changes,
+  fc
+    .tuple(fc.array(coming, { minLength: 80, maxLength: 160 }), changes)
+    .map(([first, then]) => [first, ...then]),
+);
 
+const NO_ID = '00000000-0000-0000-0000-000000000000';
 const idOf = (n: number): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
 const at = (atMs: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + atMs).toISOString();
 const changeOf = ({ id, advertiserId, atMs, status }: Row, change: 1 | -1): BlockChange => ({
@@ -145,7 +153,7 @@ const pageBlocks: PageBlocks = {
   table: everyRow.table,
   advertiserId: '$2',
   projection: `'syndication'`,
-  noId: `'${idOf(0)}'::uuid`,
+  noId: NO_UUID,
   countedMax: -1,
 };
 const TAKE = 3;
@@ -179,13 +187,18 @@ const pageAt = async (
 
 const newestFirst = (a: Row, b: Row): number => b.atMs - a.atMs || (a.id < b.id ? 1 : -1);
 
-const checkPages = async (client: PoolClient, blocks: ListBlocks, rows: readonly Row[]): Promise<void> => {
+const checkPages = async (
+  client: PoolClient,
+  blocks: ListBlocks,
+  rows: readonly Row[],
+  every = 1,
+): Promise<void> => {
   for (const status of [undefined, ...STATUSES]) {
     const wanted = rows
       .filter((row) => row.advertiserId === 7 && (status === undefined || row.status === status))
       .sort(newestFirst)
       .map(({ id }) => id);
-    for (let skip = 0; skip <= wanted.length + 1; skip += 1) {
+    for (let skip = 0; skip <= wanted.length + 1; skip += every) {
       const page = await pageAt(client, blocks, { skip, total: wanted.length, status });
       expect({ status, skip, page }).toEqual({ status, skip, page: wanted.slice(skip, skip + TAKE) });
     }
@@ -224,8 +237,8 @@ it.each([
             rows = next;
             expect(await judged(client, blocks)).toEqual(wantedCounts(listed()));
             const { rows: large } = await client.query(
-              `select from ${blocks.table} where count > $1 or count <= 0`,
-              [ROWS_MAX],
+              `select from ${blocks.table} where count > case when starts_with(kind, $2) then 2 * $3::int else 1 end * $1 or count <= 0`,
+              [ROWS_MAX, RUN, RUN_BLOCKS],
             );
             expect(large).toEqual([]);
           }
@@ -241,3 +254,99 @@ it.each([
   },
   600_000,
 );
+
+it('runs are made of the blocks of however many lists', async () => {
+  await inVain(async (client) => {
+    const insert = `insert into ${everyRow.table} (customer_id, advertiser_id, first_at, first_id, kind, count)`;
+    await client.query(
+      `${insert} select 1, list, '-infinity', $1, '', 1 from generate_series(10, 11000) list`,
+      [NO_ID],
+    );
+    for (const list of [3, 5_000, 12_000]) {
+      await client.query(
+        `${insert} select 1, $2, '2026-01-01'::timestamptz + n * interval '1 s', $1, '', 1 from generate_series(1, 20) n`,
+        [NO_ID, list],
+      );
+    }
+    await fillRuns(client, everyRow);
+    const { rows } = await client.query(
+      `select advertiser_id, count(*)::int as runs, sum(count)::int as rows from ${everyRow.table}
+       where kind = $1 group by 1 order by 1`,
+      [RUN],
+    );
+    expect(rows).toEqual([
+      { advertiser_id: 3, runs: 6, rows: 18 },
+      { advertiser_id: 5_000, runs: 6, rows: 18 },
+      { advertiser_id: 12_000, runs: 6, rows: 18 },
+    ]);
+  });
+});
+
+/** How many rows each run has, oldest first. */
+const runs = async (client: PoolClient): Promise<readonly number[]> => {
+  const { rows } = await client.query<{ count: number }>(
+    `select count::int from ${everyRow.table} where customer_id = 1 and advertiser_id = 7 and kind = $1
+     order by first_at, first_id`,
+    [RUN],
+  );
+  return rows.map(({ count }) => count);
+};
+
+it('blocks become runs at the end of the list; rows in the middle cut them, rows that leave join them', async () => {
+  const RUN_ROWS_MAX = 2 * RUN_BLOCKS * ROWS_MAX;
+  await inVain(async (client) => {
+    let rows = new Map<string, Row>();
+    const become = async (next: ReadonlyMap<string, Row>): Promise<void> => {
+      await apply(client, everyRow, rows, next);
+      rows = new Map(next);
+      expect(await judged(client, everyRow)).toEqual(wantedCounts([...rows.values()]));
+    };
+    const come = (from: number, count: number, atMs: (n: number) => number): Promise<void> =>
+      become(
+        new Map([
+          ...rows,
+          ...Array.from({ length: count }, (_, n) => from + n).map((n): [string, Row] => [
+            idOf(n),
+            { id: idOf(n), advertiserId: 7, atMs: atMs(n), status: STATUSES[n % 3] as string },
+          ]),
+        ]),
+      );
+    // In batches of all sizes.
+    for (let n = 0, count = 1; n < 400; n += count, count = (count % 9) + 1) {
+      await come(n, count, (one) => one * 10);
+    }
+    const ended = await runs(client);
+    expect(ended.length).toBeGreaterThan(15);
+    // New rows are counted in none.
+    await come(1_000, 1, () => 10_000);
+    expect(await runs(client)).toEqual(ended);
+    await checkPages(client, everyRow, [...rows.values()], 7);
+
+    for (let n = 2_000; n < 2_300; n += 5) await come(n, 5, (one) => 1_000 + (one % 7));
+    const cut = await runs(client);
+    expect(cut.length).toBeGreaterThan(ended.length + 2);
+    expect(Math.max(...cut)).toBeLessThanOrEqual(RUN_ROWS_MAX);
+    await checkPages(client, everyRow, [...rows.values()], 7);
+
+    // One that says what is not so is found.
+    await client.query('savepoint wrong');
+    await client.query(
+      `update ${everyRow.table} set count = count + 1 where ctid = (
+         select ctid from ${everyRow.table} where kind = $1 limit 1)`,
+      [RUN],
+    );
+    await expect(judged(client, everyRow)).rejects.toThrow('astray');
+    await client.query('rollback to wrong');
+
+    // Here and there, and then all the oldest, so that whole runs become empty.
+    const left = (which: (row: Row, n: number) => boolean): Map<string, Row> =>
+      new Map([...rows].filter(([, row], n) => which(row, n)));
+    for (const rest of [2, 3, 5, 7]) await become(left((_, n) => n % rest > 0));
+    await checkPages(client, everyRow, [...rows.values()], 7);
+    expect((await runs(client)).length).toBeLessThan(ended.length);
+    await become(left(({ atMs }) => atMs > 2_500));
+    await checkPages(client, everyRow, [...rows.values()], 7);
+    await become(new Map());
+    expect((await client.query(`select from ${everyRow.table}`)).rows).toEqual([]);
+  });
+}, 120_000);

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { migrations } from '../../src/migrations/index.ts';
 import { advertisersProjection } from '../../src/projections/advertisers.ts';
 import { auditProjection } from '../../src/projections/audit.ts';
 import {
@@ -13,6 +12,7 @@ import { createLog } from '../../src/shared/log.ts';
 import { untilTold } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { rebuildOptions } from '../support/rebuild-options.ts';
 
 /**
  * Read models made anew beside the live ones with the events in EventStoreDB (in memory, over gRPC), whose positions are
@@ -42,17 +42,8 @@ const add = (count: number): Promise<readonly number[]> =>
     }),
   );
 
-const optionsOf = (more: Partial<OnlineOptions> = {}): OnlineOptions => ({
-  databaseUrl: service.databaseUrl,
-  store: service.store,
-  log: createLog('silent'),
-  program: 'test',
-  migrations: migrations.map(({ name }) => name),
-  signal: new AbortController().signal,
-  onProgress: () => undefined,
-  bulk: { pageEvents: 20, bytesMax: 0 },
-  ...more,
-});
+const optionsOf = (more: Partial<OnlineOptions> = {}): OnlineOptions =>
+  rebuildOptions(service, { bulk: { pageEvents: 20, bytesMax: 0 }, ...more });
 
 const healthOf = async (readModel: string): Promise<ReadModelHealth> => {
   const { stdout } = await exchange(['read-models', 'status', readModel, '--json'], service.stores);

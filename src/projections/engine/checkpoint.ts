@@ -9,7 +9,7 @@ export interface Checkpoint {
   readonly epoch: number;
   /** Streams that this read model leaves out. As large as the table: about 100 bytes for each of them. */
   readonly parked: ReadonlySet<string>;
-  /** The blocks of its lists were written with all of its rows (`engine/list-blocks.ts`). */
+  /** The blocks of its lists were written with all of its rows (`engine/blocks/list-blocks.ts`). */
   readonly hasBlocks: boolean;
 }
 

@@ -10,7 +10,7 @@ import {
 import type { Logger } from '../../shared/log.ts';
 import { withChildSignal } from './child-signal.ts';
 import { CheckpointMovedError, openCheckpoint, type Checkpoint } from './checkpoint.ts';
-import { makeBlocks } from './make-blocks.ts';
+import { makeBlocks } from './blocks/make-blocks.ts';
 import { commitBatch, type CommittedBatch } from './commit-batch.ts';
 import { errorText } from './failure.ts';
 import type { PassOver } from './move-together.ts';

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { EventMetadata, Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Comparison } from './comparison.ts';
-import type { ListBlocks } from './list-blocks.ts';
+import type { ListBlocks } from './blocks/list-blocks.ts';
 
 /**
  * One read model: which events it is made of, and how a batch of them becomes rows. The engine

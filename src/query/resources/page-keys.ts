@@ -1,4 +1,4 @@
-import { blocksAtSql } from '../../shared/read-your-writes/kept-blocks.ts';
+import { blocksAtSql, RUN } from '../../shared/read-your-writes/kept-blocks.ts';
 
 /** SQL expressions of a page; each may be a parameter. */
 export interface PageSql {
@@ -26,7 +26,7 @@ export interface PageBlocks {
   readonly kinds?: string;
   /** SQL of the name of the projection that keeps them. */
   readonly projection: string;
-  /** An id that none comes before, as SQL's text. */
+  /** SQL of an id that none comes before, with which the first block begins. */
   readonly noId: string;
   /** Nearer to an end than so many rows a page is counted up to. Default `COUNTED_MAX`. */
   readonly countedMax?: number;
@@ -47,9 +47,9 @@ const COUNTED_MAX = 1_000;
 
 /**
  * SQL of the ids of one page, newest first, counted from the end of the list that is nearer: of the two scans one has a
- * limit of 0 and does nothing. So the last pages cost what the first ones do. Further in, whole blocks are added up from
- * that end, and it is counted within one, from its nearer end. Without blocks the cost grows towards the middle of the list,
- * where it is that of half an index scan (docs/performance.md).
+ * limit of 0 and does nothing. So the last pages cost what the first ones do. Further in, it is counted within one block,
+ * from its nearer end. Without blocks the cost grows towards the middle of the list, where it is that of half an index scan
+ * (docs/performance.md).
  */
 export const pageKeysSql = ({ table, where, at = 'created_at', blocks, ...page }: PageSql): string => {
   const [take, skip, total] = [`${page.take}::bigint`, `${page.skip}::bigint`, `${page.total}::bigint`];
@@ -65,10 +65,7 @@ export const pageKeysSql = ({ table, where, at = 'created_at', blocks, ...page }
      limit case when ${isNearStart} then 0 else ${returned} end offset ${behind})) page limit ${TAKE_MAX}`;
   }
   return `
-    select id from (with start as materialized (
-      ${pageStartSql(blocks, { from: 'newest', skip, condition: isNearStart, returned })}
-      union all
-      ${pageStartSql(blocks, { from: 'oldest', skip: behind, condition: `not (${isNearStart})`, returned })})
+    select id from (with start as materialized (${pageStartSql(blocks, { skip, total, take })})
     (select found.id from start s, lateral (
        select id from ${table} where ${where} and (${at}, id) < (s.at, s.id) order by ${at} desc, id desc
        limit case when s.older then ${returned} else 0 end offset s.rest) found)
@@ -79,58 +76,62 @@ export const pageKeysSql = ({ table, where, at = 'created_at', blocks, ...page }
 };
 
 interface PageStart {
-  /** The end of the list that rows are passed over from. */
-  readonly from: 'newest' | 'oldest';
-  /** SQL: how many rows are passed over in all. */
+  /** SQL: how many newer rows are passed over. */
   readonly skip: string;
-  /** SQL: without it there is no row. */
-  readonly condition: string;
-  /** SQL: how many rows the page has; absent: the page is always sought on from `from`. */
-  readonly returned?: string;
+  /** SQL: how many rows the list has. */
+  readonly total: string;
+  /** SQL: how many rows a page may have; absent: the page is always sought on from newer rows to older ones. */
+  readonly take?: string;
 }
 
 /**
  * SQL of where a page's rows are counted from, and how many of them are passed over there (`at`, `id`, `rest`): one row, or
- * none unless the condition holds. With `older` the page is before that place, newest rows first, else it begins there or
- * behind, oldest first: on from the same end as the list, or back from the other end of the block where that is nearer and
- * the whole page is in the block. Blocks that were not written with all rows (`blocks_at`) are not used.
+ * none where no page is. With `older` the page is before that place, newest rows first, else it begins there or
+ * behind, oldest first: from the nearer end of the list, or, further in than `countedMax`, of the block that has the page's oldest row.
+ * Runs of blocks are added up to the one that has it, and then its blocks. Blocks that were not written with all
+ * rows (`blocks_at`) are not used.
  */
 export const pageStartSql = (
   { table, advertiserId, kind, kinds, projection, noId, countedMax = COUNTED_MAX }: PageBlocks,
-  { from, skip, condition, returned }: PageStart,
+  { skip, total, take }: PageStart,
 ): string => {
-  const isFar = `(${skip} > ${countedMax} and coalesce((select c.blocks_at = ${blocksAtSql({ position: 'c.position', epoch: 'c.epoch' })}
-    from projection_checkpoints c where c.name = ${projection}), false))`;
-  const mine = `customer_id = $1 and advertiser_id = ${advertiserId}`;
-  const counts =
-    kinds === undefined
-      ? `select first_at, first_id, count::int as count from ${table} where ${mine} and kind = ${kind ?? `''`}`
-      : `select first_at, first_id, sum(count)::int as count from ${table}
-         where ${mine} and kind = any(array(${kinds})) group by 1, 2`;
-  const isNewest = from === 'newest';
-  const order = isNewest ? 'first_at desc, first_id desc' : 'first_at, first_id';
-  // The place where the block ends is where the next newer one begins.
-  const newer = isNewest ? 'lag' : 'lead';
-  const [first, end] = [
-    ['first_at', 'first_id'],
-    ['end_at', 'end_id'],
-  ] as const;
-  const [here, there] = isNewest ? [end, first] : [first, end];
-  const back = returned === undefined ? 'false' : `(b.count - b.rest - ${returned} between 0 and b.rest - 1)`;
-  const rest =
-    returned === undefined
-      ? 'b.rest'
-      : `case when ${back} then b.count - b.rest - ${returned} else b.rest end`;
+  // Rows are numbered from the oldest, 0; the page ends before `end`.
+  const end = `(${total} - ${skip})`;
+  const first = take === undefined ? `(${end} - 1)` : `greatest(${end} - ${take}, 0)`;
+  const isNearStart = take === undefined ? 'true' : `${skip} <= ${total} / 2`;
+  const isKept = `coalesce((select c.blocks_at = ${blocksAtSql({ position: 'c.position', epoch: 'c.epoch' })}
+    from projection_checkpoints c where c.name = ${projection}), false)`;
+  const passed = `case when ${isNearStart} then ${skip} else ${first} end`;
+  const isFar = `(${passed} > ${countedMax} and ${isKept})`;
+  const counts = (prefix: '' | typeof RUN, range = ''): string => {
+    const mine = `from ${table} where customer_id = $1 and advertiser_id = ${advertiserId} ${range}`;
+    return kinds === undefined
+      ? `select first_at, first_id, count::int as count ${mine} and kind = '${prefix}' || ${kind ?? `''`}`
+      : `select first_at, first_id, sum(count)::int as count ${mine}
+           and kind = any(array(select '${prefix}' || k.kind from (${kinds}) k(kind))) group by 1, 2`;
+  };
+  const inRun = `and (first_at, first_id) >= ((select first_at from run), (select first_id from run))
+           and (first_at, first_id) < ((select end_at from run), (select end_id from run))`;
+  const isBack =
+    take === undefined ? 'true' : `(${end} <= b.upto and b.upto - ${end} < ${first} - (b.upto - b.count))`;
   return `
-      (select '${isNewest ? 'infinity' : '-infinity'}'::timestamptz as at, ${noId} as id, ${skip} as rest, ${isNewest} as older
-       where (${condition}) and not ${isFar})
+      (select case when ${isNearStart} then 'infinity' else '-infinity' end::timestamptz as at, ${noId} as id,
+         ${passed} as rest, ${isNearStart} as older
+       where not ${isFar})
       union all
-      (select case when ${back} then ${there[0]} else ${here[0]} end, case when ${back} then ${there[1]} else ${here[1]} end,
-         ${rest}, ${isNewest} <> ${back}
-       from (select first_at, first_id, count, ${skip} - (upto - count) as rest, end_at, end_id
-             from (select first_at, first_id, count, sum(count) over w as upto,
-                     ${newer}(first_at, 1, 'infinity') over w as end_at, ${newer}(first_id, 1, first_id) over w as end_id
-                   from (${counts}) b window w as (order by ${order} rows unbounded preceding)) b
-             where upto > ${skip} order by ${order}
-             limit case when (${condition}) and ${isFar} then 1 else 0 end) b)`;
+      (with run as materialized (
+         select * from (
+           select first_at, first_id, sum(count) over w as upto,
+             lead(first_at, 1, 'infinity') over w as end_at, lead(first_id, 1, first_id) over w as end_id
+           from (select '-infinity'::timestamptz as first_at, ${noId} as first_id, 0 as count
+                 union all ${counts(RUN)}) r window w as (order by first_at, first_id rows unbounded preceding)) r
+         where upto <= ${first} order by first_at desc, first_id desc limit 1)
+       select case when ${isBack} then b.end_at else b.first_at end, case when ${isBack} then b.end_id else b.first_id end,
+         case when ${isBack} then b.upto - ${end} else ${first} - (b.upto - b.count) end, ${isBack}
+       from (select * from (
+               select first_at, first_id, count, (select upto from run) + sum(count) over w as upto,
+                 lead(first_at, 1, (select end_at from run)) over w as end_at,
+                 lead(first_id, 1, (select end_id from run)) over w as end_id
+               from (${counts('', inRun)}) b window w as (order by first_at, first_id rows unbounded preceding)) b
+             where upto > ${first} order by first_at, first_id limit case when ${isFar} then 1 else 0 end) b)`;
 };

@@ -109,7 +109,7 @@ const pageOfGroupsSql = (where: string): string => {
   const groups = `select agent_id, resource_type, status from syndication_counts where ${where} and count > 0`;
   const kinds = `select g.agent_id || '/' || g.resource_type || '/' || g.status from (${groups}) g`;
   return `select r.body, r.updated_at, r.id
-   from (${pageStartSql({ ...blocks, kinds }, { from: 'newest', skip: '$6::bigint', condition: 'true' })}) s, lateral (
+   from (${pageStartSql({ ...blocks, kinds }, { skip: '$6::bigint', total: 'counted.total' })}) s, lateral (
          select newest.id
          from (${groups}) g,
            lateral (select r.id, r.updated_at from syndication_records r

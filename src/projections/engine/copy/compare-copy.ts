@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { blocksCompared } from '../list-blocks.ts';
+import { blocksCompared } from '../blocks/compare-blocks.ts';
 import type { Comparison, SelectOf } from '../comparison.ts';
 import { endWhenInTheWay, workingName } from './cancel-statements.ts';
 import { connectCopy } from './copy-state.ts';

@@ -8,7 +8,8 @@ import {
 import type { Logger } from '../../../shared/log.ts';
 import { createPool, inTransaction } from '../../../shared/postgres/pool.ts';
 import { openCheckpoint } from '../checkpoint.ts';
-import { fillBlocks, type ListBlocks } from '../list-blocks.ts';
+import { fillBlocks } from '../blocks/fill-blocks.ts';
+import type { ListBlocks } from '../blocks/list-blocks.ts';
 import type { Projection } from '../projection.ts';
 import { cancelOnAbort, workingName } from './cancel-statements.ts';
 import { compareCopy, type ReadModelComparison } from './compare-copy.ts';
