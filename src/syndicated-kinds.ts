@@ -35,15 +35,16 @@ const eventSources = (stores: Stores): SyndicatedKind => ({
   delivery: 'whole',
   dropping: { by: 'the-rest', itemsMax: 1_000, mayBeEmpty: true },
   load: async (resource) => {
-    const source = await loadEventSource(stores, resource.customerId, idOf(EVENT_SOURCE, resource));
-    if (source?.status !== 'ACTIVE') return undefined;
-    const { name, eventTypes, allowedDomains } = source;
-    return {
+    const loaded = await loadEventSource(stores, resource.customerId, idOf(EVENT_SOURCE, resource));
+    if (loaded?.source.status !== 'ACTIVE') return undefined;
+    const { name, eventTypes, allowedDomains } = loaded.source;
+    const item = {
       event_source_id: resource.resourceId,
       name,
       ...(eventTypes === undefined ? {} : { event_types: eventTypes }),
       ...(allowedDomains === undefined ? {} : { allowed_domains: allowedDomains }),
     };
+    return { item, revision: loaded.revision };
   },
   inFull: async (_resource, item) => item,
 });
@@ -61,15 +62,17 @@ const audiences = (stores: Stores): SyndicatedKind => ({
   load: async (resource) => {
     const loaded = await loadAudience(stores, resource.customerId, idOf(AUDIENCE, resource));
     if (loaded?.audience.status !== 'ACTIVE') return undefined;
+    const { revision } = loaded;
     const { name, consentBasis } = loaded.audience;
-    return {
+    const item = {
       audience_id: resource.resourceId,
       name,
       ...(consentBasis !== undefined && CONSENT_BASES.has(consentBasis)
         ? { consent_basis: consentBasis }
         : {}),
-      revision: loaded.revision,
+      revision,
     };
+    return { item, revision };
   },
   inFull: async (_resource, item) => {
     const { revision: _, ...said } = item;
@@ -102,10 +105,11 @@ const catalogs = (stores: Stores): SyndicatedKind => ({
   // AdCP 3.0: at most 50, and never none.
   dropping: { by: 'the-rest', itemsMax: 50, mayBeEmpty: false },
   load: async (resource) => {
-    const catalog = await loadCatalog(stores, resource.customerId, idOf(CATALOG, resource));
-    if (catalog?.status !== 'ACTIVE') return undefined;
+    const loaded = await loadCatalog(stores, resource.customerId, idOf(CATALOG, resource));
+    if (loaded?.catalog.status !== 'ACTIVE') return undefined;
+    const { catalog, revision } = loaded;
     const { type, name, content, conversionEvents, contentIdType } = catalog.definition;
-    return {
+    const item = {
       catalog_id: resource.resourceId,
       type,
       name,
@@ -125,6 +129,7 @@ const catalogs = (stores: Stores): SyndicatedKind => ({
               : { feed_changes: catalog.feed.changes }),
           }),
     };
+    return { item, revision };
   },
   inFull: async (resource, { content_hash: contentHash, ...known }) => {
     const { feed_changes: _, ...item } = known;

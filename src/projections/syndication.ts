@@ -9,6 +9,7 @@ import {
   type ResourceType,
   type SyndicationRecord,
 } from '../domain/syndication/syndication-resource.ts';
+import { isSyndicatedChange } from '../domain/syndication/syndicated-change.ts';
 import {
   evolve,
   initialState,
@@ -18,7 +19,8 @@ import {
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../shared/ids.ts';
 import { boolArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
-import { countInBlocks, type ListBlocks } from './engine/list-blocks.ts';
+import { countInBlocks } from './engine/blocks/count-in-blocks.ts';
+import type { ListBlocks } from './engine/blocks/list-blocks.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, countedChanges, type FoldedTable, type RowChange } from './folded-rows.ts';
 
@@ -32,13 +34,20 @@ const RESOURCES: Readonly<Record<ResourceType, string>> = {
 const resourceUuid = ({ resourceType, customerId, advertiserId, resourceId }: SyndicationRecord): string =>
   resourceIdOf(RESOURCES[resourceType], customerId, advertiserId, resourceId);
 
+/** Of no use in rows; that rows of before it was known are the same as rows of now, they do without. */
+const listed = ({
+  resourceRevision: _seen,
+  alsoCausedBy: _others,
+  ...record
+}: SyndicationRecord): SyndicationRecord => record;
+
 const table: FoldedTable<SyndicationState, SyndicationRecord> = {
   table: 'syndication_records',
   category: SYNDICATION,
   events: syndicationEvents,
   initialState,
   evolve,
-  live: (state) => (state.status === 'NONE' ? undefined : state),
+  live: (state) => (state.status === 'NONE' ? undefined : listed(state)),
   place: ({ customerId, recordId }) => ({ customerId, id: recordId }),
   columns: [
     { name: 'advertiser_id', type: 'int4', value: ({ advertiserId }) => advertiserId, isFixed: true },
@@ -82,9 +91,6 @@ export const syndicationProjection: Projection = {
   },
 };
 
-/** Of what can be syndicated, events that change nothing that an agent is asked for. */
-const UNCHANGING: readonly string[] = ['CatalogFeedAsked', 'CatalogFeedFailed'];
-
 const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   const records = events.filter(({ stream }) => categoryOf(stream) === SYNDICATION);
   const changes = await applyFolded(client, table, records);
@@ -103,7 +109,7 @@ const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): 
     client,
     events.filter(
       ({ stream, type }) =>
-        Object.values(RESOURCES).includes(categoryOf(stream)) && !UNCHANGING.includes(type),
+        Object.values(RESOURCES).includes(categoryOf(stream)) && isSyndicatedChange({ type }),
     ),
   );
 };

@@ -66,6 +66,9 @@ const submit = (id: string, sellerIds: readonly unknown[], headers = {}) =>
     { sellerIds },
     headers,
   );
+const submitTo = async (id: string, sellerIds: readonly number[]): Promise<void> => {
+  expect((await submit(id, sellerIds)).status).toBe(202);
+};
 const review = (id: string, sellerId: number, body: object) =>
   api().put<SellerStatus>(`/creatives/${id}/sellers/${sellerId}/review`, body);
 const detail = async (id: string): Promise<CreativeDetail> =>
@@ -176,7 +179,7 @@ describe('submit', () => {
     expect(refusalOf(await submit('cre_0', [1]))).toEqual(gone());
     const draft = await newCreative(campaignId, { formatKind: 'image' });
     expect(refusalOf(await submit(draft.id, [1]))).toEqual(conflict());
-    await submit(id, [1]);
+    await submitTo(id, [1]);
     expect((await api().delete(`/campaigns/${campaignId}/creatives/${id}`)).status).toBe(204);
     expect(await statuses(id)).toEqual([[1, 'archived']]);
     expect(refusalOf(await submit(id, [1]))).toEqual(conflict());
@@ -187,7 +190,7 @@ describe('submit', () => {
 describe('reviews', () => {
   it('of a sandbox are entered by the account, step by step', async () => {
     const { id } = await newSandboxCreative();
-    await submit(id, [1, 2]);
+    await submitTo(id, [1, 2]);
     expect((await review(id, 1, { status: 'pending_review' })).body.data.status).toBe('pending_review');
     const approved = await review(id, 1, { status: 'approved', expectedRevision: 2 });
     expect([approved.status, approved.body.data]).toEqual([200, (await detail(id)).sellerStatuses[0]]);
@@ -209,7 +212,7 @@ describe('reviews', () => {
 
   it('say what is wrong with them', async () => {
     const { id } = await newSandboxCreative();
-    await submit(id, [1]);
+    await submitTo(id, [1]);
     const reasonOf = (body: object) => review(id, 1, body).then(refusalOf);
     expect(await reasonOf({ status: 'rejected' })).toEqual(invalid('rejectionReason'));
     expect(await reasonOf({ status: 'approved', rejectionReason: 'x' })).toEqual(invalid('rejectionReason'));
@@ -224,7 +227,7 @@ describe('reviews', () => {
   it('begin anew with new content, and never approve what was not looked at', async () => {
     const { id, campaignId } = await newSandboxCreative();
     const change = (body: object) => api().put(`/campaigns/${campaignId}/creatives/${id}`, body);
-    await submit(id, [1]);
+    await submitTo(id, [1]);
     await review(id, 1, { status: 'approved' });
     await change({ name: 'Renamed', role: 'evergreen' });
     expect(await statuses(id)).toEqual([[1, 'approved']]);
@@ -243,7 +246,7 @@ describe('reviews', () => {
   it('of a real advertiser are its sellers: the operator enters them', async () => {
     const campaignId = await newCampaign(await newAdvertiser({}));
     const { id } = await newCreative(campaignId);
-    await submit(id, [1]);
+    await submitTo(id, [1]);
     const refused = await review(id, 1, { status: 'approved' });
     expect([...refusalOf(refused), refused.body.error?.message]).toEqual([
       403,
@@ -292,7 +295,7 @@ describe("a seller's key", () => {
     for (const owner of [account, await service.openAccount()]) {
       account = owner;
       const { id } = await newCreative(await newCampaign(await newAdvertiser({})));
-      await submit(id, [1, 2]);
+      await submitTo(id, [1, 2]);
       // Right behind the submission, of which the seller has no mark.
       const answer = await decide(web, id, 1, approved);
       expect([answer.status, answer.body.data]).toEqual([200, (await detail(id)).sellerStatuses[0]]);
@@ -304,7 +307,7 @@ describe("a seller's key", () => {
       expect(refusalOf(await decide(web, id, 1, { status: 'rejected' }))).toEqual(invalid('rejectionReason'));
     }
     const { id } = await newSandboxCreative();
-    await submit(id, [1, 2]);
+    await submitTo(id, [1, 2]);
     // The owner might have put anything else there since the seller looked.
     const blind = await decide(web, id, 1, { status: 'approved' });
     expect([...refusalOf(blind), blind.body.error?.message]).toEqual([
@@ -331,10 +334,10 @@ describe("a seller's key", () => {
     const stranger = await service.openAccount();
     account = stranger;
     const other = await newSandboxCreative();
-    await submit(other.id, [1, 2]);
+    await submitTo(other.id, [1, 2]);
     account = await service.openAccount();
     const third = await newSandboxCreative();
-    await submit(third.id, [1]);
+    await submitTo(third.id, [1]);
     // Right behind the submissions of other accounts, of which the seller has no mark.
     const { submissions } = (await listed(desk)).body.data;
     expect(submissions.length).toBe(before + 1);
@@ -399,7 +402,7 @@ describe("a seller's key", () => {
       formatKind: 'image',
       slots,
     });
-    await submit(id, [3]);
+    await submitTo(id, [3]);
     const listed = await desk.api.get<{ submissions: SellerSubmission[] }>('/sellers/3/submissions');
     const { assets } = listed.body.data.submissions.find(({ creativeId }) => creativeId === id) ?? {};
     expect(assets).toEqual([
@@ -426,7 +429,7 @@ describe("a seller's key", () => {
     const second = (await operator('keys create', words, { name: 'Second' })) as { id: string; key: string };
     const other = { api: apiOf(service.baseUrl, { Authorization: `Bearer ${second.key}` }) };
     const { id } = await newSandboxCreative();
-    await submit(id, [1]);
+    await submitTo(id, [1]);
     expect((await decide(other, id, 1, { status: 'pending_review' })).status).toBe(200);
     const listed = await said('keys list', words);
     expect(listed.map(({ text }) => text?.includes('exchange:review'))).toEqual([true, true]);
@@ -510,7 +513,7 @@ describe('a launched campaign', () => {
       await newAdvertiser({ sandbox: true, channels: ['podcast', 'ctv'] }),
     );
     const { id } = await newCreative(campaignId);
-    await submit(id, [3]);
+    await submitTo(id, [3]);
     await review(id, 3, { status: 'rejected', rejectionReason: 'Too loud' });
     await api().post(`/campaigns/${campaignId}/execute`);
     expect(await settled(id, 2)).toEqual([

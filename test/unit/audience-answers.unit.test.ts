@@ -68,7 +68,7 @@ const kept = async (answer: AgentAnswer, isLastAttempt = true): Promise<string> 
       itemsMember: 'audiences',
       idMember: 'audience_id',
       dropping: { by: 'name' },
-      load: async () => ({ audience_id: 'vip', revision: 0 }),
+      load: async () => ({ item: { audience_id: 'vip', revision: 0 }, revision: 0 }),
     },
     agent: { customerId, url: 'https://agent.example.com/mcp', protocol: 'MCP' },
     run: { isLastAttempt, signal: new AbortController().signal },

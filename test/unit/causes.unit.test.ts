@@ -6,7 +6,20 @@ import { syndicationJobs, type SyndicationStep } from '../../src/domain/syndicat
 import { audienceEvents } from '../../src/domain/audiences/audience-events.ts';
 import { syndicationDecider, syndicationStream } from '../../src/domain/syndication/syndication.ts';
 import { causesSince, lastCorrelation } from '../../src/command/workers/causes.ts';
-import { refreshed, resourceStream, submitted } from '../../src/command/workers/syndication/record-steps.ts';
+import {
+  completed as complete,
+  failed as fail,
+  loadRecord,
+  refreshed,
+  resourceStream,
+  started as begin,
+  submitted,
+  switchOff,
+  withdrawn as withdraw,
+} from '../../src/command/workers/syndication/record-steps.ts';
+import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
+import { catalogEvents } from '../../src/domain/catalogs/catalog-events.ts';
+import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
 import { syndicationAggregate } from '../../src/command/syndication/syndication-aggregate.ts';
 import type { CausedRow } from '../../src/query/history/audit-entries.ts';
 import type { AuditedKind } from '../../src/query/history/audited-kind.ts';
@@ -14,7 +27,7 @@ import { causeTree } from '../../src/query/history/cause-tree.ts';
 import { causesOf } from '../../src/query/history/causes-of.ts';
 import type { SeenJob } from '../../src/query/history/seen-job.ts';
 import { toNewEvents, type StorableEvent } from '../../src/shared/command/recorded-domain-event.ts';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
+import type { EventStore, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
 import { derivedId } from '../../src/shared/ids.ts';
 import type { SyndicationRecord } from '../../src/domain/syndication/syndication-resource.ts';
@@ -157,35 +170,172 @@ describe('a call that is taken in after a later toggle', () => {
   });
 });
 
+/** A log with a record's stream and that of its resource. */
+const givenLog = () => {
+  const store = createMemoryEventStore();
+  const own = syndicationStream(record.customerId, record.recordId);
+  const resource = resourceStream(record as SyndicationRecord);
+  const commandOf = (requestId: string): string => derivedId(record.recordId, requestId);
+  const append = (stream: string, requestId: string, ...events: readonly StorableEvent[]) => {
+    const context = { commandId: commandOf(requestId), customerId: 7, actor: 'x', requestId };
+    const schemas = {
+      ...syndicationAggregate.events,
+      ...audienceEvents,
+      ...catalogEvents,
+      ...advertiserEvents,
+    };
+    return store.append(stream, toNewEvents(events, context, schemas), 'any');
+  };
+  const last = async (count: number) => {
+    const events: RecordedEvent[] = [];
+    for await (const event of store.readStream(own, { direction: 'backward', limit: count }))
+      events.push(event);
+    return events.toReversed();
+  };
+  const load = async () => {
+    const loaded = await loadRecord({ store }, record);
+    if (loaded === undefined) throw new Error('there is no record');
+    return loaded;
+  };
+  const cause = (correlationId: string) => ({ correlationId, causationId: commandOf(correlationId) });
+  return { stores: { store, clock: { now: () => 0 } }, own, resource, append, last, load, cause };
+};
+const changed: StorableEvent = { type: 'AudienceArchived', data: {}, occurredAt: at(0) };
+const switchedOn = (resourceRevision?: number): SyndicationEvent => ({
+  type: 'SyndicationToggled',
+  data: {
+    ...record,
+    enabled: true,
+    generation: 1,
+    ...(resourceRevision === undefined ? {} : { resourceRevision }),
+  },
+  occurredAt: at(0),
+});
+
 describe('a generation that brings an agent up to date', () => {
   it('belongs to the request that changed the resource, also between what was read and the start', async () => {
-    const store = createMemoryEventStore();
-    const stores = { store, clock: { now: () => 0 } };
-    const own = syndicationStream(record.customerId, record.recordId);
-    const resource = resourceStream(record as SyndicationRecord);
-    const append = (stream: string, requestId: string, ...events: readonly StorableEvent[]) => {
-      const context = {
-        commandId: derivedId(record.recordId, requestId),
-        customerId: 7,
-        actor: 'x',
-        requestId,
-      };
-      const schemas = { ...syndicationAggregate.events, ...audienceEvents };
-      return store.append(stream, toNewEvents(events, context, schemas), 'any');
-    };
-    const archived = { type: 'AudienceArchived', data: {}, occurredAt: at(0) };
-    await append(resource, 'made', archived);
+    const { stores, own, resource, append, last } = givenLog();
+    await append(resource, 'made', changed);
     await append(own, 'switched on', toggled(true, 1));
-    await append(resource, 'meanwhile', archived);
+    await append(resource, 'meanwhile', changed);
     await append(own, 'switched on, too', started(1), completed(1));
-    await refreshed(stores, { ...record, generation: 1 } as SyndicationRecord);
-    const last = [];
-    for await (const event of store.readStream(own, { direction: 'backward', limit: 1 })) last.push(event);
-    expect(last).toMatchObject([
+    await refreshed(stores, { ...record, generation: 1 } as SyndicationRecord, 1);
+    expect(await last(1)).toMatchObject([
       { type: 'SyndicationRefreshed', data: { generation: 2 }, metadata: { correlationId: 'meanwhile' } },
     ]);
   });
+
+  it('names exactly those that have changed it behind what the one before had read', async () => {
+    const { stores, own, resource, append, last, load, cause } = givenLog();
+    await append(resource, 'made', changed);
+    await append(own, 'switched on', switchedOn(0));
+    await append(resource, 'brought already', changed);
+    const waiting = await load();
+    // It comes when the agent's request is made, and is before the start in the log.
+    await append(resource, 'first', changed);
+    await begin(stores, waiting, {}, 1);
+    await append(resource, 'second', changed);
+    const current = await load();
+    await complete(stores, current, {});
+    // Seen up to here; what comes now is the next start's to name.
+    await append(resource, 'third', changed);
+    await refreshed(stores, (await load()).record, 3);
+    expect(await last(1)).toMatchObject([
+      {
+        type: 'SyndicationRefreshed',
+        data: { generation: 2, resourceRevision: 3, alsoCausedBy: [cause('first')] },
+        metadata: { correlationId: 'second' },
+      },
+    ]);
+    await begin(stores, await load(), {}, 4);
+    await complete(stores, await load(), {});
+    const both = [cause('first'), cause('third')];
+    expect(await last(2)).toMatchObject([
+      { type: 'SyndicationStarted', data: { resourceRevision: 4, alsoCausedBy: both } },
+      { type: 'SyndicationCompleted', data: { alsoCausedBy: both }, metadata: { correlationId: 'second' } },
+    ]);
+  });
 });
+
+describe('the start of a generation', () => {
+  it('names those that have changed the resource since it was switched on, once each, and no others', async () => {
+    const { stores, own, resource, append, last, load, cause } = givenLog();
+    await append(resource, 'made', changed);
+    await append(resource, 'changed before', changed);
+    await append(own, 'switched on', switchedOn(1));
+    await append(resource, 'a', changed);
+    await append(resource, 'b', { type: 'CatalogFeedFailed', data: {}, occurredAt: at(0) });
+    await append(resource, 'switched on', changed);
+    await append(resource, 'too late', changed);
+    await begin(stores, await load(), {}, 4);
+    expect(await last(1)).toMatchObject([
+      {
+        type: 'SyndicationStarted',
+        data: { resourceRevision: 4, alsoCausedBy: [cause('a')] },
+        metadata: { correlationId: 'switched on' },
+      },
+    ]);
+    // All that follows is told under both.
+    await fail(stores, await load(), 'no');
+    expect(await last(1)).toMatchObject([
+      { data: { alsoCausedBy: [cause('a')] }, metadata: { correlationId: 'switched on' } },
+    ]);
+  });
+
+  it('of what was switched on before revisions were recorded names nobody', async () => {
+    const { stores, own, resource, append, last, load } = givenLog();
+    await append(own, 'switched on', switchedOn());
+    await append(resource, 'a', changed);
+    await begin(stores, await load(), {}, 0);
+    expect((await last(1))[0]?.data).toEqual({ generation: 1, request: {}, resourceRevision: 0 });
+  });
+
+  it('belongs to its own request, also when an earlier call was told of in between', async () => {
+    const { stores, own, append, last, load } = givenLog();
+    await append(own, 'first on', toggled(true, 1), started(1));
+    await append(own, 'off', toggled(false, 2));
+    await append(own, 'second on', toggled(true, 3));
+    const call = { idempotencyKey: 'key', taskId: 'task', taskOf: 'ADCP' as const };
+    await submitted(stores, { ...record, generation: 1 } as SyndicationRecord, call, 'first on');
+    const before = await load();
+    await fail(stores, { record: before.record }, 'no');
+    expect(await last(2)).toMatchObject([
+      { type: 'SyndicationSubmitted', metadata: { correlationId: 'first on' } },
+      { type: 'SyndicationFailed', metadata: { correlationId: 'second on' } },
+    ]);
+    expect(before.correlationId).toBe('second on');
+  });
+});
+
+describe('what is both deleted and below an archived advertiser', () => {
+  it('is switched off because of both, and so is what follows', async () => {
+    const { stores, own, resource, append, last, load, cause } = givenLog();
+    const advertiser = advertiserStream(record.customerId, record.advertiserId);
+    const archived = { type: 'AdvertiserArchived', data: {}, occurredAt: at(0) };
+    await append(advertiser, 'archived before', archived);
+    await append(own, 'switched on', switchedOn(0), started(1), completed(1));
+    await append(resource, 'deleted', changed);
+    await append(advertiser, 'archived', archived);
+    await append(advertiser, 'restored', { type: 'AdvertiserRestored', data: {}, occurredAt: at(0) });
+    await switchOff(stores, (await load()).record, false);
+    await withdraw(stores, await load());
+    const alsoCausedBy = [cause('deleted')];
+    expect(await last(2)).toMatchObject([
+      {
+        type: 'SyndicationToggled',
+        data: { enabled: false, alsoCausedBy },
+        metadata: { correlationId: 'archived' },
+      },
+      { type: 'SyndicationWithdrawn', data: { alsoCausedBy }, metadata: { correlationId: 'archived' } },
+    ]);
+  });
+});
+
+/** What is at a place of the log, or behind it. */
+const isFrom =
+  (place: string) =>
+  ({ position }: RecordedEvent): boolean =>
+    position >= place;
 
 describe('the requests that a worker acts because of', () => {
   it('are those of the occasions since the first that nobody has looked at, each once', async () => {
@@ -213,22 +363,65 @@ describe('the requests that a worker acts because of', () => {
       correlationId,
       causationId: commandOf(n),
     });
-    expect(await causesSince(store, { streams, since, named, isOccasion })).toEqual({
+    expect(await causesSince(store, { streams, isNew: isFrom(since), named, isOccasion })).toEqual({
       correlationId: 'b',
       alsoCausedBy: [cause('c', 5), cause('a', 4)],
     });
     // By default to the last of them, and every event is one.
-    expect(await causesSince(store, { streams, since })).toEqual({
+    expect(await causesSince(store, { streams, isNew: isFrom(since) })).toEqual({
       correlationId: 'c',
       alsoCausedBy: [cause('a', 4), cause('not one', 3), cause('b', 2)],
     });
     // One that is not found leaves the others.
-    expect(await causesSince(store, { streams, since: named, named: since, isOccasion })).toEqual({
+    expect(await causesSince(store, { streams, isNew: isFrom(named), named: since, isOccasion })).toEqual({
       correlationId: 'c',
       alsoCausedBy: [cause('a', 4), cause('b', 2)],
     });
     const behind = `${places.at(-1)}x`;
-    expect(await causesSince(store, { streams, since: behind })).toEqual({ alsoCausedBy: [] });
+    expect(await causesSince(store, { streams, isNew: isFrom(behind) })).toEqual({ alsoCausedBy: [] });
+  });
+
+  it('are none that it has acted because of already, but for the one that had it look', async () => {
+    const store = createMemoryEventStore();
+    const places: string[] = [];
+    const append = async (stream: string, requestId: string, type: string, data = {}): Promise<void> => {
+      const events = toNewEvents(
+        [{ type, data, occurredAt: at(0) }],
+        {
+          commandId: derivedId(record.recordId, `${places.length}`),
+          customerId: 7,
+          actor: 'operator',
+          requestId,
+        },
+        { [type]: { schemaVersion: 1 } },
+      );
+      places.push((await store.append(stream, events, 'any')).position);
+    };
+    await append('one-7', 'a', 'Occasion');
+    await append('two-7', 'b', 'Occasion');
+    await append('two-7', 'c', 'Occasion');
+    const other = { correlationId: 'b', causationId: 'its command' };
+    await append('one-7', 'a', 'Answer', { alsoCausedBy: [other] });
+    await append('one-7', 'd', 'Occasion');
+    await append('two-7', 'a', 'Occasion');
+    const ofType =
+      (asked: string) =>
+      ({ type }: RecordedEvent): boolean =>
+        type === asked;
+    const causes = (named?: string) =>
+      causesSince(store, {
+        streams: ['one-7', 'two-7'],
+        isNew: isFrom(''),
+        isOccasion: ofType('Occasion'),
+        isAnswer: ofType('Answer'),
+        ...(named === undefined ? {} : { named }),
+      });
+    const named = ({ correlationId, alsoCausedBy }: Awaited<ReturnType<typeof causes>>) => [
+      correlationId,
+      ...alsoCausedBy.map((one) => one.correlationId),
+    ];
+    expect(named(await causes())).toEqual(['a', 'd', 'c']);
+    expect(named(await causes(places[1]))).toEqual(['b', 'a', 'd', 'c']);
   });
 
   it('are looked for among the last 50 events of a stream, and no more is read than it takes', async () => {
@@ -256,7 +449,10 @@ describe('the requests that a worker acts because of', () => {
     }
     const sinceEvent = async (n: number) => {
       limits.length = 0;
-      const { alsoCausedBy } = await causesSince(store, { streams: ['one-7'], since: places[n] ?? '' });
+      const { alsoCausedBy } = await causesSince(store, {
+        streams: ['one-7'],
+        isNew: isFrom(places[n] ?? ''),
+      });
       return [alsoCausedBy.length + 1, ...limits];
     };
     expect(await sinceEvent(57)).toEqual([3, 10]);
@@ -265,11 +461,15 @@ describe('the requests that a worker acts because of', () => {
     expect(await lastCorrelation(store, 'one-7')).toBe('r59');
     expect(limits).toEqual([1]);
     const named = places[10] ?? '';
-    expect(await causesSince(store, { streams: ['one-7'], since: named, named })).toMatchObject({
+    expect(await causesSince(store, { streams: ['one-7'], isNew: isFrom(named), named })).toMatchObject({
       correlationId: 'r10',
     });
     expect(
-      await causesSince(store, { streams: ['one-7'], since: places[9] ?? '', named: places[9] ?? '' }),
+      await causesSince(store, {
+        streams: ['one-7'],
+        isNew: isFrom(places[9] ?? ''),
+        named: places[9] ?? '',
+      }),
     ).toMatchObject({ correlationId: 'r59' });
   });
 });
@@ -328,6 +528,7 @@ describe('what led to what', () => {
     const job: SeenJob = {
       id: 'job',
       begunBy: 'c1',
+      joinedBy: [],
       steps: ['e3', 'e4'],
       facts: { worker: 'syndication', status: 'COMPLETED' },
       calls: [{ adcpAgentId: 'agent', task: 'sync_audiences', status: 'COMPLETED', askedAt: at(1) }],
@@ -370,5 +571,27 @@ describe('what led to what', () => {
       ['command', 'c1', null, ['e1', 'e2'], ['job', 'job', 'c1', ['e3', 'e4'], ...ofJob], feed],
     ]);
     expect(tree(3)).toEqual([['job', 'job', 'c1', ['e4'], ...ofJob], feed]);
+    // Another request's, that this one came into behind its beginning: it follows from what led this one to it.
+    const shared = [
+      rowOf(1, { causationId: 'change' }),
+      rowOf(3, { ...byWorker('syndication'), ledBy: 'change' }),
+      rowOf(4, { ...byWorker('syndication'), ledBy: 'change' }),
+    ];
+    const sharedTree = (start: number, joinedBy: readonly string[]) =>
+      causeTree({
+        rows: shared.slice(start),
+        entries: shared
+          .map(({ id, actor }) => ({ id, actor, actorOrigin: 'WORKER' }) as AuditLog)
+          .slice(start),
+        jobs: [{ ...job, joinedBy }],
+        causes: new Map(),
+        isJob: () => false,
+        hasFailed: () => false,
+      }).map(inWords);
+    expect(sharedTree(0, ['change'])).toEqual([
+      ['command', 'change', null, ['e1'], ['job', 'job', 'change', ['e3', 'e4'], ...ofJob]],
+    ]);
+    expect(sharedTree(1, ['change'])).toEqual([['job', 'job', 'change', ['e3', 'e4'], ...ofJob]]);
+    expect(sharedTree(1, [])).toEqual([['job', 'job', 'c1', ['e3', 'e4'], ...ofJob]]);
   });
 });

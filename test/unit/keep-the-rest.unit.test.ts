@@ -96,7 +96,10 @@ const given = async () => {
         task: 'sync_event_sources',
         itemsMember: 'event_sources',
         idMember: 'event_source_id',
-        load: async ({ resourceId }: { resourceId: string }) => ({ event_source_id: resourceId }),
+        load: async ({ resourceId }: { resourceId: string }) => ({
+          item: { event_source_id: resourceId },
+          revision: 0,
+        }),
         inFull: async (_resource: unknown, item: unknown) => item,
       },
       agent: { customerId: 1, url: 'https://agent.example.com/mcp', protocol: 'MCP' },

@@ -101,7 +101,7 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
       calls.push(call);
       return { outcome: 'completed', data: undefined };
     },
-    kinds: { EVENT_SOURCE: { load: async () => ({ event_source_id: 'x' }) } },
+    kinds: { EVENT_SOURCE: { load: async () => ({ item: { event_source_id: 'x' }, revision: 0 }) } },
     workList: { holders: () => Promise.reject(notKnown) },
   };
   const work = { customerId, recordId, generation: 1, archived: false, changes: 0, attempts: 0, lost: 0 };

@@ -8,6 +8,7 @@ import {
   type CatalogState,
 } from '../../domain/catalogs/catalog.ts';
 import { loadState } from '../../shared/command/execute-command.ts';
+import { loadStream } from '../../shared/command/load-stream.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import {
   syncResources,
@@ -81,9 +82,10 @@ export const loadCatalog = async (
   { store, snapshots }: Pick<SyncWrites, 'store' | 'snapshots'>,
   customerId: number,
   catalogId: string,
-): Promise<Catalog | undefined> => {
-  const state = await loadState(store, catalogAggregate, catalogStream(customerId, catalogId), snapshots);
-  return state.status === 'NONE' ? undefined : state;
+): Promise<{ readonly catalog: Catalog; readonly revision: number } | undefined> => {
+  const stream = catalogStream(customerId, catalogId);
+  const { state, revision } = await loadStream(store, catalogAggregate, stream, { snapshots });
+  return state.status === 'NONE' || typeof revision !== 'number' ? undefined : { catalog: state, revision };
 };
 
 const shown = (result: SyncResult<CatalogState>): SyncedCatalog => {

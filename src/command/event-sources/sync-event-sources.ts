@@ -9,7 +9,7 @@ import {
   type EventSourceRefusal,
   type EventSourceState,
 } from '../../domain/event-sources/event-source.ts';
-import { loadState } from '../../shared/command/execute-command.ts';
+import { loadStream } from '../../shared/command/load-stream.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import type { SyncStores } from '../resource-syncs/plan-sync.ts';
 import {
@@ -75,7 +75,8 @@ export const loadEventSource = async (
   { store, snapshots }: Pick<SyncStores, 'store' | 'snapshots'>,
   customerId: number,
   sourceId: string,
-): Promise<EventSource | undefined> => {
-  const state = await loadState(store, aggregate, eventSourceStream(customerId, sourceId), snapshots);
-  return state.status === 'NONE' ? undefined : state;
+): Promise<{ readonly source: EventSource; readonly revision: number } | undefined> => {
+  const stream = eventSourceStream(customerId, sourceId);
+  const { state, revision } = await loadStream(store, aggregate, stream, { snapshots });
+  return state.status === 'NONE' || typeof revision !== 'number' ? undefined : { source: state, revision };
 };

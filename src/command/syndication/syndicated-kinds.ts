@@ -12,6 +12,13 @@ import {
  */
 export type SyndicatedItem = JsonMembers;
 
+/** A resource as it was read. */
+export interface SyndicatedResource {
+  readonly item: SyndicatedItem;
+  /** Of the last event that it is made of: later ones are not in it. */
+  readonly revision: number;
+}
+
 /** What a resource is found by. */
 export interface ResourceKey {
   readonly customerId: number;
@@ -38,7 +45,7 @@ export interface SyndicatedKind {
    */
   readonly dropping: { readonly by: 'name' } | KeptSet;
   /** The resource as its stream says now; undefined when the advertiser has none of this id. */
-  load(resource: ResourceKey): Promise<SyndicatedItem | undefined>;
+  load(resource: ResourceKey): Promise<SyndicatedResource | undefined>;
   /** What the agent is sent of an item, in full; undefined when that is more than a call may hold. */
   inFull(resource: ResourceKey, item: SyndicatedItem): Promise<SyndicatedItem | undefined>;
 }

@@ -5,5 +5,5 @@ import { syndicationDecider } from '../../domain/syndication/syndication.ts';
 export const syndicationAggregate = {
   decider: syndicationDecider,
   events: syndicationEvents,
-  foldVersion: 2,
+  foldVersion: 3,
 };

@@ -55,7 +55,9 @@ export const toggleSyndication = async (
   const advertiser = hasBegun
     ? await advertiserOfAnyTime(writes, customerId, toggle.advertiserId)
     : await writableAdvertiser(writes, customerId, toggle.advertiserId);
-  const resourceType = begunType ?? (await typeOf(writes, customerId, toggle));
+  const { resourceType, revision } = hasBegun
+    ? await againOf(writes, customerId, toggle, begunType)
+    : await typeOf(writes, customerId, toggle);
   const load = hasBegun ? loadAgentOfAnyTime : loadAgent;
   const agents = await Promise.all(
     toggle.agentIds.map((id, n) => agentOf(load, writes.store, customerId, id, `adcpAgentIds.${n}`)),
@@ -69,7 +71,16 @@ export const toggleSyndication = async (
     const command: ToggleSyndication = {
       type: 'ToggleSyndication',
       now,
-      record: { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account },
+      record: {
+        recordId,
+        customerId,
+        advertiserId,
+        resourceType,
+        resourceId,
+        agentId,
+        account,
+        ...(revision === undefined || !toggle.enabled ? {} : { resourceRevision: revision }),
+      },
       enabled: toggle.enabled,
     };
     return { id: recordId, stream: syndicationStream(customerId, recordId), command };
@@ -116,23 +127,48 @@ const advertiserOfAnyTime = async (
   return advertiser;
 };
 
-/** The type that was named, or the only one that the advertiser has something of this id of. */
-const typeOf = async (
-  { kinds, store }: SyndicationWrites,
+/** What is to be switched, and up to which revision it was seen; undefined when it is not there any more. */
+interface Switched {
+  readonly resourceType: ResourceType;
+  readonly revision: number | undefined;
+}
+
+const resourceOf = async (
+  { kinds }: SyndicationWrites,
+  customerId: number,
+  { advertiserId, resourceId }: Toggle,
+  resourceType: ResourceType,
+): Promise<Switched> => {
+  const resource = await kinds[resourceType].load({ customerId, advertiserId, resourceId });
+  return { resourceType, revision: resource?.revision };
+};
+
+/** The same, of what was begun: only a switching on names a revision. */
+const againOf = async (
+  writes: SyndicationWrites,
   customerId: number,
   toggle: Toggle,
-): Promise<ResourceType> => {
-  const { advertiserId, resourceType, resourceId, enabled } = toggle;
+  resourceType: ResourceType,
+): Promise<Switched> =>
+  toggle.enabled
+    ? resourceOf(writes, customerId, toggle, resourceType)
+    : { resourceType, revision: undefined };
+
+/** The type that was named, or the only one that the advertiser has something of this id of. */
+const typeOf = async (writes: SyndicationWrites, customerId: number, toggle: Toggle): Promise<Switched> => {
+  const { kinds, store } = writes;
+  const { resourceType, enabled } = toggle;
   const asked = Object.values(kinds).filter(
     (kind) => resourceType === undefined || kind.resourceType === resourceType,
   );
   const found = await Promise.all(
     asked.map(async (kind) => {
-      const isThere = (await kind.load({ customerId, advertiserId, resourceId })) !== undefined;
+      const one = await resourceOf(writes, customerId, toggle, kind.resourceType);
       // What was deleted since may still be at its agents: it can be switched off, and not on.
       const isFound =
-        isThere || (!enabled && (await hasRecord(store, customerId, toggle, kind.resourceType)));
-      return isFound ? [kind.resourceType] : [];
+        one.revision !== undefined ||
+        (!enabled && (await hasRecord(store, customerId, toggle, kind.resourceType)));
+      return isFound ? [one] : [];
     }),
   );
   const [first, second] = found.flat();

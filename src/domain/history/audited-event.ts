@@ -13,7 +13,7 @@ import { PERSONAL_DATA } from '../personal-data/personal-data-events.ts';
 import { SYNDICATION } from '../syndication/syndication.ts';
 import { TASK } from '../tasks/task.ts';
 import type { AuditedResource } from './audit-log-resource.ts';
-import { OtherCauses } from './other-causes.ts';
+import { otherCausesOf, type OtherCauses } from './other-causes.ts';
 
 type CarriedMember = 'advertiserId' | 'campaignIds' | 'part';
 
@@ -78,10 +78,6 @@ interface Said {
 }
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-
-/** Nearly no event has any: those cost nothing. */
-const otherCausesOf = (said: unknown): OtherCauses =>
-  said === undefined ? [] : (OtherCauses.safeParse(said).data ?? []);
 
 /** Undefined for a category that the audit log leaves out. */
 export const auditedEvent = ({ category, customerId, id, type, data }: Said): AuditedEvent | undefined => {

@@ -4,10 +4,22 @@ import { OtherCauses } from '../history/other-causes.ts';
 import { AccountReference, JsonMembers, ResourceType, TaskOf } from './syndication-resource.ts';
 
 /**
- * Every toggle that changes something begins a generation, and so does a change of what the agent has. What follows from it carries the generation's number, and
- * counts only while no later one has begun.
+ * Every toggle that changes something begins a generation, and so does a change of what the agent has. What follows from it
+ * carries the generation's number, and counts only while no later one has begun.
  */
 const generation = z.int().min(1);
+
+/**
+ * Up to which revision the resource's stream was looked at. Whoever has changed it behind that, and before it is read for
+ * the agent, is named by the start of the generation. Absent of events of before this was recorded.
+ */
+const resourceRevision = z.int().min(0).optional();
+
+/**
+ * Requests that this follows from beside the one that it belongs to. Absent: there is none. Steps of a generation name
+ * those that it has got so far, so that each of the requests leads to all of them.
+ */
+const alsoCausedBy = OtherCauses.optional();
 
 const SyndicationToggled = z.object({
   recordId: z.string(),
@@ -20,14 +32,12 @@ const SyndicationToggled = z.object({
   account: AccountReference,
   enabled: z.boolean(),
   generation,
+  resourceRevision,
+  alsoCausedBy,
 });
 
 /** The resource was changed after the agent had taken it: the agent is to be brought up to date. */
-const SyndicationRefreshed = z.object({
-  generation,
-  /** Requests that had changed it since the agent's generation began, beside the last. Absent: there was none. */
-  alsoCausedBy: OtherCauses.optional(),
-});
+const SyndicationRefreshed = z.object({ generation, resourceRevision, alsoCausedBy });
 const SyndicationStarted = z.object({
   generation,
   /**
@@ -35,6 +45,8 @@ const SyndicationStarted = z.object({
    * is large is only referred to.
    */
   request: JsonMembers,
+  resourceRevision,
+  alsoCausedBy,
 });
 /**
  * The agent has taken a call in and will finish it later. Its generation may be over by then, and what the agent is at
@@ -47,15 +59,17 @@ const SyndicationSubmitted = z.object({
   /** The agent's own id of what it took in. */
   taskId: z.string(),
   taskOf: TaskOf,
+  alsoCausedBy,
 });
-const SyndicationCompleted = z.object({ generation, responseData: JsonMembers });
-const SyndicationFailed = z.object({ generation, errorMessage: z.string() });
+const SyndicationCompleted = z.object({ generation, responseData: JsonMembers, alsoCausedBy });
+const SyndicationFailed = z.object({ generation, errorMessage: z.string(), alsoCausedBy });
 /** The agent was told to drop what it had, after the record was switched off; or could not be. */
 const SyndicationWithdrawn = z.object({
   generation,
   removed: z.boolean(),
   /** Why it could not be. */
   reason: z.string().optional(),
+  alsoCausedBy,
 });
 
 /** Schema and current version of every event that a syndication record's stream can hold. */
@@ -74,4 +88,5 @@ export type SyndicationEvent = {
   [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
 }[keyof Schemas];
 export type SyndicationToggled = z.infer<typeof SyndicationToggled>;
+export type SyndicationRefreshed = z.infer<typeof SyndicationRefreshed>;
 export type SyndicationSubmitted = z.infer<typeof SyndicationSubmitted>;

@@ -1,4 +1,5 @@
 import type { JobStatus } from '../history/cause-resource.ts';
+import type { OtherCauses } from '../history/other-causes.ts';
 import type { SyndicationEvent } from './syndication-events.ts';
 import { isWaiting, type JsonMembers, type TaskOf } from './syndication-resource.ts';
 import type { SyndicationState } from './syndication.ts';
@@ -26,7 +27,13 @@ export interface SyndicationJob {
   readonly work: 'TAKE' | 'DROP';
   readonly status: JobStatus;
   /** Command that began the generation, and when; undefined when that is before the events that are known. */
-  readonly begun?: { readonly commandId: string; readonly at: string };
+  readonly begun?: {
+    readonly commandId: string;
+    readonly at: string;
+    readonly alsoCausedBy?: OtherCauses | undefined;
+  };
+  /** Commands of requests that came in behind its beginning: it leads to what they have changed, too. */
+  readonly joinedBy: readonly string[];
   /** Ids of the events that belong to it, behind the one that it began with. */
   readonly steps: readonly string[];
   readonly calls: readonly AgentCall[];
@@ -76,19 +83,26 @@ const jobAfter = (
   const at = event.occurredAt;
   if (event.type === 'SyndicationToggled' || event.type === 'SyndicationRefreshed') {
     const work = event.type === 'SyndicationToggled' && !event.data.enabled ? 'DROP' : 'TAKE';
-    return { generation, work, status: 'WAITING', begun: { commandId, at }, steps: [], calls: [] };
+    const begun = { commandId, at, alsoCausedBy: event.data.alsoCausedBy };
+    return { generation, work, status: 'WAITING', begun, joinedBy: [], steps: [], calls: [] };
   }
   const known: SyndicationJob = before ?? {
     generation,
     work: event.type === 'SyndicationWithdrawn' ? 'DROP' : 'TAKE',
     status: 'WAITING',
+    joinedBy: [],
     steps: [],
     calls: [],
   };
   const job = { ...known, steps: [...known.steps, eventId] };
   switch (event.type) {
     case 'SyndicationStarted':
-      return { ...job, status: 'RUNNING', calls: [...job.calls, { askedAt: at, status: 'RUNNING' }] };
+      return {
+        ...job,
+        status: 'RUNNING',
+        joinedBy: joinedBy(job, event.data.alsoCausedBy),
+        calls: [...job.calls, { askedAt: at, status: 'RUNNING' }],
+      };
     case 'SyndicationSubmitted': {
       const { taskId, taskOf, idempotencyKey } = event.data;
       const takenIn = { taskId, taskOf, idempotencyKey };
@@ -123,6 +137,15 @@ const jobAfter = (
     default:
       return (event satisfies never, job);
   }
+};
+
+/** Those that are named now, and were not when it began; where that is not known, none. */
+const joinedBy = ({ begun }: SyndicationJob, named: OtherCauses = []): readonly string[] => {
+  if (begun === undefined) return [];
+  const before = new Set(begun.alsoCausedBy?.map(({ correlationId }) => correlationId));
+  return named
+    .filter(({ correlationId }) => !before.has(correlationId))
+    .map(({ causationId }) => causationId);
 };
 
 /** The one that was asked last is the one that was taken in; when that had been before, it has ended, and this is another one. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { shownAgentId } from '../agents/agent-resource.ts';
+import type { OtherCauses } from '../history/other-causes.ts';
 import { shownIds } from '../shown-id.ts';
 
 export const ResourceType = z.enum(['AUDIENCE', 'EVENT_SOURCE', 'CATALOG']);
@@ -69,6 +70,10 @@ export interface SyndicationRecord {
   readonly restIsUnsure?: boolean | undefined;
   /** What the agent is at, as far as is known; of an earlier generation while this one has not begun. */
   readonly submitted?: SubmittedCall | undefined;
+  /** Up to which revision it is known who has changed the resource; of what was begun before that was recorded it is not. */
+  readonly resourceRevision?: number | undefined;
+  /** Requests that this generation follows from, beside the one that it belongs to. */
+  readonly alsoCausedBy?: OtherCauses | undefined;
   readonly errorMessage: string | null;
   readonly responseData: JsonMembers | null;
   readonly createdAt: string;

@@ -1,6 +1,11 @@
 import { accept, refuse, type Decider, type Decision } from '../decision.ts';
 import type { OtherCauses } from '../history/other-causes.ts';
-import type { SyndicationEvent, SyndicationSubmitted, SyndicationToggled } from './syndication-events.ts';
+import type {
+  SyndicationEvent,
+  SyndicationRefreshed,
+  SyndicationSubmitted,
+  SyndicationToggled,
+} from './syndication-events.ts';
 import { wasLeftThere, type JsonMembers, type SyndicationRecord } from './syndication-resource.ts';
 
 export type { SyndicationRecord } from './syndication-resource.ts';
@@ -24,9 +29,10 @@ export const evolve = (state: SyndicationState, event: SyndicationEvent): Syndic
   if (event.type === 'SyndicationToggled') return toggled(state, event.data, updatedAt);
   if (state.status === 'NONE') return state;
   if (event.type === 'SyndicationSubmitted') {
-    return { ...state, submitted: { ...event.data, submittedAt: updatedAt } };
+    const { alsoCausedBy: _, ...call } = event.data;
+    return { ...state, submitted: { ...call, submittedAt: updatedAt } };
   }
-  if (event.type === 'SyndicationRefreshed') return refreshed(state, event.data.generation, updatedAt);
+  if (event.type === 'SyndicationRefreshed') return refreshed(state, event.data, updatedAt);
   // What a generation led to says nothing of the next one, however late it comes.
   if (event.data.generation !== state.generation) return state;
   switch (event.type) {
@@ -35,6 +41,8 @@ export const evolve = (state: SyndicationState, event: SyndicationEvent): Syndic
         ...state,
         status: 'SYNCING',
         request: event.data.request,
+        resourceRevision: event.data.resourceRevision,
+        alsoCausedBy: event.data.alsoCausedBy ?? state.alsoCausedBy,
         mayBeAtAgent: true,
         submitted: undefined,
         updatedAt,
@@ -102,10 +110,16 @@ const toggled = (state: SyndicationState, data: SyndicationToggled, at: string):
   updatedAt: at,
 });
 
-const refreshed = (state: SyndicationRecord, generation: number, updatedAt: string): SyndicationRecord => ({
+const refreshed = (
+  state: SyndicationRecord,
+  { generation, resourceRevision, alsoCausedBy }: SyndicationRefreshed,
+  updatedAt: string,
+): SyndicationRecord => ({
   ...state,
   status: 'PENDING',
   generation,
+  resourceRevision,
+  alsoCausedBy,
   request: null,
   delivered: state.request,
   stillThere: state.request ?? undefined,
@@ -129,14 +143,21 @@ interface OfGeneration {
   readonly generation: number;
 }
 
+/** What the worker found out about who has changed the resource. */
+interface OfChanges {
+  /** Up to which it was looked. Default: it is not known. */
+  readonly resourceRevision?: number | undefined;
+  /** Requests that this follows from, beside those that the generation has already. Default: none. */
+  readonly alsoCausedBy?: OtherCauses;
+}
+
 export type SyndicationCommand =
   | ToggleSyndication
-  | (OfGeneration & {
-      readonly type: 'RefreshSyndication';
-      /** Default: no request but its own. */
-      readonly alsoCausedBy?: OtherCauses;
-    })
-  | (OfGeneration & { readonly type: 'StartSyndication'; readonly request: JsonMembers })
+  | (OfGeneration &
+      OfChanges & {
+        readonly type: 'RefreshSyndication';
+      })
+  | (OfGeneration & OfChanges & { readonly type: 'StartSyndication'; readonly request: JsonMembers })
   | (OfGeneration & SyndicationSubmitted & { readonly type: 'SubmitSyndication' })
   | (OfGeneration & { readonly type: 'CompleteSyndication'; readonly responseData: JsonMembers })
   | (OfGeneration & { readonly type: 'FailSyndication'; readonly errorMessage: string })
@@ -151,6 +172,7 @@ export interface SyndicationRefusal {
   readonly reason: 'superseded';
 }
 
+type StartSyndication = Extract<SyndicationCommand, { readonly type: 'StartSyndication' }>;
 type SyndicationDecision = Decision<SyndicationEvent, SyndicationRefusal>;
 
 /**
@@ -172,14 +194,30 @@ const toggle = (command: ToggleSyndication, state: SyndicationState): Syndicatio
 };
 
 const start = (
-  data: { readonly generation: number; readonly request: JsonMembers },
+  { generation, request, resourceRevision, alsoCausedBy = [] }: StartSyndication,
   occurredAt: string,
-  { status }: SyndicationRecord,
+  { status, alsoCausedBy: known = [] }: SyndicationRecord,
 ): SyndicationDecision => {
   if (status === 'SYNCING') return accept();
   if (status !== 'PENDING') return refuse({ reason: 'superseded' });
+  const isKnown = ({ correlationId }: OtherCauses[number]): boolean =>
+    known.some((one) => one.correlationId === correlationId);
+  const all = [...known, ...alsoCausedBy.filter((cause) => !isKnown(cause))];
+  const data = { generation, request, ...ofChanges({ resourceRevision, alsoCausedBy: all }) };
   return accept({ type: 'SyndicationStarted', data, occurredAt });
 };
+
+/** As events have it: what there is none of is left out. */
+const ofChanges = ({
+  resourceRevision,
+  alsoCausedBy = [],
+}: {
+  readonly resourceRevision?: number | undefined;
+  readonly alsoCausedBy?: OtherCauses | undefined;
+}): { readonly resourceRevision?: number; readonly alsoCausedBy?: OtherCauses } => ({
+  ...(resourceRevision === undefined ? {} : { resourceRevision }),
+  ...(alsoCausedBy.length === 0 ? {} : { alsoCausedBy }),
+});
 
 /**
  * The first id of a call counts: an agent that gives another one with every answer would be followed for ever. A
@@ -206,34 +244,35 @@ const decide = (command: SyndicationCommand, state: SyndicationState): Syndicati
   const { generation, now: occurredAt } = command;
   if (state.status === 'NONE') return refuse({ reason: 'superseded' });
   if (command.type === 'SubmitSyndication') {
-    const { idempotencyKey, taskId, taskOf } = command;
-    return submit({ generation, idempotencyKey, taskId, taskOf }, occurredAt, state);
+    const { idempotencyKey, taskId, taskOf, alsoCausedBy } = command;
+    const data = { generation, idempotencyKey, taskId, taskOf, ...ofChanges({ alsoCausedBy }) };
+    return submit(data, occurredAt, state);
   }
   if (state.generation !== generation) return refuse({ reason: 'superseded' });
+  const shared = ofChanges({ alsoCausedBy: state.alsoCausedBy });
   switch (command.type) {
     case 'RefreshSyndication': {
       if (state.status !== 'COMPLETED') return refuse({ reason: 'superseded' });
-      const { alsoCausedBy = [] } = command;
-      const data = { generation: generation + 1, ...(alsoCausedBy.length === 0 ? {} : { alsoCausedBy }) };
+      const data = { generation: generation + 1, ...ofChanges(command) };
       return accept({ type: 'SyndicationRefreshed', data, occurredAt });
     }
     case 'StartSyndication':
-      return start({ generation, request: command.request }, occurredAt, state);
+      return start(command, occurredAt, state);
     case 'CompleteSyndication': {
       if (state.status !== 'SYNCING') return refuse({ reason: 'superseded' });
-      const data = { generation, responseData: command.responseData };
+      const data = { generation, responseData: command.responseData, ...shared };
       return accept({ type: 'SyndicationCompleted', data, occurredAt });
     }
     case 'FailSyndication': {
       if (state.status !== 'PENDING' && state.status !== 'SYNCING') return refuse({ reason: 'superseded' });
-      const data = { generation, errorMessage: command.errorMessage };
+      const data = { generation, errorMessage: command.errorMessage, ...shared };
       return accept({ type: 'SyndicationFailed', data, occurredAt });
     }
     case 'WithdrawSyndication': {
       if (state.status !== 'DISABLED') return refuse({ reason: 'superseded' });
       if (!state.mayBeAtAgent) return accept();
       const { removed, reason } = command;
-      const data = reason === undefined ? { generation, removed } : { generation, removed, reason };
+      const data = { generation, removed, ...(reason === undefined ? {} : { reason }), ...shared };
       return accept({ type: 'SyndicationWithdrawn', data, occurredAt });
     }
     default:

@@ -129,7 +129,10 @@ const kindOf = (versionOf: (resource: string) => number): SyndicatedKind => ({
   idMember: 'event_source_id',
   delivery: 'whole',
   dropping: { by: 'the-rest', itemsMax: 1_000, mayBeEmpty: true },
-  load: async ({ resourceId }) => ({ event_source_id: resourceId, version: versionOf(resourceId) }),
+  load: async ({ resourceId }) => {
+    const version = versionOf(resourceId);
+    return { item: { event_source_id: resourceId, version }, revision: version };
+  },
   inFull: async (_resource, item) => item,
 });
 /** Versions that the agent does not take. */

@@ -21,7 +21,10 @@ export const submissionId = ({ creativeId, position }: Pick<Submission, 'creativ
 export interface SubmissionList {
   /** At most `countMax` of what is due, of every account first one. What is not done is due again after a while. */
   take(countMax: number): Promise<readonly Submission[]>;
-  /** Takes off the list what nothing newer has come up for. */
+  /**
+   * Takes off the list what nothing newer has come up for. Of the others, what was looked at is none of those any more that
+   * nobody has looked at.
+   */
   done(submissions: readonly Submission[]): Promise<void>;
 }
 
@@ -51,27 +54,62 @@ export const createSubmissionList = (pool: Pool): SubmissionList => ({
     return takeDue(pool, countMax);
   },
   done: async (submissions) => {
-    if (submissions.length === 0) return;
-    await pool.query({
-      name: 'submission-work-done',
-      // A row that is locked is being given a newer position, or taken away by somebody else.
-      text: `with done as (
-               select w.customer_id, w.id
-               from unnest($1::bigint[], $2::uuid[], $3::text[]) as d(customer_id, id, position)
-               join submission_work w on w.customer_id = d.customer_id and w.kind = 'creative' and w.id = d.id
-                 and w.position = d.position
-               for update of w skip locked
-             )
-             delete from submission_work w using done
-             where w.customer_id = done.customer_id and w.kind = 'creative' and w.id = done.id`,
-      values: [
-        int8Array(submissions.map(({ customerId }) => customerId)),
-        uuidArray(submissions.map(({ creativeId }) => creativeId)),
-        textArray(submissions.map(({ position }) => position)),
-      ],
-    });
+    const left = await settle(pool, submissions, 'skip locked');
+    try {
+      // What is being given a newer position at this moment: what becomes of it is seen when it has it.
+      await settle(pool, left, '');
+    } catch (error) {
+      // Held for long, by a stream that is projected again, say: it stays on the list, and is looked at once more.
+      if (!isNotReached(error)) throw error;
+    }
   },
 });
+
+/** A statement that was cancelled by its time, or to end a deadlock. */
+const isNotReached = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '40P01');
+
+/** Just behind a position: before the next one, whatever that is. */
+const behind = (position: string): string => `${position} || ' '`;
+
+/**
+ * In the order of the read model, so that the two hardly ever wait for each other.
+ * @returns those whose rows were not reached
+ */
+const settle = async (
+  pool: Pool,
+  submissions: readonly Submission[],
+  locked: 'skip locked' | '',
+): Promise<readonly Submission[]> => {
+  if (submissions.length === 0) return [];
+  const { rows } = await pool.query<{ id: string }>({
+    name: `submission-work-done-${locked}`,
+    text: `with done as (
+             select w.customer_id, w.id, w.position, d.position as looked_at
+             from unnest($1::bigint[], $2::uuid[], $3::text[]) as d(customer_id, id, position)
+             join submission_work w on w.customer_id = d.customer_id and w.kind = 'creative' and w.id = d.id
+             order by w.customer_id::text collate "C", w.id
+             for update of w ${locked}
+           ), over as (
+             delete from submission_work w using done
+             where w.customer_id = done.customer_id and w.kind = 'creative' and w.id = done.id
+               and done.position = done.looked_at
+           ), moved as (
+             update submission_work w set since = greatest(w.since, ${behind('done.looked_at')})
+             from done
+             where w.customer_id = done.customer_id and w.kind = 'creative' and w.id = done.id
+               and done.position > done.looked_at
+           )
+           select id from done`,
+    values: [
+      int8Array(submissions.map(({ customerId }) => customerId)),
+      uuidArray(submissions.map(({ creativeId }) => creativeId)),
+      textArray(submissions.map(({ position }) => position)),
+    ],
+  });
+  const reached = new Set(rows.map(({ id }) => id));
+  return submissions.filter(({ creativeId }) => !reached.has(creativeId));
+};
 
 /**
  * In place of a campaign that was launched, the creatives in it: all that had been attached before are in the rows by

@@ -102,9 +102,10 @@ const submit = async (
   ];
   const { correlationId, alsoCausedBy } = await causesSince(stores.store, {
     streams,
-    since,
+    isNew: (event) => event.position >= since,
     named: position,
     isOccasion: isSubmissionOccasion,
+    isAnswer: ({ type }) => type === 'CreativeSubmitted',
   });
   const cause = correlationId === undefined ? {} : { correlationId };
   // Refused is what has become a draft again, or was archived, at this moment.

@@ -2,6 +2,7 @@ import { advertiserStream } from '../../../domain/advertisers/advertiser.ts';
 import { AUDIENCE } from '../../../domain/audiences/audience.ts';
 import { CATALOG } from '../../../domain/catalogs/catalog.ts';
 import { EVENT_SOURCE } from '../../../domain/event-sources/event-source.ts';
+import { isSyndicatedChange } from '../../../domain/syndication/syndicated-change.ts';
 import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
 import {
   syndicationStream,
@@ -12,9 +13,9 @@ import { sleep } from '../../../shared/backoff.ts';
 import { isoTimestamp, type Clock } from '../../../shared/clock.ts';
 import { executeCommand } from '../../../shared/command/execute-command.ts';
 import { loadStream } from '../../../shared/command/load-stream.ts';
-import type { EventStore, ExpectedRevision } from '../../../shared/event-store/event-store.ts';
+import type { EventStore, ExpectedRevision, RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import { derivedId, resourceIdOf } from '../../../shared/ids.ts';
-import { causesSince, lastCorrelation, lastPlaceOf } from '../causes.ts';
+import { causesSince, lastCorrelation, lastOf, otherCausesSince, type Occasions } from '../causes.ts';
 import { syndicationAggregate } from '../../syndication/syndication-aggregate.ts';
 
 interface StepStores {
@@ -30,8 +31,14 @@ export interface RecordAt {
   readonly record: SyndicationRecord;
   /** Undefined where that is not known. */
   readonly revision: ExpectedRevision | undefined;
-  /** Of the stream's last event: the request that it belongs to. Undefined where that is not known. */
+  /** The request that its generation belongs to. Undefined where that is not known. */
   readonly correlationId: string | undefined;
+}
+
+/** A record, and the request that its generation belongs to, as far as that is known. */
+interface OfRequest {
+  readonly record: SyndicationRecord;
+  readonly correlationId?: string | undefined;
 }
 
 /** A record as its stream says now; undefined when there is none. */
@@ -41,8 +48,16 @@ export const loadRecord = async (
 ): Promise<RecordAt | undefined> => {
   const stream = syndicationStream(customerId, recordId);
   const { state, revision, correlationId } = await loadStream(store, syndicationAggregate, stream, {});
-  return state.status === 'NONE' ? undefined : { record: state, revision, correlationId };
+  if (state.status === 'NONE') return undefined;
+  // The last event may tell of a call of an earlier generation, and belongs to that then.
+  const isOfEarlier = state.submitted !== undefined && state.submitted.generation < state.generation;
+  const own = isOfEarlier ? await beginningOf(store, stream) : undefined;
+  return { record: state, revision, correlationId: own?.metadata.correlationId ?? correlationId };
 };
+
+/** What the last generation began with; undefined when that is none of the newest events. */
+const beginningOf = (store: EventStore, stream: string): Promise<RecordedEvent | undefined> =>
+  lastOf(store, stream, ['SyndicationToggled', 'SyndicationRefreshed']);
 
 /** Whether the generation is still to be brought to its agent. */
 export const isUnderWay = async (stores: StepStores, record: SyndicationRecord): Promise<boolean> => {
@@ -68,7 +83,8 @@ export const resourceStream = ({
 };
 
 /**
- * What belongs to an archived advertiser, or was deleted, is switched off (decisions.md section 3).
+ * What belongs to an archived advertiser, or was deleted, is switched off (decisions.md section 3): because of what of
+ * that has come since it was switched on.
  * @param advertiserIsArchived that it is the advertiser, and not the resource
  */
 export const switchOff = async (
@@ -77,7 +93,14 @@ export const switchOff = async (
   advertiserIsArchived: boolean,
 ): Promise<void> => {
   const { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account } = record;
-  const cause = advertiserIsArchived ? advertiserStream(customerId, advertiserId) : resourceStream(record);
+  const advertiser = advertiserStream(customerId, advertiserId);
+  const resource = resourceStream(record);
+  const on = await lastOf(stores.store, syndicationStream(customerId, recordId), ['SyndicationToggled']);
+  const { correlationId, alsoCausedBy } = await causesSince(stores.store, {
+    streams: [advertiser, resource],
+    isNew: ({ position }) => on !== undefined && position > on.position,
+    isOccasion: ({ type }) => type.endsWith('Archived'),
+  });
   await execute(
     stores,
     unknown(record),
@@ -85,26 +108,63 @@ export const switchOff = async (
     {
       type: 'ToggleSyndication',
       now: isoTimestamp(stores.clock.now()),
-      record: { recordId, customerId, advertiserId, resourceType, resourceId, agentId, account },
+      record: {
+        recordId,
+        customerId,
+        advertiserId,
+        resourceType,
+        resourceId,
+        agentId,
+        account,
+        ...(alsoCausedBy.length === 0 ? {} : { alsoCausedBy }),
+      },
       enabled: false,
     },
-    await lastCorrelation(stores.store, cause),
+    correlationId ?? (await lastCorrelation(stores.store, advertiserIsArchived ? advertiser : resource)),
   );
 };
 
 /**
+ * Whoever has changed the resource since the generation began has had its agent brought that: they are named.
  * @param before PENDING: its stream held no start of this generation
+ * @param resourceRevision of the resource, as the request has it
  * @returns the record after it; undefined when the generation is over
  */
-export const started = (
+export const started = async (
   stores: StepStores,
   before: RecordAt,
   request: JsonMembers,
+  resourceRevision: number,
 ): Promise<RecordAt | undefined> => {
   const now = isoTimestamp(stores.clock.now());
-  const { generation } = before.record;
-  return execute(stores, before, 'start', { type: 'StartSyndication', now, generation, request });
+  const { record, correlationId } = before;
+  const { generation, resourceRevision: seen } = record;
+  const isChanged = seen !== undefined && seen < resourceRevision;
+  const alsoCausedBy = isChanged
+    ? await otherCausesSince(
+        stores.store,
+        changesOf(record, ({ revision }) => revision > seen, resourceRevision),
+        correlationId,
+      )
+    : [];
+  const command = {
+    type: 'StartSyndication',
+    now,
+    generation,
+    request,
+    resourceRevision,
+    alsoCausedBy,
+  } as const;
+  return execute(stores, before, 'start', command);
 };
+
+/** What has changed a resource, up to a revision. */
+const changesOf = (record: SyndicationRecord, isNew: Occasions['isNew'], upTo: number): Occasions => ({
+  streams: [resourceStream(record)],
+  isNew,
+  upTo,
+  isOccasion: isSyndicatedChange,
+});
 
 /** @param before SYNCING: its stream held no result of this generation */
 export const completed = async (
@@ -117,14 +177,10 @@ export const completed = async (
   await execute(stores, before, 'result', { type: 'CompleteSyndication', now, generation, responseData });
 };
 
-export const failed = async (
-  stores: StepStores,
-  record: SyndicationRecord,
-  errorMessage: string,
-): Promise<void> => {
+export const failed = async (stores: StepStores, of: OfRequest, errorMessage: string): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
-  const { generation } = record;
-  await execute(stores, unknown(record), 'result', {
+  const { generation } = of.record;
+  await execute(stores, await known(stores, of), 'result', {
     type: 'FailSyndication',
     now,
     generation,
@@ -133,15 +189,11 @@ export const failed = async (
 };
 
 /** @param reason why the agent could not be told; absent when it was */
-export const withdrawn = async (
-  stores: StepStores,
-  record: SyndicationRecord,
-  reason?: string,
-): Promise<void> => {
+export const withdrawn = async (stores: StepStores, of: OfRequest, reason?: string): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
-  const { generation } = record;
+  const { generation } = of.record;
   const removed = reason === undefined;
-  await execute(stores, unknown(record), 'result', {
+  await execute(stores, await known(stores, of), 'result', {
     type: 'WithdrawSyndication',
     now,
     generation,
@@ -150,20 +202,38 @@ export const withdrawn = async (
   });
 };
 
-/** Begins the generation that brings the agent up to date. */
-export const refreshed = async (stores: StepStores, record: SyndicationRecord): Promise<void> => {
+/** Whether something came behind what a generation has read; of one that has not recorded that, behind its start. */
+const isBehindStart = async (store: EventStore, record: SyndicationRecord): Promise<Occasions['isNew']> => {
+  const { customerId, recordId, resourceRevision: read } = record;
+  if (read !== undefined) return ({ revision }) => revision > read;
+  const start = await lastOf(store, syndicationStream(customerId, recordId), ['SyndicationStarted']);
+  return ({ position }) => start !== undefined && position > start.position;
+};
+
+/**
+ * Begins the generation that brings the agent up to date.
+ * @param resourceRevision of the resource, as it was found to be another one than the agent's
+ */
+export const refreshed = async (
+  stores: StepStores,
+  record: SyndicationRecord,
+  resourceRevision: number,
+): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
-  const { customerId, recordId, generation } = record;
-  const stream = resourceStream(record);
-  const own = syndicationStream(customerId, recordId);
-  const since = await lastPlaceOf(stores.store, own, 'SyndicationStarted');
-  const { correlationId, alsoCausedBy } =
-    since === undefined
-      ? { correlationId: undefined, alsoCausedBy: [] }
-      : await causesSince(stores.store, { streams: [stream], since });
-  const command = { type: 'RefreshSyndication', now, generation, alsoCausedBy } as const;
-  // What changed it after the generation had read it is before the start in the log, if it came in that moment.
-  const cause = correlationId ?? (await lastCorrelation(stores.store, stream));
+  const { generation } = record;
+  const { correlationId, alsoCausedBy } = await causesSince(
+    stores.store,
+    changesOf(record, await isBehindStart(stores.store, record), resourceRevision),
+  );
+  const command = {
+    type: 'RefreshSyndication',
+    now,
+    generation,
+    resourceRevision,
+    alsoCausedBy,
+  } as const;
+  // What changed it after a generation of before its revision was recorded had read it may be before the start in the log.
+  const cause = correlationId ?? (await lastCorrelation(stores.store, resourceStream(record)));
   await execute(stores, unknown(record), 'refresh', command, cause);
 };
 
@@ -178,8 +248,8 @@ export const submitted = async (
   correlationId?: string,
 ): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
-  const { generation } = record;
-  const command = { type: 'SubmitSyndication', now, generation, ...call } as const;
+  const { generation, alsoCausedBy = [] } = record;
+  const command = { type: 'SubmitSyndication', now, generation, ...call, alsoCausedBy } as const;
   await execute(stores, unknown(record), `submitted:${call.idempotencyKey}`, command, correlationId);
 };
 
@@ -190,13 +260,20 @@ const unknown = (record: SyndicationRecord): RecordAt => ({
   correlationId: undefined,
 });
 
+/** The same, with the request that its generation belongs to: the last event may be a later one's, of an earlier one. */
+const known = async ({ store }: StepStores, { record, correlationId }: OfRequest): Promise<RecordAt> => {
+  if (correlationId !== undefined) return { ...unknown(record), correlationId };
+  const beginning = await beginningOf(store, syndicationStream(record.customerId, record.recordId));
+  return { ...unknown(record), correlationId: beginning?.metadata.correlationId };
+};
+
 const execute = async (
   { store, pause = sleep }: StepStores,
   at: RecordAt,
   step: 'start' | `submitted:${string}` | 'result' | 'archived' | 'refresh',
   command: SyndicationCommand,
-  /** Of the request that led to it. Default: of the one that the record's last event belongs to. */
-  correlationId?: string,
+  /** Of the request that led to it. Default: of the one that its generation belongs to. */
+  correlationId: string | undefined = at.correlationId,
 ): Promise<RecordAt | undefined> => {
   const { record, revision } = at;
   const { customerId, recordId, generation } = record;

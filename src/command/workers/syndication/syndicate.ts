@@ -38,7 +38,7 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: JobR
     return;
   }
   if (agent === undefined) {
-    return record.enabled ? failed(options, record, NO_AGENT) : withdrawn(options, record, NO_AGENT);
+    return record.enabled ? failed(options, loaded, NO_AGENT) : withdrawn(options, loaded, NO_AGENT);
   }
   const question = { record, kind, agent, run, correlationId: loaded.correlationId };
   await awaitEarlier(options, question);
@@ -49,10 +49,13 @@ const GIVEN_UP = 'The exchange could not finish this, although it tried often.';
 
 /** Ends a generation that cannot be brought to its end. */
 export const giveUp = async (options: SyndicateOptions, work: Work): Promise<void> => {
-  const record = (await loadRecord(options, work))?.record;
-  if (record?.generation !== work.generation || !isWaiting(record)) return options.workList.drop(work);
+  const loaded = await loadRecord(options, work);
+  if (loaded?.record.generation !== work.generation || !isWaiting(loaded.record)) {
+    return options.workList.drop(work);
+  }
+  const { record } = loaded;
   await (record.enabled
-    ? failed(options, record, `${GIVEN_UP} Switch it on again to repeat it.`)
-    : withdrawn(options, record, `${GIVEN_UP} Switch it off once more to repeat it.`));
+    ? failed(options, loaded, `${GIVEN_UP} Switch it on again to repeat it.`)
+    : withdrawn(options, loaded, `${GIVEN_UP} Switch it off once more to repeat it.`));
   await options.audienceParts.forget(record);
 };

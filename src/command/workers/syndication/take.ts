@@ -6,8 +6,8 @@ import { PostponeJobError, RetryJobError, type JobRun } from '../../../shared/qu
 import {
   itemIn,
   takeRequest,
-  type SyndicatedItem,
   type SyndicatedKind,
+  type SyndicatedResource,
 } from '../../syndication/syndicated-kinds.ts';
 import { dropProblem, itemProblem, itemRow } from './agent-items.ts';
 import type { DeliveryPart } from './audience-parts.ts';
@@ -45,7 +45,7 @@ export const take = async (
   }
   const parts = kind.delivery === 'members' ? options.audienceParts.of(record) : await wholeOf(record, kind);
   if (parts === undefined)
-    return fail(options, record, 'It is more than an agent is sent in one call, 5 MB.');
+    return fail(options, current, 'It is more than an agent is sent in one call, 5 MB.');
   let taken = 0;
   for await (const part of parts) {
     // An audience has many, and may have been switched off meanwhile.
@@ -55,10 +55,10 @@ export const take = async (
     const conceal = concealing(kind, part);
     const answer = wordsOf(await askAndFollow(options, { ...question, record: asking }, part), conceal);
     if (answer.outcome === 'retry') expectMore(answer, taken, run);
-    if (answer.outcome !== 'completed') return fail(options, record, answer.message);
+    if (answer.outcome !== 'completed') return fail(options, current, answer.message);
     const row = answer.data === undefined ? DONE : itemRow(kind, answer.data, record.resourceId);
     const problem = part.isDrop ? dropProblem(row) : itemProblem(row);
-    if (problem !== undefined) return fail(options, record, conceal(problem));
+    if (problem !== undefined) return fail(options, current, conceal(problem));
     await part.taken();
     taken += 1;
     if (part.isLast) {
@@ -92,7 +92,7 @@ const expectMore = (
 /** What a generation that nobody has started yet begins with. */
 interface Beginning {
   /** Undefined when there is none any more. */
-  readonly item: SyndicatedItem | undefined;
+  readonly resource: SyndicatedResource | undefined;
   readonly holders: Holders;
 }
 
@@ -105,8 +105,8 @@ export const loadBeginning = async (
   record: SyndicationRecord,
   kind: SyndicatedKind,
 ): Promise<Beginning> => {
-  const [item, holders] = await Promise.all([kind.load(record), workList.holders(record)]);
-  return { item, holders };
+  const [resource, holders] = await Promise.all([kind.load(record), workList.holders(record)]);
+  return { resource, holders };
 };
 
 /** Fixes what the agent is asked for; undefined when there is nothing to ask for any more. */
@@ -117,23 +117,24 @@ const start = async (
   beginning: Promise<Beginning> | undefined,
 ): Promise<RecordAt | undefined> => {
   const { record } = waiting;
-  const { item, holders } = await (beginning ?? loadBeginning(options, record, kind));
-  if (item === undefined) {
-    await failed(options, record, 'The resource does not exist any more.');
+  const { resource, holders } = await (beginning ?? loadBeginning(options, record, kind));
+  if (resource === undefined) {
+    await failed(options, waiting, 'The resource does not exist any more.');
     return undefined;
   }
   const { isOtherAdvertisers, isOtherRegistrations, isUnsure } = holders;
   if (isOtherAdvertisers) {
     await failed(
       options,
-      record,
+      waiting,
       'Another advertiser has something of this id at the same account of the agent: switch it off there, or use another id.',
     );
     return undefined;
   }
   const scope =
     kind.delivery === 'members' ? await scopeOf(options, record, isUnsure || isOtherRegistrations) : {};
-  return started(options, waiting, { ...takeRequest(kind, record.account, item), ...scope });
+  const request = { ...takeRequest(kind, record.account, resource.item), ...scope };
+  return started(options, waiting, request, resource.revision);
 };
 
 const wholeOf = async (
@@ -164,9 +165,9 @@ const complete = async (
   if (kind.delivery === 'members') await options.audienceParts.forget(current.record);
 };
 
-const fail = async (options: SyndicateOptions, record: SyndicationRecord, message: string): Promise<void> => {
-  await failed(options, record, message);
-  await options.audienceParts.forget(record);
+const fail = async (options: SyndicateOptions, current: RecordAt, message: string): Promise<void> => {
+  await failed(options, current, message);
+  await options.audienceParts.forget(current.record);
 };
 
 /**
@@ -179,10 +180,10 @@ export const refreshIfChanged = async (
   kind: SyndicatedKind,
 ): Promise<boolean> => {
   if (record.status !== 'COMPLETED' || record.request === null) return false;
-  const item: SyndicatedItem | undefined = await kind.load(record);
+  const resource: SyndicatedResource | undefined = await kind.load(record);
   // What was deleted is switched off, by whoever finds it on the list for that.
-  if (item === undefined) return false;
-  if (canonicalJson([item]) === canonicalJson(record.request[kind.itemsMember])) return false;
-  await refreshed(options, record);
+  if (resource === undefined) return false;
+  if (canonicalJson([resource.item]) === canonicalJson(record.request[kind.itemsMember])) return false;
+  await refreshed(options, record, resource.revision);
   return true;
 };

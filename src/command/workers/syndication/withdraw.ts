@@ -37,7 +37,7 @@ export const withdraw = async (options: SyndicateOptions, question: Question): P
   const reason = await (kind.dropping.by === 'name'
     ? dropByName(options, patient)
     : keepTheRest(options, patient, kind.dropping));
-  await withdrawn(options, record, reason);
+  await withdrawn(options, question, reason);
   if (kind.delivery === 'members') await options.audienceParts.forget(record);
 };
 
@@ -177,7 +177,7 @@ const itemsKept = async (
   const items: KeptItem[] = [];
   for (const { advertiserId, resourceId, stillThere, hasFailed } of kept) {
     const older = stillThere === undefined ? undefined : itemIn(kind, stillThere);
-    const now = await kind.load({ customerId, advertiserId, resourceId });
+    const now = (await kind.load({ customerId, advertiserId, resourceId }))?.item;
     const isOlder = hasFailed || (now !== undefined && refused.has(canonicalJson(now)));
     // Deleted since, it is switched off; until then it stays as it is.
     const item = isOlder ? (older ?? now) : now;

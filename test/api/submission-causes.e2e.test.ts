@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { addSeller } from '../../src/command/sellers/manage-sellers.ts';
+import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
+import { auditProjection } from '../../src/projections/audit.ts';
+import { rebuildOnline } from '../../src/projections/engine/copy/online-rebuild.ts';
+import { sellerDirectoryStream } from '../../src/domain/sellers/seller-directory.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { rebuildOptions } from '../support/rebuild-options.ts';
+import { until } from '../support/toy-projection.ts';
+
+/** Which requests a submission to sellers is told under, when one comes while a worker is at an earlier one. */
+
+/** While it is there, workers that have taken something from the list wait for it, and have read nothing yet. */
+let gate: Promise<void> | undefined;
+let waiting = 0;
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  service = await startRunningService({}, createLog('silent'), {
+    store: (store) => ({
+      ...store,
+      readStream: async function* (stream, options) {
+        if (stream === sellerDirectoryStream && gate !== undefined) {
+          waiting += 1;
+          await gate;
+        }
+        yield* store.readStream(stream, options);
+      },
+    }),
+  });
+  account = await service.openAccount();
+});
+afterAll(() => service.stop());
+
+const made = async (path: string, body: object, requestId = 'made'): Promise<string> => {
+  const answer = await account.api.post<{ id: number | string }>(path, body, { 'X-Request-Id': requestId });
+  expect(answer.status).toBeLessThan(300);
+  return String(answer.body.data.id);
+};
+
+const causedBy = async (requestId: string): Promise<readonly CauseNode[]> =>
+  (await account.api.get<{ causes: CauseNode[] }>(`/requests/${requestId}`)).body.data.causes;
+
+/** The jobs that a request's change has led to. */
+const jobsOf = async (requestId: string): Promise<readonly string[]> =>
+  (await causedBy(requestId)).flatMap((node) =>
+    node.kind === 'command' ? node.followedBy.map(({ kind, id }) => `${kind} ${id}`) : [],
+  );
+
+it('no later submission is told under a request that has had what it was for', async () => {
+  const advertiserId = Number(await made('/advertisers', { name: 'Acme', sandbox: true }));
+  const one = await made('/campaigns', { advertiserId, name: 'One' });
+  const two = await made('/campaigns', { advertiserId, name: 'Two' });
+  const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
+  const creative = await made(`/campaigns/${one}/creatives/create`, tag);
+  const isListed = async () => (await service.pool.query('select from submission_work')).rowCount !== 0;
+  const isSeen = async () => {
+    const head = await service.store.head();
+    const { rows } = await service.pool.query<{ position: string }>(
+      `select min(position collate "C") as position from projection_checkpoints
+       where name in ('sellers', 'creatives', 'campaigns')`,
+    );
+    return (rows[0]?.position ?? '') >= head;
+  };
+  await until(async () => (await isSeen()) && !(await isListed()), 20_000);
+
+  let open = (): void => undefined;
+  gate = new Promise((resolve) => (open = resolve));
+  await made(`/campaigns/${one}/execute`, {}, 'the-launch');
+  await until(async () => waiting > 0, 20_000);
+  // A worker has it in hand for the launch: what comes now is newer, and in what it reads next.
+  await made(`/advertisers/${advertiserId}/creatives/${creative}/campaigns`, { campaignId: two }, 'attached');
+  await until(isSeen, 20_000);
+  const [row] = (
+    await service.pool.query<{ position: string; since: string }>(
+      `select position, since from submission_work where kind = 'creative'`,
+    )
+  ).rows;
+  expect((row?.since ?? '') < (row?.position ?? '')).toBe(true);
+  // A seller comes when that is done, and before the list is looked at again.
+  await service.pool.query(`
+    create function hold() returns trigger language plpgsql as $$ begin new.due_at := 'infinity'; return new; end $$;
+    create trigger hold before update on submission_work for each row execute function hold()`);
+  gate = undefined;
+  open();
+  await until(async () => (await jobsOf('the-launch')).length === 1, 20_000);
+  const [first = ''] = await jobsOf('the-launch');
+  expect(await jobsOf('attached')).toEqual([first]);
+  await until(async () => {
+    const { rows } = await service.pool.query<{ moved: boolean }>(
+      `select since > $1 as moved from submission_work where kind = 'creative'`,
+      [row?.since],
+    );
+    return rows[0]?.moved === true;
+  }, 20_000);
+  await addSeller({ store: service.store, clock: systemClock }, { name: 'Late', channels: [] });
+  await service.pool.query('drop function hold cascade; update submission_work set due_at = now()');
+  await until(async () => (await jobsOf('attached')).length === 2, 20_000);
+  expect(await jobsOf('the-launch')).toEqual([first]);
+
+  const trees = () => Promise.all(['the-launch', 'attached'].map(causedBy));
+  const before = await trees();
+  const { differences } = await rebuildOnline(rebuildOptions(service), auditProjection);
+  expect(differences).toBe(0);
+  expect(await trees()).toEqual(before);
+}, 120_000);
