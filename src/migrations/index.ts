@@ -41,6 +41,7 @@ import { dueInOrder } from './0044-due-in-order.ts';
 import { foundWithoutTheirOwner } from './0045-found-without-their-owner.ts';
 import { lastEntryOfAStream } from './0046-last-entry-of-a-stream.ts';
 import { pastOfListsAndCauses } from './0048-past-of-lists-and-causes.ts';
+import { sourcesByKeyAndStatus } from './0051-sources-by-key-and-status.ts';
 
 /** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
 interface Migration {
@@ -93,4 +94,5 @@ export const migrations: readonly Migration[] = [
   foundWithoutTheirOwner,
   lastEntryOfAStream,
   pastOfListsAndCauses,
+  sourcesByKeyAndStatus,
 ];

@@ -14,10 +14,13 @@ export interface PostgresStoreUnderTest {
 }
 
 /** One process' worth: a store with a pool of its own on a database. */
-export const openPostgresStore = (url: string): PostgresStoreUnderTest => {
+export const openPostgresStore = (
+  url: string,
+  options: { readonly announceEveryMs?: number } = {},
+): PostgresStoreUnderTest => {
   const log = pino({ level: 'silent' });
   const pool = createPool({ connectionString: url, applicationName: 'exchange-test', max: 4 }, log);
-  const store = createPostgresEventStore({ connectionString: url, pool, log });
+  const store = createPostgresEventStore({ connectionString: url, pool, log, ...options });
   return {
     store,
     pool,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
@@ -8,6 +9,7 @@ import {
   type ExpectedRevision,
   type NewEvent,
 } from '../../src/shared/event-store/event-store.ts';
+import { parsePosition } from '../../src/shared/event-store/dense-position.ts';
 import { makePostgresStore, openPostgresStore, type PostgresStoreUnderTest } from './make-postgres-store.ts';
 import { assertOrder } from './order-under-load.contract.ts';
 import { newStream, readIds, sampleEvent, sampleEvents, takeUntil, toArray } from './sample-events.ts';
@@ -170,6 +172,27 @@ describe('two processes on one database', () => {
       `seen by the other process after ${listeningMs.toFixed(1)} ms, with LISTEN cut ${cutMs.toFixed(1)} ms`,
     );
     ended.abort();
+  });
+
+  it('tell one another of the last append before they end, however seldom they announce', async () => {
+    const heard: string[] = [];
+    const other = new Client({ connectionString: first.database.url });
+    other.on('notification', ({ payload }) => heard.push(payload ?? ''));
+    await other.connect();
+    await other.query('listen event_log');
+    const seldom = openPostgresStore(first.database.url, { announceEveryMs: 3_600_000 });
+    const append = () => seldom.store.append(newStream(), sampleEvents(1), 'no-stream');
+    await append();
+    for (let n = 0; n < 500 && !seldom.store.listening; n += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await append();
+    const { position } = await append();
+    await seldom.close();
+    // In the order of the server's queue: what was told before is heard by now.
+    await other.query('select 1');
+    await other.end();
+    expect(heard).toContain(String(parsePosition(position)));
   });
 
   it('goes on when the connections of the reading pool are killed', async () => {

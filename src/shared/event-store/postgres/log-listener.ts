@@ -10,6 +10,7 @@ export interface LogListener {
   listen(): void;
   /** Tells the others, soon. Lost when there is no connection: they look by themselves twice a second. */
   announce(position: number): void;
+  /** What was announced is told first, if there is a connection. */
   close(): Promise<void>;
 }
 
@@ -86,7 +87,9 @@ export const createLogListener = (
         });
     },
     close: async () => {
+      // Ends the pause between two announcements: the latest position is told before the connection goes.
       closing.abort();
+      await announcing;
       await client?.end();
       await keeping;
     },
