@@ -322,6 +322,7 @@ describe('an upload token', () => {
       `${path}?token=x`,
       `${path}?token=${tokenOf(other)}`,
       `${path}?token=${await ours({ exp: good.exp - 601 })}`,
+      `${path}?token=${await ours({ exp: good.exp - 3 * 86_400 })}`,
       `${path}?token=${await ours({ customerId: stranger.customerId })}`,
       `${path}?token=${await strangers.issue(good)}`,
       `${path.replace(reserved.uploadId, never)}?token=${await ours({ uploadId: never })}`,

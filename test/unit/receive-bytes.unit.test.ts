@@ -77,3 +77,25 @@ it.each([
   await Promise.all(Array.from({ length: uploads }, () => receive(incoming, expected, { write })));
   expect(lengths[0]).toBe(pieceKb * KB);
 });
+
+it.each([true, false])(
+  'memory of chunks is given back once they are written (to a draft: %s)',
+  async (isKept) => {
+    const chunks = Array.from({ length: 40 }, () => Buffer.from(new ArrayBuffer(64 * KB)));
+    const written: number[] = [];
+    const write = async (piece: readonly Buffer[]): Promise<void> => {
+      await sleep(5);
+      written.push(...piece.map(({ length }) => length));
+    };
+    const incoming = {
+      length: undefined,
+      open: async function* () {
+        yield* chunks;
+      },
+    };
+    const { bytes } = await createReceiveBytes()(incoming, expected, isKept ? { write } : undefined);
+    expect(bytes).toBe(40 * 64 * KB);
+    expect(written).toEqual(isKept ? chunks.map(() => 64 * KB) : []);
+    expect(chunks.map(({ length }) => length)).toEqual(chunks.map(() => 0));
+  },
+);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { grantOfToken } from '../../src/command/assets/admit-upload.ts';
 import { createUploadTokens } from '../../src/command/assets/upload-token.ts';
 import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
 
@@ -44,6 +45,15 @@ describe('upload tokens', () => {
     for (const more of [`${token}A`, `A${token}`, `${token}.`, `${token}.${token}`, ''])
       expect(await tokens.verify(more)).toBeUndefined();
     console.log(`${tried} changes of one character, none accepted`);
+  });
+
+  it('name their holder for a day behind their end, and nobody then', async () => {
+    const tokens = tokensOf(old);
+    const token = await tokens.issue(grant);
+    const at = (seconds: number) =>
+      grantOfToken({ tokens, clock: { now: () => (grant.exp + seconds) * 1_000 } }, grant.uploadId, token);
+    expect(await at(86_400)).toEqual(grant);
+    await expect(at(86_401)).rejects.toMatchObject({ body: { code: 'UNAUTHORIZED' } });
   });
 
   it('do not use the keys of secrets as they are', async () => {

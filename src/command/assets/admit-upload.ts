@@ -1,8 +1,9 @@
 import type { AssetState } from '../../domain/assets/asset.ts';
-import { assetIdOfUpload, type Asset } from '../../domain/assets/asset-resource.ts';
+import { assetIdOfUpload, shownAssetId, type Asset } from '../../domain/assets/asset-resource.ts';
 import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
 import type { LoadedStream } from '../../shared/command/load-stream.ts';
-import { ApiError, unavailable } from '../../shared/http/errors.ts';
+import { apiErrorOf } from '../../shared/http/api-error-of.ts';
+import { ApiError, KnownHolderError, unavailable } from '../../shared/http/errors.ts';
 import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
 import { loadAssetStream, type AssetWrites } from './asset-writes.ts';
 import type { UploadGrant } from './upload-token.ts';
@@ -18,19 +19,60 @@ export interface AdmittedUpload {
 }
 
 /**
- * Finds out whether a token allows an upload. Whatever is wrong with it the answer is the same, and says nothing of
- * whether there is such an upload (decisions.md E12/E13).
+ * What a token was given out for. Whatever is wrong with it the answer is the same, and says nothing of whether there
+ * is such an upload (decisions.md E12/E13).
+ * @throws ApiError UNAUTHORIZED
+ */
+export const grantOfToken = async (
+  { tokens, clock }: Pick<AssetWrites, 'tokens' | 'clock'>,
+  uploadId: string,
+  token: string | undefined,
+): Promise<UploadGrant> => {
+  const grant = token === undefined ? undefined : await tokens.verify(token);
+  if (grant === undefined || grant.uploadId !== uploadId) throw noToken();
+  if (clock.now() > grant.exp * 1_000 + KNOWN_AFTER_MS) throw noToken();
+  return grant;
+};
+
+/**
+ * Whoever comes with a token that ended longer ago is nobody: it is found in old logs and pages, and is not to fill what an
+ * account keeps of refusals.
+ */
+const KNOWN_AFTER_MS = 86_400_000;
+
+/** Who holds an upload's token, as the log names whoever comes with it. */
+export const uploadActor = (uploadId: string): string => `upload:${uploadId}`;
+
+/** Whoever holds the token is known by it: the account learns what was refused there, and about which asset. */
+export const tellingHolder = async <Result>(
+  { customerId, advertiserId, uploadId }: UploadGrant,
+  run: () => Promise<Result>,
+): Promise<Result> => {
+  try {
+    return await run();
+  } catch (error) {
+    const refusal = apiErrorOf(error);
+    // Refused is what the client can mend.
+    if (refusal.status >= 500) throw error;
+    const holder = { customerId, actor: uploadActor(uploadId) };
+    const assetId = assetIdOfUpload(uploadId);
+    throw new KnownHolderError(refusal, holder, {
+      advertiserId: String(advertiserId),
+      ...(assetId === undefined ? {} : { assetId: shownAssetId(assetId) }),
+    });
+  }
+};
+
+/**
+ * Finds out whether an upload may begin. Whatever is wrong with its token the answer is the same.
  * @throws ApiError UNAUTHORIZED; CONFLICT when the advertiser is archived or the asset is gone; SERVICE_UNAVAILABLE
  *   when it is not known whether the account is open
  */
 export const admitUpload = async (
-  writes: Pick<AssetWrites, 'store' | 'snapshots' | 'pool' | 'tokens'>,
-  uploadId: string,
-  token: string | undefined,
+  writes: Pick<AssetWrites, 'store' | 'snapshots' | 'pool'>,
+  grant: UploadGrant,
 ): Promise<AdmittedUpload> => {
-  const grant = token === undefined ? undefined : await writes.tokens.verify(token);
-  if (grant === undefined || grant.uploadId !== uploadId) throw noToken();
-  const { customerId, advertiserId } = grant;
+  const { customerId, advertiserId, uploadId } = grant;
   const assetId = assetIdOfUpload(uploadId);
   // All at once; what is wrong is said in order.
   const advertiser = writableAdvertiser(writes, customerId, advertiserId);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Asset } from '../../domain/assets/asset-resource.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { IncomingBytes } from '../../shared/http/incoming-bytes.ts';
+import { releaseMemory } from '../../shared/release-memory.ts';
 import type { Draft } from '../../shared/storage/object-store.ts';
 
 /** What has come. */
@@ -67,7 +68,7 @@ const createPieces = (draft: Pick<Draft, 'write'>, pieceBytes: () => number) => 
     await writing;
     const piece = gathering.take();
     if (piece.length === 0) return;
-    writing = draft.write(piece);
+    writing = draft.write(piece).finally(() => releaseMemory(piece));
     // Waited for before the next one; a failure until then is nobody's.
     writing.catch(() => undefined);
   };
@@ -89,7 +90,8 @@ export interface ExpectedUpload {
 
 /**
  * Takes the bytes of an upload as they come, into `draft` or, without one, only to see what they are. One piece is
- * gathered and hashed while the one before it is written: no more than these two are in memory, and none is copied.
+ * gathered and hashed while the one before it is written: no more than these two are in memory, and none is copied. The
+ * chunks are ours: their memory is given back as soon as they are written, which leaves them empty.
  * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known; VALIDATION_ERROR when they are not what was promised
  */
 export type ReceiveBytes = (
@@ -130,6 +132,7 @@ const receive = async (
       bytes += chunk.length;
       if (bytes > bytesMax) throw tooLarge(bytesMax);
       hash.update(chunk);
+      if (pieces === undefined) releaseMemory([chunk]);
       const isWritten = pieces?.add(chunk);
       if (isWritten !== undefined) await isWritten;
     }

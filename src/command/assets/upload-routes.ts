@@ -12,7 +12,15 @@ import { derivedId } from '../../shared/ids.ts';
 import type { ByteSource } from '../../shared/media/byte-source.ts';
 import { mediaTypeOf } from '../../shared/media/media-types.ts';
 import { objectKeyOf, type Draft, type ObjectKey } from '../../shared/storage/object-store.ts';
-import { admitUpload, assetIsGone, requireStillOpen, type AdmittedUpload } from './admit-upload.ts';
+import {
+  admitUpload,
+  assetIsGone,
+  grantOfToken,
+  requireStillOpen,
+  tellingHolder,
+  uploadActor,
+  type AdmittedUpload,
+} from './admit-upload.ts';
 import { runOnAsset, type AssetWrites } from './asset-writes.ts';
 import { inspectBytes } from './inspect-bytes.ts';
 import { createObjectAttempts, type ObjectAttempts } from './object-attempts.ts';
@@ -61,12 +69,12 @@ const uploadRoute = (
     }),
     responses: { 200: { description: 'The asset is in the library', data: UploadResult } },
     receive: async ({ params: { uploadId }, query, headers, bytes }) => {
-      const token = query.token ?? headers['x-upload-token'];
-      return receiveUpload(parts, await admitUpload(parts, uploadId, token), bytes);
+      const grant = await grantOfToken(parts, uploadId, query.token ?? headers['x-upload-token']);
+      return tellingHolder(grant, async () => receiveUpload(parts, await admitUpload(parts, grant), bytes));
     },
     handle: async ({ received, request }) => ({
       status: 200,
-      data: await completeUpload(parts, received, request),
+      data: await tellingHolder(received.grant, () => completeUpload(parts, received, request)),
     }),
   });
 
@@ -153,7 +161,7 @@ const completeUpload = async (
   const { requestId } = request;
   // The same bytes for the same place are one command, however often and wherever they come in.
   const commandId = derivedId(assetId, upload.sha256);
-  const context = { commandId, customerId, actor: `upload:${uploadId}`, requestId, continues: true };
+  const context = { commandId, customerId, actor: uploadActor(uploadId), requestId, continues: true };
   const now = isoTimestamp(parts.clock.now());
   const command = { type: 'CompleteUpload', now, upload } as const;
   const { isAbandoned } = request;

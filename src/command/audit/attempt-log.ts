@@ -12,7 +12,7 @@ import type { Purgeable } from '../../shared/purge-regularly.ts';
 /** Which thing a route is about, and which parameters of its path say so. */
 export interface RouteSubject {
   readonly resourceType: AuditedResource;
-  /** Absent: it is about none of them yet, e.g. one that is to be created. */
+  /** Of the path, or of what the credential names. Absent: it is about none of them yet, e.g. one that is to be created. */
   readonly idParameter?: string;
   /** Absent: its path names no advertiser. */
   readonly advertiserParameter?: string;
@@ -86,7 +86,7 @@ const INT32_MAX = 2_147_483_647;
 const KEPT_DAYS = 30;
 
 /** Refusals of writes that say something of who tried; being refused a read by what one may do is one, too. */
-const KEPT_OF_WRITES: ReadonlySet<number> = new Set([400, 404, 409]);
+const KEPT_OF_WRITES: ReadonlySet<number> = new Set([400, 404, 409, 413, 415]);
 
 /** The client was told to ask again, and does. */
 const TRANSIENT: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT']);

@@ -7,8 +7,8 @@ export interface IncomingBytes {
   /** As announced; undefined when the body comes in chunks. */
   readonly length: number | undefined;
   /**
-   * Begins to take the body; to be called at most once. Whoever stops reading in the middle leaves the rest on the
-   * connection, and must answer with `Connection: close`.
+   * Begins to take the body; to be called at most once. Its chunks are the caller's, who may release them. Whoever stops
+   * reading in the middle leaves the rest on the connection, and must answer with `Connection: close`.
    * @param withinMs for how long the client may send, from now on, where that is longer than any request may take: at
    *   the pace that the server asks for (`ClientTimeouts`)
    * @throws ApiError UNSUPPORTED_MEDIA_TYPE at once; BAD_REQUEST, while it is read, when the body ends too early

@@ -49,7 +49,8 @@ export const objectKeyOf = (text: string): ObjectKey | undefined =>
 export interface Draft {
   /**
    * Adds bytes behind those that are there. One call at a time: the memory of a slow store is that of one call.
-   * @param chunks not to be changed until it returns
+   * @param chunks not to be changed until it returns; whether it fails or not, nothing reads them behind that: their memory
+   *   may be given back at once
    */
   write(chunks: readonly Buffer[]): Promise<void>;
   /** Up to `length` of the bytes written so far, fewer at their end. */
