@@ -7,7 +7,7 @@ import { createSessionCursors } from './query/creative-sessions/session-cursor.t
 import type { EventRow } from './query/history/audit-entries.ts';
 import { auditLogRoute, type AuditReads } from './query/history/audit-routes.ts';
 import type { AuditedKind } from './query/history/audited-kind.ts';
-import { withListAsOf } from './query/history/list-as-of.ts';
+import { pastLists, withListAsOf } from './query/history/list-as-of.ts';
 import { findKeyUsers } from './query/history/key-users.ts';
 import { requestRoute } from './query/history/request-route.ts';
 import { refusingAsOf, stateRoutes, withAsOf } from './query/history/as-of.ts';
@@ -18,12 +18,15 @@ import { createLanes } from './query/history/lanes.ts';
 import { createStreamHistory } from './query/history/stream-history.ts';
 import { ownersOfKey, type ResourceReads } from './query/resources/resource-reads.ts';
 import { categoryOf, type EventStore } from './shared/event-store/event-store.ts';
+import { isPosition } from './shared/event-store/is-position.ts';
 import type { Route } from './shared/http/route.ts';
 import type { KeyRing } from './shared/secrets/key-ring.ts';
 
 export interface HistoryParts extends ResourceReads {
   readonly store: EventStore;
   readonly kinds: readonly AuditedKind[];
+  /** That cursors are sealed with. */
+  readonly keys: () => Promise<KeyRing>;
   /** Told what is to be interrupted when the store behind the service may be another one. */
   readonly onKeptFolds: (kept: KeptFolds) => void;
 }
@@ -35,24 +38,31 @@ const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 const LANES = { each: 16, together: 32 };
 
 /** The routes, whose reads can answer how things were, and those that tell what happened to them. */
-export const withHistory = (
-  parts: HistoryParts & { readonly keys: () => Promise<KeyRing> },
-  routes: readonly Route[],
-): readonly Route[] => {
+export const withHistory = (parts: HistoryParts, routes: readonly Route[]): readonly Route[] => {
   const { kinds } = parts;
-  const cursors = createSessionCursors(parts.keys);
   const reads = historyReads(parts);
   return refusingAsOf([
-    ...withListAsOf({ ...parts, ...reads, cursors }, kinds, withAsOf(reads, kinds, routes)),
+    ...withListAsOf(listReads(parts, reads), kinds, withAsOf(reads, kinds, routes)),
     ...tellingRoutes(parts, reads),
   ]);
 };
 
 /** The same for who reads beside a service and without one: how things are and were, and what happened to them. */
 export const historyAlone = (parts: HistoryParts): readonly Route[] => {
+  const { kinds } = parts;
   const reads = historyReads(parts);
-  return refusingAsOf([...stateRoutes(reads, parts.kinds), ...tellingRoutes(parts, reads)]);
+  return refusingAsOf([
+    ...stateRoutes(reads, kinds),
+    ...pastLists(listReads(parts, reads), kinds),
+    ...tellingRoutes(parts, reads),
+  ]);
 };
+
+const listReads = (parts: HistoryParts, reads: HistoryReads): Parameters<typeof pastLists>[0] => ({
+  ...parts,
+  ...reads,
+  cursors: createSessionCursors(parts.keys),
+});
 
 const historyReads = (parts: HistoryParts): HistoryReads => {
   const { store, onKeptFolds } = parts;
@@ -72,7 +82,8 @@ const tellingRoutes = (parts: HistoryParts, reads: HistoryReads): readonly Route
     const owners = tables.map((table) => ownersOfKey(parts, table, customerId, key, most));
     return [...new Set((await Promise.all(owners)).flat())].slice(0, most);
   };
-  const audit = { ...parts, ...reads, ...auditReads(kinds), ownersOf };
+  const position = { isPosition: (text: string) => isPosition(parts.store, text) };
+  const audit = { ...parts, ...reads, ...auditReads(kinds), ...position, ownersOf };
   return [...historyRoutes(reads, kinds), auditLogRoute(audit), requestRoute(audit)];
 };
 

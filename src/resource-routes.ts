@@ -46,7 +46,8 @@ export const resourceRoutes = (parts: Parts): readonly Route[] => [
   }),
   ...eventSourceReadRoutes({
     ...parts,
-    foldEventSource: (customerId, sourceId) => loadEventSource(parts, customerId, sourceId),
+    foldEventSource: async (customerId, sourceId) =>
+      (await loadEventSource(parts, customerId, sourceId))?.source,
     sourceIdOf: (customerId, advertiserId, key) => resourceIdOf(EVENT_SOURCE, customerId, advertiserId, key),
   }),
 ];

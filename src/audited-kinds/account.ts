@@ -11,6 +11,7 @@ import {
 } from '../domain/accounts/account-history.ts';
 import { accountStream, type OpenedAccount } from '../domain/accounts/account.ts';
 import { valueOf } from '../domain/history/shared-map.ts';
+import { apiKeyList } from '../query/accounts/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { boundedText } from '../shared/http/schemas.ts';
 import { buyer } from './places.ts';
@@ -64,7 +65,7 @@ export const apiKeyKind = auditedKind({
   },
   sharedLists: [
     {
-      operationId: 'listApiKeys',
+      route: apiKeyList,
       streamOf: (customerId) => accountStream(customerId),
       all: (past, _asked, { at }) => keysListedAt(past, at),
     },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { advertiserEvents } from '../domain/advertisers/advertiser-events.ts';
 import { advertiserDecider, advertiserStream } from '../domain/advertisers/advertiser.ts';
+import { advertiserList, advertiserRead } from '../query/advertisers/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { buyer, advertiserId, lastFirst, nameHas } from './places.ts';
 
@@ -22,10 +23,10 @@ export const advertiserKind = auditedKind({
     tag: 'Advertisers',
     find: (customerId, { id }) => ({ stream: advertiserStream(customerId, Number(id)) }),
   },
-  details: [{ operationId: 'getAdvertiser', shown: (advertiser) => advertiser }],
+  details: [{ route: advertiserRead, shown: (advertiser) => advertiser }],
   lists: [
     {
-      operationId: 'listAdvertisers',
+      route: advertiserList,
       isEverything: ({ status, name, sandbox }) =>
         status === 'ALL' && name === undefined && sandbox === undefined,
       narrower: 'Ask for all of them, page by page, with status=ALL and no other filter.',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { agentEvents } from '../domain/agents/agent-events.ts';
 import { agentIdOf, agentResource, shownAgentId, type Agent } from '../domain/agents/agent-resource.ts';
 import { AGENT, agentDecider, agentStream } from '../domain/agents/agent.ts';
+import { agentLists, agentRead } from '../query/agents/routes.ts';
 import { auditedKind, type ListRead } from '../query/history/audited-kind.ts';
 import { boundedText } from '../shared/http/schemas.ts';
 import { buyer, byShownId, each, lastFirst, streamsByShownId } from './places.ts';
@@ -25,13 +26,12 @@ export const agentKind = auditedKind({
   },
   details: [
     {
-      operationId: 'getAdcpAgent',
+      route: agentRead,
       shown: (agent) => (agent.status === 'ACTIVE' ? agentResource(agent) : undefined),
     },
   ],
-  // One list under two names.
-  lists: ['listAdcpAgents', 'listSalesAgents'].map((operationId): ListRead<Agent> => ({
-    operationId,
+  lists: agentLists.map((route): ListRead<Agent> => ({
+    route,
     shown: each(agentResource),
     keeps: ({ status }) => status === 'ACTIVE',
     order: lastFirst(

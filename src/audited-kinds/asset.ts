@@ -8,6 +8,7 @@ import {
   type StoredAsset,
 } from '../domain/assets/asset-resource.ts';
 import { ASSET, assetDecider, assetStream } from '../domain/assets/asset.ts';
+import { assetList, assetRead } from '../query/assets/routes.ts';
 import { auditedKind, type AuditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
 import {
@@ -50,14 +51,14 @@ export const assetKind = (baseUrl: () => string): AuditedKind =>
     },
     details: [
       {
-        operationId: 'getAsset',
+        route: assetRead,
         shown: (asset, asked) =>
           isInLibrary(asset) && ofAdvertiser(asset, asked) ? assetResource(asset, baseUrl()) : undefined,
       },
     ],
     lists: [
       {
-        operationId: 'listAssets',
+        route: assetList,
         owner: listedOfAdvertiser,
         shown: (page) => page.filter(isInLibrary).map((asset) => assetResource(asset, baseUrl())),
         keeps: (asset, { mediaKind, source, search }) =>

@@ -3,7 +3,7 @@ import { audienceEvents, type AudienceEvent } from '../domain/audiences/audience
 import { audienceResource, type Audience } from '../domain/audiences/audience-resource.ts';
 import { AUDIENCE, audienceDecider, audienceStream } from '../domain/audiences/audience.ts';
 import { findAudienceSizes } from '../query/audiences/find-audience-sizes.ts';
-import { audiencesTable } from '../query/audiences/routes.ts';
+import { audienceList, audiencesTable } from '../query/audiences/routes.ts';
 import { auditedKind, type AuditedKind } from '../query/history/audited-kind.ts';
 import type { ResourceReads } from '../query/resources/resource-reads.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
@@ -64,7 +64,7 @@ export const audienceKind = (reads: ResourceReads): AuditedKind =>
     },
     lists: [
       {
-        operationId: 'listAudiences',
+        route: audienceList,
         owner: listedOfAdvertiser,
         shown: async (page, customerId) => {
           const sizes = await findAudienceSizes(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { campaignEvents } from '../domain/campaigns/campaign-events.ts';
 import { campaignIdOf, campaignResource, shownCampaignId } from '../domain/campaigns/campaign-resource.ts';
 import { CAMPAIGN, campaignDecider, campaignStream } from '../domain/campaigns/campaign.ts';
+import { campaignList, campaignRead } from '../query/campaigns/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
 import { buyer, byShownId, each, lastFirst, streamsByShownId } from './places.ts';
@@ -23,10 +24,10 @@ export const campaignKind = auditedKind({
     tag: 'Campaigns',
     find: byShownId('id', campaignIdOf, campaignStream),
   },
-  details: [{ operationId: 'getCampaign', shown: campaignResource }],
+  details: [{ route: campaignRead, shown: campaignResource }],
   lists: [
     {
-      operationId: 'listCampaigns',
+      route: campaignList,
       owner: { resourceType: 'ADVERTISER', parameter: 'advertiserId', mustBeThere: false },
       narrower: 'Ask for those of one advertiser, with advertiserId.',
       shown: each(campaignResource),

@@ -2,7 +2,7 @@ import { catalogResource } from '../domain/catalogs/catalog-resource.ts';
 import { z } from 'zod';
 import { catalogEvents } from '../domain/catalogs/catalog-events.ts';
 import { CATALOG, catalogDecider, catalogStream } from '../domain/catalogs/catalog.ts';
-import { catalogsTable } from '../query/catalogs/routes.ts';
+import { catalogList, catalogsTable } from '../query/catalogs/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
 import { buyer, advertiserId, byKey, each, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
@@ -31,7 +31,7 @@ export const catalogKind = auditedKind({
   },
   lists: [
     {
-      operationId: 'listCatalogs',
+      route: catalogList,
       owner: listedOfAdvertiser,
       shown: each(catalogResource),
       keeps: ({ status, definition }, { type }) =>

@@ -14,6 +14,7 @@ import {
   creativeSessionStream,
 } from '../domain/creative-sessions/creative-session.ts';
 import type { SessionPlace } from '../query/creative-sessions/list-sessions.ts';
+import { creativeSessionList, creativeSessionRead } from '../query/creative-sessions/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { cursorLimitOf, pathTextId } from '../shared/http/schemas.ts';
 import { buyer, byShownId, compare, each, listedOfCampaign, streamsByShownId } from './places.ts';
@@ -45,14 +46,14 @@ export const sessionKind = auditedKind({
   },
   details: [
     {
-      operationId: 'getCreativeSession',
+      route: creativeSessionRead,
       shown: (session, { id }) =>
         session.campaignId === campaignIdOf(String(id)) ? creativeSessionDetail(session) : undefined,
     },
   ],
   lists: [
     {
-      operationId: 'listCreativeSessions',
+      route: creativeSessionList,
       owner: listedOfCampaign,
       shown: each(creativeSessionResource),
       keeps: ({ campaignId }, { id }) => campaignId === campaignIdOf(String(id)),

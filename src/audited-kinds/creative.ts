@@ -18,6 +18,12 @@ import {
 import { CREATIVE, creativeDecider, creativeStream } from '../domain/creatives/creative.ts';
 import { sellerDirectoryStream } from '../domain/sellers/seller-directory.ts';
 import type { SellerDirectory } from '../domain/sellers/seller-resource.ts';
+import {
+  advertiserCreativeList,
+  campaignCreativeList,
+  campaignCreativeRead,
+  creativeDetailRead,
+} from '../query/creatives/routes.ts';
 import { auditedKind, type AuditedKind, type ListRead, type Moment } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
 import { isInLibrary } from './asset.ts';
@@ -64,7 +70,7 @@ const newestFirst = lastFirst<Creative>(
 
 const lists: readonly ListRead<Creative>[] = [
   {
-    operationId: 'listCampaignCreatives',
+    route: campaignCreativeList,
     owner: listedOfCampaign,
     shown: each(creativeResource),
     keeps: ({ state, campaignIds, name }, { id, search }) =>
@@ -72,7 +78,7 @@ const lists: readonly ListRead<Creative>[] = [
     order: newestFirst,
   },
   {
-    operationId: 'listAdvertiserCreatives',
+    route: advertiserCreativeList,
     owner: listedOfAdvertiser,
     narrower: 'Ask for those of one campaign.',
     shown: each(creativeResource),
@@ -123,14 +129,14 @@ export const creativeKind = (assets: AuditedKind, baseUrl: () => string): Audite
     },
     details: [
       {
-        operationId: 'getCampaignCreative',
+        route: campaignCreativeRead,
         shown: (creative, { id }) =>
           creative.campaignIds.includes(campaignIdOf(String(id)) ?? '')
             ? creativeResource(creative)
             : undefined,
       },
       {
-        operationId: 'getCreativeDetail',
+        route: creativeDetailRead,
         shown: (creative, _asked, then) => detailThen(creative, assets, baseUrl(), then),
       },
     ],

@@ -16,6 +16,7 @@ import {
   engineConnectionStream,
 } from '../domain/engines/engine-connection.ts';
 import { creativeEngineOf } from '../domain/engines/engine-resource.ts';
+import { engineConnectionList } from '../query/engines/routes.ts';
 import { auditedKind, type Asked, type Moment } from '../query/history/audited-kind.ts';
 import { notFound } from '../shared/http/errors.ts';
 import { pathIntegerId, pathTextId } from '../shared/http/schemas.ts';
@@ -92,7 +93,7 @@ export const connectionKind = auditedKind({
   },
   sharedLists: [
     {
-      operationId: 'listCreativeEngineConnections',
+      route: engineConnectionList,
       streamOf: (customerId, { id }) => {
         if (creativeEngineOf(Number(id)) === undefined) throw notFound('engine');
         return engineConnectionStream(customerId, slotIdOf(customerId, Number(id)));

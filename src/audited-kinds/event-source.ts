@@ -4,7 +4,7 @@ import { eventSourceEvents } from '../domain/event-sources/event-source-events.t
 import { eventSourceResource, notSeen } from '../domain/event-sources/event-source-resource.ts';
 import { EVENT_SOURCE, eventSourceDecider, eventSourceStream } from '../domain/event-sources/event-source.ts';
 import { eventSourcesTable, findEventSources } from '../query/event-sources/find-event-sources.ts';
-import { theOneEventSource } from '../query/event-sources/routes.ts';
+import { eventSourceList, eventSourceRead, theOneEventSource } from '../query/event-sources/routes.ts';
 import { auditedKind, type AuditedKind } from '../query/history/audited-kind.ts';
 import { behind } from '../query/resources/behind.ts';
 import type { ResourceReads } from '../query/resources/resource-reads.ts';
@@ -47,14 +47,14 @@ export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
     },
     details: [
       {
-        operationId: 'getEventSource',
+        route: eventSourceRead,
         // What was observed of it is in no event of its own.
         shown: (source) => (source.status === 'ACTIVE' ? eventSourceResource(source, notSeen) : undefined),
       },
     ],
     lists: [
       {
-        operationId: 'listEventSources',
+        route: eventSourceList,
         owner: listedOfAdvertiser,
         shown: each((source) => eventSourceResource(source, notSeen)),
         keeps: ({ status }) => status === 'ACTIVE',

@@ -4,12 +4,24 @@ import type { Route } from '../shared/http/route.ts';
 import { buyer } from './places.ts';
 
 /** Where routes have things that history has elsewhere: one of them, or all of an owner. */
-const otherPlaces = [
+const otherPlaces: readonly PlaceOfRoutes[] = [
   { resourceType: 'CREATIVE', path: `${buyer}/campaigns/{id}/creatives/{cid}` },
   { resourceType: 'CREATIVE', path: `${buyer}/advertisers/{id}/creatives/{cid}` },
   { resourceType: 'EVENT_SOURCE', path: `${buyer}/advertisers/{id}/event-sources` },
   { resourceType: 'SYNDICATION', path: `${buyer}/advertisers/{id}/syndicate` },
-] as const;
+  // An upload's token names the asset and the advertiser, which the path does not.
+  {
+    resourceType: 'ASSET',
+    path: `${buyer}/assets/uploads/{uploadId}`,
+    named: { idParameter: 'assetId', advertiserParameter: 'advertiserId' },
+  },
+];
+
+interface PlaceOfRoutes extends Pick<RouteSubject, 'resourceType'> {
+  readonly path: string;
+  /** By a credential, and not by the path. */
+  readonly named?: Omit<RouteSubject, 'resourceType'>;
+}
 
 /**
  * Which thing the routes below each place are about: the longest path that a route begins with says so. What goes on from
@@ -19,27 +31,28 @@ export const subjectsOfRoutes = (
   kinds: readonly AuditedKind[],
 ): ((route: Pick<Route, 'path'>) => RouteSubject | undefined) => {
   const places = kinds
-    .flatMap(({ resourceType, place }) => (place === undefined ? [] : [{ resourceType, path: place.path }]))
+    .flatMap(({ resourceType, place }): readonly PlaceOfRoutes[] =>
+      place === undefined ? [] : [{ resourceType, path: place.path }],
+    )
     .concat(otherPlaces)
-    .map(({ resourceType, path }) => ({ resourceType, segments: path.split('/') }))
-    .flatMap(({ resourceType, segments }) =>
-      nameOfParameter(segments.at(-1)) === undefined
-        ? [{ resourceType, segments }]
-        : [
-            { resourceType, segments },
-            { resourceType, segments: segments.slice(0, -1) },
-          ],
+    .map(({ path, ...of }) => ({ ...of, segments: path.split('/') }))
+    .flatMap((place) =>
+      nameOfParameter(place.segments.at(-1)) === undefined
+        ? [place]
+        : [place, { ...place, segments: place.segments.slice(0, -1) }],
     )
     .sort((a, b) => b.segments.length - a.segments.length);
   return ({ path }) => {
     const own = path.split('/');
     const found = places.find(({ segments }) => segments.every((one, n) => isAlike(one, own[n])));
     if (found === undefined) return undefined;
+    const { resourceType, named } = found;
+    if (named !== undefined) return { resourceType, ...named };
     const idParameter = nameOfParameter(own[found.segments.length - 1]);
     const advertiserParameter = nameOfParameter(own[own.indexOf('advertisers') + 1]);
     const campaignParameter = nameOfParameter(own[own.indexOf('campaigns') + 1]);
     return {
-      resourceType: found.resourceType,
+      resourceType,
       ...(idParameter === undefined ? {} : { idParameter }),
       ...(advertiserParameter === undefined ? {} : { advertiserParameter }),
       ...(campaignParameter === undefined ? {} : { campaignParameter }),

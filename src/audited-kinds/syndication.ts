@@ -15,6 +15,7 @@ import {
   type SyndicationRecord,
 } from '../domain/syndication/syndication-resource.ts';
 import { SYNDICATION, syndicationDecider, syndicationStream } from '../domain/syndication/syndication.ts';
+import { syndicationStatusList } from '../query/syndication/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import type { SeenJob } from '../query/history/seen-job.ts';
 import { toDomainEvent } from '../shared/command/recorded-domain-event.ts';
@@ -37,10 +38,11 @@ const stepOf = (event: RecordedEvent): SyndicationStep => ({
 /** Named as its record and its generation. */
 const seenJob = (
   { recordId, resourceType, resourceId, agentId }: SyndicationRecord,
-  { generation, work, status, begun, steps, calls, endedAt, errorMessage }: SyndicationJob,
+  { generation, work, status, begun, joinedBy, steps, calls, endedAt, errorMessage }: SyndicationJob,
 ): SeenJob => ({
   id: `${shownSyndicationId(recordId)}-g${generation}`,
   begunBy: begun?.commandId,
+  joinedBy,
   steps,
   facts: {
     worker: 'syndication',
@@ -99,7 +101,7 @@ export const syndicationKind = auditedKind({
   },
   lists: [
     {
-      operationId: 'querySyndicationStatus',
+      route: syndicationStatusList,
       owner: { resourceType: 'ADVERTISER', parameter: 'advertiserId', mustBeThere: true },
       shown: each(syndicationResource),
       keeps: ({ resourceType, resourceId, agentId, status }, { adcpAgentId, ...asked }) =>

@@ -1,6 +1,7 @@
 import { auditedKinds } from '../audited-kinds/all-kinds.ts';
 import type { Backbone } from '../composition.ts';
 import { historyAlone } from '../history-routes.ts';
+import type { Config } from '../shared/config.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import { parameterNames } from '../shared/http/openapi.ts';
 import { parseQueryString } from '../shared/http/query-string.ts';
@@ -9,6 +10,7 @@ import { refuseParameters } from '../shared/http/route-handler.ts';
 import { BrokenPathError, createRouteTable, type RouteMatch } from '../shared/http/route-table.ts';
 import { validate } from '../shared/http/validate.ts';
 import { randomId } from '../shared/ids.ts';
+import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
 import { createProjectionProgress } from '../shared/read-your-writes/projection-progress.ts';
 import { command, telling } from './command.ts';
@@ -23,7 +25,7 @@ const ABOUT =
   "Asks about an account's history, as its administrators can over the API; PATH as there, behind " +
   `${BASE_PATH}: /advertisers/7/history, /advertisers/7/explain?path=/name, ` +
   '"/advertisers/7/diff?from=1&to=3", /advertisers/7?asOf=2026-01-31T12:00:00.000Z, ' +
-  '/audit-logs?outcome=denied, /requests/ID; and so for every other kind of things.';
+  '"/advertisers?status=ALL&asOf=2026-01-31T12:00:00.000Z", /audit-logs?outcome=denied, /requests/ID; and so for every other kind of things.';
 
 export const historyCommand = command({
   name: 'history',
@@ -40,7 +42,7 @@ export const historyCommand = command({
         customerId,
       ]);
       if (rowCount === 0) throw new Error(`there is no account ${customerId}`);
-      const { target, params } = findRoute(routesOn(opened, config().BASE_URL), path);
+      const { target, params } = findRoute(routesOn(opened, config()), path);
       const value = await ask(target, params, search, customerId);
       return { value, text: JSON.stringify(value, null, 2) };
     });
@@ -64,11 +66,11 @@ const splitAt = (text: string, mark: string): readonly [string, string] => {
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
 };
 
-const routesOn = ({ store, requestPool }: Backbone, baseUrl: string | undefined): readonly Route[] => {
+const routesOn = ({ store, requestPool }: Backbone, config: Config): readonly Route[] => {
   const reads = { database: createTenantDatabase(requestPool), progress: createProjectionProgress() };
   // Addresses of assets are below it; who reads here knows where the service is.
-  const kinds = auditedKinds({ ...reads, baseUrl: () => baseUrl ?? '' });
-  return historyAlone({ ...reads, store, kinds, onKeptFolds: () => undefined });
+  const kinds = auditedKinds({ ...reads, baseUrl: () => config.BASE_URL ?? '' });
+  return historyAlone({ ...reads, store, kinds, keys: keyRingOf(config), onKeptFolds: () => undefined });
 };
 
 /** @throws WordsError for parameters that do not fit; Error for what is not there */

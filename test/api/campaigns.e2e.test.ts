@@ -84,7 +84,7 @@ describe('create', () => {
   });
 
   it('not below an advertiser that is absent or archived', async () => {
-    expect((await create(2_147_483_647)).status).toBe(404);
+    expect(refusalOf(await create(2_147_483_647))).toEqual([404, 'NOT_FOUND', 'advertiserId']);
     const id = await advertiser();
     await api().delete(`/advertisers/${id}`);
     expect(refusalOf(await create(id))).toEqual(conflict());

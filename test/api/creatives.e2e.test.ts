@@ -558,6 +558,9 @@ describe('lists', () => {
       { skip: 0, take: 1, total: 2, hasMore: true },
     ]);
     expect((await page('skip=2')).data.map(({ name }) => name)).toEqual(['Alpha']);
+    // Also by a name as long as can be.
+    const { name: long } = await creative(campaignId, { name: 'x'.repeat(255) });
+    expect((await page(`search=${long}`)).data.map(({ name }) => name)).toEqual([long]);
     expect((await api().get(`/campaigns/cmp_${'0'.repeat(32)}/creatives`)).status).toBe(404);
     expect((await api().get('/advertisers/2147483647/creatives')).status).toBe(404);
     expect((await api().get(`/creatives/cre_${'0'.repeat(32)}/detail`)).status).toBe(404);

@@ -7,7 +7,8 @@ import { invalid, refusalOf } from '../support/api-client.ts';
 import { until } from '../support/toy-projection.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';
-import { upload } from '../support/uploads.ts';
+import { png as pngOf } from '../support/sample-media.ts';
+import { reserve, send, upload } from '../support/uploads.ts';
 import { auditedKinds } from '../../src/audited-kinds/all-kinds.ts';
 import { subjectsOfRoutes } from '../../src/audited-kinds/subjects-of-routes.ts';
 import { createUser } from '../../src/operator/accounts.ts';
@@ -141,6 +142,10 @@ describe('an advertiser that has changed three times', () => {
     });
     const labels = (await api().get<Explained>(`${path}/explain?path=/labels`)).body.data;
     expect(labels.members.map(({ path: at }) => at)).toEqual(['/labels/a']);
+    // What is no pointer names no member, and does not look like one that is not there.
+    for (const at of ['name', '/name~', '/a~2']) {
+      expect(refusalOf(await api().get(`${path}/explain?path=${at}`))).toEqual(invalid('path'));
+    }
     const then = (await api().get<Explained>(`${path}/explain?asOf=2`)).body.data;
     expect(then.members.find(({ path: at }) => at === '/name')).toMatchObject({
       value: 'Two',
@@ -522,6 +527,8 @@ describe('the audit log', () => {
     ] as const) {
       expect(refusalOf(await own.api.get(`/audit-logs?${query}`))).toEqual(invalid(field));
     }
+    const unread = (await own.api.get('/audit-logs?startDate=today')).body.error?.message;
+    expect(unread).toContain('must be a day, e.g. 2026-01-31, or a time');
   });
 
   it('says of a refusal who tried what, and why not', async () => {
@@ -543,6 +550,39 @@ describe('the audit log', () => {
       ['CONFLICT', 'expectedRevision'],
       ['VALIDATION_ERROR', 'name'],
     ]);
+  });
+
+  it('says it of uploads, too: whoever holds the token is known by it, and nobody else is', async () => {
+    const body = { name: 'Hero', mimeType: 'image/png', bytes: 60 };
+    const { assetId, uploadId, uploadUrl } = (await reserve(own.api, advertiserId, body)).body.data;
+    const png = Buffer.concat([pngOf(3, 3), Buffer.alloc(60)]).subarray(0, 60);
+    const other = Buffer.from(png).fill(1, 59);
+    for (const [bytes, status] of [
+      [Buffer.alloc(60, 'x'), 415],
+      [Buffer.alloc(61), 413],
+      [png.subarray(1), 400],
+      [png, 200],
+      [other, 409],
+    ] as const) {
+      expect((await send(uploadUrl, bytes)).status).toBe(status);
+    }
+    expect((await send(uploadUrl.replace(/.$/, '-'), png)).status).toBe(401);
+    const ofAsset = () => logs(`resourceId=${assetId}&actorOrigin=UPLOAD&outcome=failed`);
+    while ((await ofAsset()).total < 4) await pause(50);
+    const said = {
+      action: 'uploadAsset',
+      resourceType: 'ASSET',
+      resourceId: assetId,
+      advertiserId,
+      actor: `upload:${uploadId}`,
+    };
+    expect((await ofAsset()).logs).toMatchObject(
+      [409, 400, 413, 415].map((status) => ({ ...said, parameters: { status } })),
+    );
+    await own.api.delete(`/advertisers/${advertiserId}/assets/${assetId}`);
+    expect((await send(uploadUrl, png)).status).toBe(409);
+    while ((await ofAsset()).total < 5) await pause(50);
+    expect((await logs(`resourceId=${assetId}&outcome=denied`)).total).toBe(0);
   });
 
   it('conversions are one entry a call, called by their source, without what is in them', async () => {
@@ -675,13 +715,18 @@ describe('the audit log', () => {
       Object.keys(of).some((method) => ['post', 'put', 'patch', 'delete'].includes(method)),
     );
     const ofNone = writes.flatMap(([path]) => (subjectOf({ path }) === undefined ? [path] : []));
-    // Whose credential is in the address: nobody is known who could be refused.
-    expect(ofNone).toEqual(['/api/v2/buyer/assets/uploads/{uploadId}']);
+    expect(ofNone).toEqual([]);
     const of = (path: string) => subjectOf({ path: `/api/v2/buyer${path}` });
     expect(of('/campaigns/{id}/creatives/{cid}')).toEqual({
       resourceType: 'CREATIVE',
       idParameter: 'cid',
       campaignParameter: 'id',
+    });
+    // By what its token names.
+    expect(of('/assets/uploads/{uploadId}')).toEqual({
+      resourceType: 'ASSET',
+      idParameter: 'assetId',
+      advertiserParameter: 'advertiserId',
     });
     expect(of('/advertisers/{advertiserId}/syndicate')).toEqual({
       resourceType: 'SYNDICATION',
@@ -883,6 +928,11 @@ describe('what a request has led to', () => {
     expect(second).toMatchObject({ causes: [{ kind: 'job', causedBy: causes[0]?.id }] });
     expect(second.nextAfter).toBeUndefined();
     expect((await api().get('/requests/never')).status).toBe(404);
+    // What was never given out leads nowhere, and does not look like an end.
+    for (const after of ['0', 'zzz', `${first.nextAfter}0`, '-']) {
+      const astray = await api().get(`/requests/the-launch?after=${after}`);
+      expect([after, ...refusalOf(astray)]).toEqual([after, ...invalid('after')]);
+    }
     // A worker's attempt that a busy machine ended is made again after a while.
   }, 120_000);
 

@@ -22,7 +22,22 @@ it(
     });
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
     expect({ stderr, status: child.exitCode }).toEqual({ stderr: '', status: 0 });
-    expect(stdout).toContain('Summary: 14 of 14 endpoints');
+    expect(stdout).not.toContain('more lines');
+    // The endpoints one after the other, by their numbers.
+    const headed = [...stdout.matchAll(/^(\d+)\. [^\n]+\n[^]*?\n\n(\d{3}), /gm)];
+    expect(headed.map(([, endpoint]) => Number(endpoint))).toEqual(
+      Array.from({ length: 14 }, (_, n) => n + 1),
+    );
+    // At the end a line of each, answered with what it should be.
+    const [, summary = ''] = stdout.split('\nSummary: ');
+    expect(summary.split('\n')[0]).toMatch(/^14 of 14 endpoints, \d+ requests$/);
+    const lines = [...summary.matchAll(/^ *(\d+) +(\d{3}) +([A-Z]+ \/\S+) +[\d.]+ ms/gm)];
+    expect(lines.map(([, endpoint, status]) => `${endpoint} ${status}`)).toEqual(
+      [200, 201, 200, 200, 201, 201, 200, 200, 200, 201, 200, 200, 200, 200].map(
+        (status, n) => `${n + 1} ${status}`,
+      ),
+    );
+    expect(summary.trimEnd().split('\n')).toHaveLength(1 + lines.length);
     // What was asked of the past, in this order, and that it was answered.
     const id = /GET \/api\/v2\/buyer\/advertisers\/(\d+)\/history\n\n200,/.exec(stdout)?.[1];
     const asked = ['/explain?path=/name', '?asOf=2', '/diff?from=2'];

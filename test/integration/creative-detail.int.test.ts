@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { Pool } from 'pg';
 import { runOnCampaign, loadCampaign } from '../../src/command/campaigns/run-on-campaign.ts';
 import {
   archiveCreative,
@@ -546,6 +548,156 @@ describe('creatives of launched campaigns', () => {
     await carryOut(log, { what: 'launch', ...at }, ids, campaigns);
     await untilDone(log);
     expect(await checkSubmitted(log, ids)).toBe(2);
+  });
+
+  describe('that were looked at when something newer came up', () => {
+    const at = { creative: 0, campaign: 0, asset: 0 };
+    /** What the list says of the creative. */
+    const listed = async () =>
+      (
+        await readModels.pool.query<{ position: string; since: string }>(
+          `select position, since from submission_work where kind = 'creative'`,
+        )
+      ).rows;
+    /** One creative in a campaign that was launched, and was listed for that. */
+    const given = async () => {
+      await forgetAll();
+      const log = await openCampaignLog();
+      const campaigns = [await log.newCampaign('One'), await log.newCampaign('Two')];
+      const ids = new Set<string>();
+      await carryOut(log, { what: 'create', ...at }, ids, campaigns);
+      await untilDone(log);
+      await carryOut(log, { what: 'launch', ...at }, ids, campaigns);
+      for (const each of [0, 1, 2]) await follow(log, each, 10_000);
+      const [id = ''] = ids;
+      const attach = (): Promise<void> =>
+        carryOut(log, { what: 'attach', ...at, campaign: 1 }, ids, campaigns);
+      const requestsOf = async (wanted: string): Promise<readonly (string | number)[][]> => {
+        const requests: (string | number)[][] = [];
+        for await (const { type, data, metadata } of log.store.readStream(creativeStream(CUSTOMER, id))) {
+          if (type !== wanted) continue;
+          const others = (data['alsoCausedBy'] ?? []) as readonly { readonly correlationId: string }[];
+          requests.push([metadata.correlationId, ...others.map(({ correlationId }) => correlationId)]);
+        }
+        return requests;
+      };
+      const launchAgain = async (): Promise<void> => {
+        for (const what of ['pause', 'launch'] as const) await carryOut(log, { what, ...at }, ids, campaigns);
+      };
+      return { log, attach, launchAgain, requestsOf };
+    };
+    /** @param meanwhile between the look and the word that it is done */
+    const look = (log: CampaignLog, meanwhile: (done: () => Promise<void>) => Promise<void>) => {
+      const list = createSubmissionList(readModels.pool);
+      return submitOnce({
+        stores: log.writes(),
+        list: { ...list, done: (submissions) => meanwhile(() => list.done(submissions)) },
+        signal,
+      });
+    };
+    const archive = (log: CampaignLog) =>
+      log.onAdvertiser({ type: 'ArchiveAdvertiser', now: isoTimestamp(log.nowMs) });
+    const restore = (log: CampaignLog) =>
+      log.onAdvertiser({ type: 'RestoreAdvertiser', now: isoTimestamp(log.nowMs) });
+
+    it('stay on the list for that alone: what follows is none of the request that was looked at', async () => {
+      const { log, attach, requestsOf } = await given();
+      await archive(log);
+      await look(log, async (done) => {
+        await restore(log);
+        await attach();
+        for (const each of [0, 1, 2]) await follow(log, each, 10_000);
+        const [before] = await listed();
+        await done();
+        const [after] = await listed();
+        expect(after?.position).toBe(before?.position);
+        expect((before?.since ?? '') < (after?.since ?? '')).toBe(true);
+        expect((after?.since ?? '') <= (after?.position ?? '')).toBe(true);
+      });
+      expect(await requestsOf('CreativeSubmitted')).toEqual([]);
+      await untilDone(log);
+      expect(await requestsOf('CreativeSubmitted')).toEqual(await requestsOf('CreativeAttached'));
+    });
+
+    it('so do those that are just being listed for it', async () => {
+      const { log, attach, requestsOf } = await given();
+      await archive(log);
+      await look(log, async (done) => {
+        await restore(log);
+        const head = await log.store.head();
+        await attach();
+        const client = await readModels.pool.connect();
+        try {
+          await client.query('begin');
+          await sellersProjection.apply(client, await log.store.readAll({ after: head, limit: 10_000 }));
+          let isOver = false;
+          const end = done().then(() => (isOver = true));
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          expect(isOver).toBe(false);
+          await client.query('commit');
+          await end;
+        } finally {
+          client.release();
+        }
+      });
+      await untilDone(log);
+      expect(await requestsOf('CreativeSubmitted')).toEqual(await requestsOf('CreativeAttached'));
+    });
+
+    it('stay there while they are held for long, and keep no other from being taken off', async () => {
+      await forgetAll();
+      const [held, other] = [randomUUID(), randomUUID()];
+      const position = '0000000000000007';
+      await readModels.pool.query(
+        `insert into submission_work (customer_id, kind, id, position, since)
+         select $1, 'creative', id, $3, $3 from unnest($2::uuid[]) id`,
+        [CUSTOMER, [held, other], position],
+      );
+      const hasty = new Pool({ ...readModels.pool.options, max: 1, options: '-c statement_timeout=200' });
+      const holder = await readModels.pool.connect();
+      try {
+        await holder.query('begin');
+        await holder.query('select from submission_work where id = $1 for update', [held]);
+        const looked = { customerId: CUSTOMER, position, since: position };
+        await createSubmissionList(hasty).done(
+          [held, other].map((creativeId) => ({ ...looked, creativeId })),
+        );
+        await holder.query('commit');
+      } finally {
+        holder.release();
+        await hasty.end();
+      }
+      const { rows } = await readModels.pool.query<{ id: string }>('select id from submission_work');
+      expect(rows.map(({ id }) => id)).toEqual([held]);
+    });
+
+    it('whose request a submission names already, are not named by a later one', async () => {
+      const { log, attach, launchAgain, requestsOf } = await given();
+      // It comes before the worker reads what there is, and is listed afterwards.
+      const list = createSubmissionList(readModels.pool);
+      await submitOnce({
+        stores: log.writes(),
+        list: {
+          ...list,
+          take: async (countMax) => {
+            const taken = await list.take(countMax);
+            await attach();
+            return taken;
+          },
+        },
+        signal,
+      });
+      const [[attached]] = (await requestsOf('CreativeAttached')) as [[string]];
+      const [first = []] = await requestsOf('CreativeSubmitted');
+      expect([first.length, first[1]]).toEqual([2, attached]);
+      // Both are listed then, and there is somebody to submit to again.
+      await launchAgain();
+      await carryOut(log, { what: 'seller', ...at }, new Set(), []);
+      await untilDone(log);
+      const [, second = []] = await requestsOf('CreativeSubmitted');
+      expect(second).toHaveLength(1);
+      expect(first).not.toContain(second[0]);
+    });
   });
 
   it('reach every seller once, wherever a worker ends and however far each read model is', async () => {

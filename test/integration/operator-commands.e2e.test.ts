@@ -6,14 +6,13 @@ import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
 import { connectCopy, holdCopy } from '../../src/projections/engine/copy/copy-state.ts';
 import { advertisersProjection } from '../../src/projections/advertisers.ts';
 import { rebuildOnline } from '../../src/projections/engine/copy/online-rebuild.ts';
-import { migrations } from '../../src/migrations/index.ts';
-import { createLog } from '../../src/shared/log.ts';
 import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
 import type { Finished } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/toy-projection.ts';
+import { rebuildOptions } from '../support/rebuild-options.ts';
 
 /** Every command of the operator, on real stores: what it prints for programs, and how it ends. */
 
@@ -165,6 +164,26 @@ const served: Readonly<Record<string, readonly Example[]>> = {
       lines: [{ events: [{ revision: 1 }] }],
     },
     { words: () => historyOf(''), lines: [{ name: 'Acme' }] },
+    {
+      words: () => [String(account.customerId), '/advertisers?status=ALL&take=1'],
+      lines: [{ items: [{ name: 'Acme' }], pagination: { skip: 0, take: 1 } }],
+      after: async ([line]) => {
+        const answer = await account.api.get('/advertisers?status=ALL&take=1');
+        expect(line).toEqual({ items: answer.body.data, pagination: answer.body.meta.pagination });
+      },
+    },
+    {
+      words: () => [String(account.customerId), '/advertisers?asOf=2020-01-01T00:00:00.000Z'],
+      lines: [{ items: [], pagination: { total: 0 } }],
+    },
+    // Its history is there, and nothing else over the API: what it is, is its detail.
+    {
+      words: () => [String(account.customerId), `/creatives/${word('creative')}`],
+      lines: [{ creativeId: text }],
+      after: async ([line]) => {
+        expect(line).toEqual((await account.api.get(`/creatives/${word('creative')}/detail`)).body.data);
+      },
+    },
     { words: () => ['987654321', '/audit-logs'], status: 1, lines: [] },
     { words: () => historyOf('/history?asOf=1'), status: 2, lines: [] },
     { words: () => historyOf('%zz/history'), status: 2, lines: [] },
@@ -384,17 +403,27 @@ const shown = async (command: string, example: Example): Promise<void> => {
 describe('beside a running service', () => {
   it.each(examplesOf(served))('%s --json (%i)', (command, _, example) => shown(command, example), 60_000);
 
+  it('history knows every read of the API that can answer how it was', async () => {
+    const document = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as {
+      readonly paths: Readonly<
+        Record<string, { readonly get?: { readonly parameters?: { name: string }[] } }>
+      >;
+    };
+    const paths = Object.entries(document.paths)
+      .filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'asOf'))
+      .map(([path]) => path.replace('/api/v2/buyer', '').replaceAll(/\{[^}]*\}/g, '1'));
+    expect(paths.length).toBeGreaterThan(20);
+    const unknown: string[] = [];
+    for (const path of paths) {
+      const { stderr } = await run(['history', String(account.customerId), path]);
+      if (stderr.includes('nothing is told')) unknown.push(path);
+    }
+    expect(unknown).toEqual([]);
+  });
+
   it('status tells of a copy that is made, and by whom; of one that was left; and a table of all', async () => {
     const ending = new AbortController();
-    const options = {
-      databaseUrl: service.databaseUrl,
-      store: service.store,
-      log: createLog('silent'),
-      program: 'test',
-      migrations: migrations.map(({ name }) => name),
-      signal: ending.signal,
-      onProgress: () => undefined,
-    };
+    const options = rebuildOptions(service, { signal: ending.signal });
     // The log is put back behind the copy that was made: it stays.
     const putBack = { ...service.store, head: () => Promise.reject(new Error('away')) };
     let asked = 0;

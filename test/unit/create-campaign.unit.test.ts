@@ -66,10 +66,10 @@ describe('what is refused has no effect', () => {
       await createCampaign(log.writes(), { ...body, advertiserId: 6 }, commandRequest(CUSTOMER)).catch(
         refusalOf,
       ),
-    ).toEqual([404, undefined]);
+    ).toEqual([404, 'advertiserId']);
     expect(await createCampaign(log.writes(), body, commandRequest(8)).catch(refusalOf)).toEqual([
       404,
-      undefined,
+      'advertiserId',
     ]);
     expect(await log.typesOf(advertiserStream(CUSTOMER, ADVERTISER))).toHaveLength(2);
   });

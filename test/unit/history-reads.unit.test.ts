@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventRow } from '../../src/query/history/audit-entries.ts';
@@ -239,5 +240,14 @@ describe('lanes', () => {
     expect(begun).toEqual([1, 2]);
     await lanes([7], async (item) => void begun.push(item));
     expect(begun).toEqual([1, 2, 7]);
+  });
+
+  it('take a place only for what there is to do: who has nothing waits for nobody', async () => {
+    const lanes = createLanes({ each: 4, together: 2 });
+    const others = new EventEmitter();
+    const working = lanes(['one', 'another'], async () => void (await once(others, 'done')));
+    await lanes([], () => Promise.resolve());
+    others.emit('done');
+    await working;
   });
 });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ApiError } from '../../src/shared/http/errors.ts';
 import {
   boundedText,
+  instant,
   pageOf,
   pagingParameters,
   pathIntegerId,
@@ -48,6 +49,20 @@ describe('a boolean of a query', () => {
     for (const input of ['', 'True', '1', '0', 'yes', 'null', true, null]) {
       expect(takes(queryBoolean(), input)).toBe(false);
     }
+  });
+});
+
+describe('a moment', () => {
+  it('is a time of RFC 3339 with whatever offset; of what is none it is said what it must be', () => {
+    expect(instant().parse('2026-01-31T13:00:00+01:00')).toBe(Date.parse('2026-01-31T12:00:00Z'));
+    const problemsOf = (text: string) =>
+      instant()
+        .safeParse(text)
+        .error?.issues.map(({ message }) => message);
+    for (const text of ['yesterday', '2026-01-31', '2026-02-30T12:00:00Z', '2026-01-31T12:00:00']) {
+      expect([text, problemsOf(text)]).toEqual([text, [expect.stringMatching(/^must be .* e\.g\. 2026-/)]]);
+    }
+    expect(problemsOf('0001-01-01T00:00:00Z')).toEqual(['must be from 1970 to 9999 in UTC']);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
 import { defined } from '../../shared/defined.ts';
+import { ApiError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { lockCurrency } from '../advertisers/routes.ts';
@@ -30,7 +31,8 @@ export const createCampaign = async (
   const isRepeat = await request.hasRunBefore();
   const before = isRepeat ? await loadCampaign(stores, customerId, campaignId) : undefined;
   const currency =
-    before?.currency ?? (await lockCurrency(stores, advertiserId, budget?.currency, now, request));
+    before?.currency ??
+    (await lockCurrency(stores, advertiserId, budget?.currency, now, request).catch(namingTheAdvertiser));
   const campaign = defined({
     campaignId,
     customerId,
@@ -49,4 +51,10 @@ export const createCampaign = async (
   if (outcome.outcome === 'refused') throw campaignRefused(outcome.refusal);
   if (outcome.state.phase === 'none') throw new Error('what was created is there');
   return outcome.state;
+};
+
+/** An advertiser that is not there: a member of the body is at fault, and not the path. */
+const namingTheAdvertiser = (error: unknown): never => {
+  const isUnknown = error instanceof ApiError && error.body.code === 'NOT_FOUND';
+  throw isUnknown ? new ApiError({ ...error.body, field: 'advertiserId' }) : error;
 };

@@ -69,7 +69,7 @@ const TrackersInput = z
   .record(
     key,
     z
-      .union([WebAddress, z.array(WebAddress).max(20)])
+      .union([WebAddress, z.array(WebAddress).max(20)], 'must be an http or https URL, or up to 20 of them')
       .transform((addresses) => (Array.isArray(addresses) ? addresses : [addresses])),
   )
   .refine((trackers) => Object.keys(trackers).length <= 50, 'must have at most 50 members')

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiKeyResource, CurrentAccount } from '../../domain/accounts/account-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters } from '../../shared/http/schemas.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { listApiKeys } from './list-api-keys.ts';
@@ -36,15 +36,19 @@ const currentRoute = (database: TenantDatabase): Route =>
     },
   });
 
+export const apiKeyList = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/api-keys',
+  operationId: 'listApiKeys',
+  summary: 'API keys of the account, newest first; masked',
+  tag: 'API keys',
+  access: 'exchange:admin',
+  query: z.object(pagingParameters(200)),
+});
+
 const listRoute = (database: TenantDatabase): Route =>
   route({
-    method: 'get',
-    path: '/api/v2/buyer/api-keys',
-    operationId: 'listApiKeys',
-    summary: 'API keys of the account, newest first; masked',
-    tag: 'API keys',
-    access: 'exchange:admin',
-    query: z.object(pagingParameters(200)),
+    ...apiKeyList,
     responses: { 200: { description: 'One page', data: z.array(ApiKeyResource), paginated: true } },
     handle: async ({ query, request }) => {
       const { skip, take } = pageOf(query);

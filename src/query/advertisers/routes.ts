@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import { notFound, unavailable } from '../../shared/http/errors.ts';
-import { route, type Reply, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Reply, type Route } from '../../shared/http/route.ts';
 import {
   boundedText,
   pageOf,
@@ -48,20 +48,24 @@ export const advertiserReadRoutes = (reads: AdvertiserReads): readonly Route[] =
   detailRoute(reads),
 ];
 
+export const advertiserList = declaration({
+  method: 'get',
+  path,
+  operationId: 'listAdvertisers',
+  summary: 'List advertisers, newest first',
+  tag,
+  access: 'exchange:read',
+  query: z.object({
+    status: z.enum(['ACTIVE', 'ARCHIVED', 'ALL']).optional().meta({ description: 'Default ACTIVE.' }),
+    name: boundedText(1, 200).optional().meta({ description: 'Part of the name; case does not count.' }),
+    sandbox: queryBoolean('Only sandbox advertisers, or only others.').optional(),
+    ...pagingParameters(200),
+  }),
+});
+
 const listRoute = ({ database, progress, answers }: AdvertiserReads): Route =>
   route({
-    method: 'get',
-    path,
-    operationId: 'listAdvertisers',
-    summary: 'List advertisers, newest first',
-    tag,
-    access: 'exchange:read',
-    query: z.object({
-      status: z.enum(['ACTIVE', 'ARCHIVED', 'ALL']).optional().meta({ description: 'Default ACTIVE.' }),
-      name: boundedText(1, 200).optional().meta({ description: 'Part of the name; case does not count.' }),
-      sandbox: queryBoolean('Only sandbox advertisers, or only others.').optional(),
-      ...pagingParameters(200),
-    }),
+    ...advertiserList,
     responses: { 200: { description: 'One page', data: z.array(AdvertiserResource), paginated: true } },
     handle: async ({ query, request }) => {
       const { status = 'ACTIVE', name, sandbox } = query;
@@ -97,16 +101,20 @@ const readList = async (
   return { mark: keptMark(row), value: { status: 200, dataJson, pagination }, bytes: 2 * dataJson.length };
 };
 
+export const advertiserRead = declaration({
+  method: 'get',
+  path: `${path}/{id}`,
+  operationId: 'getAdvertiser',
+  summary: 'One advertiser, archived ones too',
+  tag,
+  access: 'exchange:read',
+  params,
+});
+
 const detailRoute = ({ database, progress, answers, streamOf, foldAdvertiser }: AdvertiserReads): Route => {
   const getAdvertiser = getAdvertisers(database, projection);
   return route({
-    method: 'get',
-    path: `${path}/{id}`,
-    operationId: 'getAdvertiser',
-    summary: 'One advertiser, archived ones too',
-    tag,
-    access: 'exchange:read',
-    params,
+    ...advertiserRead,
     responses: { 200: { description: 'The advertiser', data: AdvertiserResource } },
     handle: async ({ params: { id }, request }) => {
       const { customerId, mark } = request.principal;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentIdOf, agentResource, AgentResource, type Agent } from '../../domain/agents/agent-resource.ts';
 import { notFound, unavailable } from '../../shared/http/errors.ts';
-import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText, pageOf, pagingParameters } from '../../shared/http/schemas.ts';
 import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import {
@@ -21,15 +21,8 @@ const path = '/api/v2/buyer/adcp-agents';
 const tag = 'AdCP Agents';
 const projection = 'agents';
 
-/** Agents of decisions.md section 2. */
-export const agentReadRoutes = (reads: AgentReads): readonly Route[] => [
-  listRoute(reads, path, 'listAdcpAgents', 'The agents of the account, newest first'),
-  listRoute(reads, '/api/v2/buyer/sales-agents', 'listSalesAgents', 'The same under another name'),
-  detailRoute(reads),
-];
-
-const listRoute = (reads: AgentReads, at: string, operationId: string, summary: string): Route =>
-  route({
+const listUnder = (at: string, operationId: string, summary: string) =>
+  declaration({
     method: 'get',
     path: at,
     operationId,
@@ -37,6 +30,23 @@ const listRoute = (reads: AgentReads, at: string, operationId: string, summary: 
     tag,
     access: 'exchange:read',
     query: z.object(pagingParameters(200)),
+  });
+
+/** One list under two names. */
+export const agentLists = [
+  listUnder(path, 'listAdcpAgents', 'The agents of the account, newest first'),
+  listUnder('/api/v2/buyer/sales-agents', 'listSalesAgents', 'The same under another name'),
+] as const;
+
+/** Agents of decisions.md section 2. */
+export const agentReadRoutes = (reads: AgentReads): readonly Route[] => [
+  ...agentLists.map((list) => listRoute(reads, list)),
+  detailRoute(reads),
+];
+
+const listRoute = (reads: AgentReads, list: (typeof agentLists)[number]): Route =>
+  route({
+    ...list,
     responses: { 200: { description: 'One page', data: z.array(AgentResource), paginated: true } },
     handle: async ({ query, request }) => {
       const { skip, take } = pageOf(query);
@@ -56,15 +66,19 @@ const listRoute = (reads: AgentReads, at: string, operationId: string, summary: 
     },
   });
 
+export const agentRead = declaration({
+  method: 'get',
+  path: `${path}/{id}`,
+  operationId: 'getAdcpAgent',
+  summary: 'One agent',
+  tag,
+  access: 'exchange:read',
+  params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the agent.' }) }),
+});
+
 const detailRoute = (reads: AgentReads): Route =>
   route({
-    method: 'get',
-    path: `${path}/{id}`,
-    operationId: 'getAdcpAgent',
-    summary: 'One agent',
-    tag,
-    access: 'exchange:read',
-    params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the agent.' }) }),
+    ...agentRead,
     responses: { 200: { description: 'The agent', data: AgentResource } },
     handle: async ({ params: { id }, request }) => {
       const agentId = agentIdOf(id);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AssetSource, MediaKind } from '../../domain/assets/asset-values-resource.ts';
 import { assetIdOf, assetResource, AssetResource } from '../../domain/assets/asset-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import type { ObjectStore } from '../../shared/storage/object-store.ts';
 import { behind } from '../resources/behind.ts';
@@ -26,21 +26,25 @@ export const assetReadRoutes = (reads: LibraryReads): readonly Route[] => [
   serveRoute(reads.objects),
 ];
 
+export const assetList = declaration({
+  method: 'get',
+  path,
+  operationId: 'listAssets',
+  summary: "The assets of an advertiser's library, newest first",
+  tag,
+  access: 'exchange:read',
+  params: z.object({ id }),
+  query: z.object({
+    mediaKind: MediaKind.optional(),
+    source: AssetSource.optional(),
+    search: boundedText(1, 255).optional().meta({ description: 'Part of the name; case does not count.' }),
+    ...pagingParameters(200),
+  }),
+});
+
 const listRoute = (reads: LibraryReads): Route =>
   route({
-    method: 'get',
-    path,
-    operationId: 'listAssets',
-    summary: "The assets of an advertiser's library, newest first",
-    tag,
-    access: 'exchange:read',
-    params: z.object({ id }),
-    query: z.object({
-      mediaKind: MediaKind.optional(),
-      source: AssetSource.optional(),
-      search: boundedText(1, 255).optional().meta({ description: 'Part of the name; case does not count.' }),
-      ...pagingParameters(200),
-    }),
+    ...assetList,
     responses: { 200: { description: 'One page', data: z.array(AssetResource), paginated: true } },
     handle: async ({ params, query, request }) => {
       const { mediaKind, source, search } = query;
@@ -58,18 +62,22 @@ const listRoute = (reads: LibraryReads): Route =>
     },
   });
 
+export const assetRead = declaration({
+  method: 'get',
+  path: `${path}/{assetId}`,
+  operationId: 'getAsset',
+  summary: 'One asset of a library',
+  tag,
+  access: 'exchange:read',
+  params: z.object({
+    id,
+    assetId: boundedText(1, 100).meta({ description: 'Id of the asset.' }),
+  }),
+});
+
 const detailRoute = (reads: LibraryReads): Route =>
   route({
-    method: 'get',
-    path: `${path}/{assetId}`,
-    operationId: 'getAsset',
-    summary: 'One asset of a library',
-    tag,
-    access: 'exchange:read',
-    params: z.object({
-      id,
-      assetId: boundedText(1, 100).meta({ description: 'Id of the asset.' }),
-    }),
+    ...assetRead,
     responses: { 200: { description: 'The asset', data: AssetResource } },
     handle: async ({ params, request: { principal } }) => {
       const assetId = assetIdOf(params.assetId);

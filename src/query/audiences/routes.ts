@@ -5,7 +5,7 @@ import {
   type Audience,
 } from '../../domain/audiences/audience-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
 import { listResources, type ResourceReads, type ResourceTable } from '../resources/resource-reads.ts';
@@ -27,17 +27,21 @@ const AudienceList = z
   .strictObject({ audiences: z.array(AudienceResource), total: z.int(), take: z.int(), skip: z.int() })
   .meta({ id: 'AudienceList' });
 
+export const audienceList = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/advertisers/{id}/audiences',
+  operationId: 'listAudiences',
+  summary: "An advertiser's audiences, newest first",
+  tag: 'Audiences',
+  access: 'exchange:read',
+  params: z.object({ id: pathIntegerId('advertiser') }),
+  query: z.object(pagingParameters(200)),
+});
+
 /** Audiences of decisions.md section 2. */
 export const audienceReadRoutes = (reads: ResourceReads): readonly Route[] => [
   route({
-    method: 'get',
-    path: '/api/v2/buyer/advertisers/{id}/audiences',
-    operationId: 'listAudiences',
-    summary: "An advertiser's audiences, newest first",
-    tag: 'Audiences',
-    access: 'exchange:read',
-    params: z.object({ id: pathIntegerId('advertiser') }),
-    query: z.object(pagingParameters(200)),
+    ...audienceList,
     responses: { 200: { description: 'One page, and how many there are', data: AudienceList } },
     handle: async ({ params: { id }, query, request }) => {
       const owner = { customerId: request.principal.customerId, advertiserId: id };

@@ -7,7 +7,7 @@ import {
   type Campaign,
 } from '../../domain/campaigns/campaign-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
 import type { AnswerCache } from '../../shared/read-your-writes/answer-cache.ts';
 import { behind } from '../resources/behind.ts';
@@ -30,19 +30,23 @@ export const campaignReadRoutes = (reads: CampaignRouteReads): readonly Route[] 
   detailRoute(reads),
 ];
 
+export const campaignList = declaration({
+  method: 'get',
+  path,
+  operationId: 'listCampaigns',
+  summary: 'List campaigns, newest first; archived ones only where they are asked for',
+  tag,
+  access: 'exchange:read',
+  query: z.object({
+    advertiserId: pathIntegerId('advertiser').optional(),
+    phase: CampaignPhase.optional().meta({ description: 'Default: all but archived.' }),
+    ...pagingParameters(200),
+  }),
+});
+
 const listRoute = (reads: CampaignRouteReads): Route =>
   route({
-    method: 'get',
-    path,
-    operationId: 'listCampaigns',
-    summary: 'List campaigns, newest first; archived ones only where they are asked for',
-    tag,
-    access: 'exchange:read',
-    query: z.object({
-      advertiserId: pathIntegerId('advertiser').optional(),
-      phase: CampaignPhase.optional().meta({ description: 'Default: all but archived.' }),
-      ...pagingParameters(200),
-    }),
+    ...campaignList,
     responses: { 200: { description: 'One page', data: z.array(CampaignResource), paginated: true } },
     handle: async ({ query, request }) => {
       const { skip, take } = pageOf(query);
@@ -60,15 +64,19 @@ const listRoute = (reads: CampaignRouteReads): Route =>
     },
   });
 
+export const campaignRead = declaration({
+  method: 'get',
+  path: `${path}/{id}`,
+  operationId: 'getCampaign',
+  summary: 'One campaign, archived ones too',
+  tag,
+  access: 'exchange:read',
+  params: z.object({ id: pathTextId('campaign') }),
+});
+
 const detailRoute = (reads: CampaignRouteReads): Route =>
   route({
-    method: 'get',
-    path: `${path}/{id}`,
-    operationId: 'getCampaign',
-    summary: 'One campaign, archived ones too',
-    tag,
-    access: 'exchange:read',
-    params: z.object({ id: pathTextId('campaign') }),
+    ...campaignRead,
     responses: { 200: { description: 'The campaign', data: CampaignResource } },
     handle: async ({ params: { id }, request }) => {
       const campaignId = campaignIdOf(id);

@@ -6,7 +6,7 @@ import {
   type Catalog,
 } from '../../domain/catalogs/catalog-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
 import { listResources, type ResourceReads, type ResourceTable } from '../resources/resource-reads.ts';
@@ -17,17 +17,21 @@ const CatalogList = z
   .strictObject({ catalogs: z.array(CatalogResource), total: z.int() })
   .meta({ id: 'CatalogList' });
 
+export const catalogList = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/advertisers/{id}/catalogs',
+  operationId: 'listCatalogs',
+  summary: "An advertiser's catalogs, newest first",
+  tag: 'Catalogs',
+  access: 'exchange:read',
+  params: z.object({ id: pathIntegerId('advertiser') }),
+  query: z.object({ type: CatalogType.optional(), ...pagingParameters(200) }),
+});
+
 /** Catalogs of decisions.md section 2. */
 export const catalogReadRoutes = (reads: ResourceReads): readonly Route[] => [
   route({
-    method: 'get',
-    path: '/api/v2/buyer/advertisers/{id}/catalogs',
-    operationId: 'listCatalogs',
-    summary: "An advertiser's catalogs, newest first",
-    tag: 'Catalogs',
-    access: 'exchange:read',
-    params: z.object({ id: pathIntegerId('advertiser') }),
-    query: z.object({ type: CatalogType.optional(), ...pagingParameters(200) }),
+    ...catalogList,
     responses: { 200: { description: 'One page, and how many there are', data: CatalogList } },
     handle: async ({ params: { id }, query, request }) => {
       const owner = { customerId: request.principal.customerId, advertiserId: id };

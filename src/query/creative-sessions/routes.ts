@@ -8,7 +8,7 @@ import {
   type CreativeSession,
 } from '../../domain/creative-sessions/creative-session-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { cursorLimitOf, cursorParameters, pathTextId } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
 import { getRow, type RowSource } from '../resources/get-row.ts';
@@ -36,16 +36,20 @@ const CreativeSessionPage = z.strictObject({
   nextCursor: z.string().optional().meta({ description: 'Absent on the last page.' }),
 });
 
+export const creativeSessionList = declaration({
+  method: 'get',
+  path,
+  operationId: 'listCreativeSessions',
+  summary: "A campaign's creative sessions, those that changed last first",
+  tag,
+  access: 'exchange:read',
+  params: z.object({ id: pathTextId('campaign') }),
+  query: z.object(cursorParameters(LIMIT_MAX)),
+});
+
 const listRoute = (reads: SessionReads): Route =>
   route({
-    method: 'get',
-    path,
-    operationId: 'listCreativeSessions',
-    summary: "A campaign's creative sessions, those that changed last first",
-    tag,
-    access: 'exchange:read',
-    params: z.object({ id: pathTextId('campaign') }),
-    query: z.object(cursorParameters(LIMIT_MAX)),
+    ...creativeSessionList,
     responses: { 200: { description: 'One page', data: CreativeSessionPage } },
     handle: async ({ params: { id }, query, request }) => {
       const { customerId } = request.principal;
@@ -62,15 +66,19 @@ const listRoute = (reads: SessionReads): Route =>
     },
   });
 
+export const creativeSessionRead = declaration({
+  method: 'get',
+  path: `${path}/{sid}`,
+  operationId: 'getCreativeSession',
+  summary: 'One creative session with its variants and their evaluations',
+  tag,
+  access: 'exchange:read',
+  params: z.object({ id: pathTextId('campaign'), sid: pathTextId('creative session') }),
+});
+
 const detailRoute = (reads: SessionReads): Route =>
   route({
-    method: 'get',
-    path: `${path}/{sid}`,
-    operationId: 'getCreativeSession',
-    summary: 'One creative session with its variants and their evaluations',
-    tag,
-    access: 'exchange:read',
-    params: z.object({ id: pathTextId('campaign'), sid: pathTextId('creative session') }),
+    ...creativeSessionRead,
     responses: { 200: { description: 'The session', data: CreativeSessionDetail } },
     handle: async ({ params: { id, sid }, request }) => {
       const [campaignId, sessionId] = [campaignIdOf(id), sessionIdOf(sid)];

@@ -10,7 +10,7 @@ import {
 } from '../../domain/creatives/creative-resource.ts';
 import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import {
   boundedText,
   pageOf,
@@ -32,7 +32,7 @@ import {
 } from './list-creatives.ts';
 
 const tag = 'Creatives';
-const search = boundedText(1, 200).optional().meta({ description: 'Part of the name; case does not count.' });
+const search = boundedText(1, 255).optional().meta({ description: 'Part of the name; case does not count.' });
 const page = { 200: { description: 'One page', data: z.array(CreativeResource), paginated: true } };
 
 export interface CreativeRouteReads extends DetailReads {
@@ -56,16 +56,20 @@ const shownPage = (
   return { data, pagination, mark };
 };
 
+export const campaignCreativeList = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/campaigns/{id}/creatives',
+  operationId: 'listCampaignCreatives',
+  summary: "A campaign's creatives, newest first, without the archived ones",
+  tag,
+  access: 'exchange:read',
+  params: z.object({ id: pathTextId('campaign') }),
+  query: z.object({ search, ...pagingParameters(200) }),
+});
+
 const listRoute = (reads: CreativeRouteReads): Route =>
   route({
-    method: 'get',
-    path: '/api/v2/buyer/campaigns/{id}/creatives',
-    operationId: 'listCampaignCreatives',
-    summary: "A campaign's creatives, newest first, without the archived ones",
-    tag,
-    access: 'exchange:read',
-    params: z.object({ id: pathTextId('campaign') }),
-    query: z.object({ search, ...pagingParameters(200) }),
+    ...campaignCreativeList,
     responses: page,
     handle: async ({ params: { id }, query, request }) => {
       const campaignId = campaignIdOf(id);
@@ -81,15 +85,19 @@ const listRoute = (reads: CreativeRouteReads): Route =>
     },
   });
 
+export const campaignCreativeRead = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/campaigns/{id}/creatives/{cid}',
+  operationId: 'getCampaignCreative',
+  summary: 'One creative of a campaign',
+  tag,
+  access: 'exchange:read',
+  params: z.object({ id: pathTextId('campaign'), cid: pathTextId('creative') }),
+});
+
 const getRoute = (reads: CreativeRouteReads): Route =>
   route({
-    method: 'get',
-    path: '/api/v2/buyer/campaigns/{id}/creatives/{cid}',
-    operationId: 'getCampaignCreative',
-    summary: 'One creative of a campaign',
-    tag,
-    access: 'exchange:read',
-    params: z.object({ id: pathTextId('campaign'), cid: pathTextId('creative') }),
+    ...campaignCreativeRead,
     responses: { 200: { description: 'The creative', data: CreativeResource } },
     handle: async ({ params: { id, cid }, request }) => {
       const [campaignId, creativeId] = [campaignIdOf(id), creativeIdOf(cid)];
@@ -107,23 +115,27 @@ const getRoute = (reads: CreativeRouteReads): Route =>
     },
   });
 
+export const advertiserCreativeList = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/advertisers/{id}/creatives',
+  operationId: 'listAdvertiserCreatives',
+  summary: "An advertiser's creatives, newest first, without the archived ones",
+  tag,
+  access: 'exchange:read',
+  params: z.object({ id: pathIntegerId('advertiser') }),
+  query: z.object({
+    role: CreativeRole.optional(),
+    promoted: queryBoolean('Only what is on the shelf, or only what is not.').optional(),
+    source: CreativeSource.optional(),
+    formatKind: FormatKind.optional(),
+    search,
+    ...pagingParameters(200),
+  }),
+});
+
 const libraryRoute = (reads: CreativeRouteReads): Route =>
   route({
-    method: 'get',
-    path: '/api/v2/buyer/advertisers/{id}/creatives',
-    operationId: 'listAdvertiserCreatives',
-    summary: "An advertiser's creatives, newest first, without the archived ones",
-    tag,
-    access: 'exchange:read',
-    params: z.object({ id: pathIntegerId('advertiser') }),
-    query: z.object({
-      role: CreativeRole.optional(),
-      promoted: queryBoolean('Only what is on the shelf, or only what is not.').optional(),
-      source: CreativeSource.optional(),
-      formatKind: FormatKind.optional(),
-      search,
-      ...pagingParameters(200),
-    }),
+    ...advertiserCreativeList,
     responses: page,
     handle: async ({ params: { id }, query, request }) => {
       const bounds = pageOf(query);
@@ -139,15 +151,19 @@ const libraryRoute = (reads: CreativeRouteReads): Route =>
     },
   });
 
+export const creativeDetailRead = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/creatives/{cid}/detail',
+  operationId: 'getCreativeDetail',
+  summary: "A creative with its assets, campaigns and sellers' reviews, archived ones too",
+  tag,
+  access: 'exchange:read',
+  params: z.object({ cid: pathTextId('creative') }),
+});
+
 const detailRoute = (reads: CreativeRouteReads): Route =>
   route({
-    method: 'get',
-    path: '/api/v2/buyer/creatives/{cid}/detail',
-    operationId: 'getCreativeDetail',
-    summary: "A creative with its assets, campaigns and sellers' reviews, archived ones too",
-    tag,
-    access: 'exchange:read',
-    params: z.object({ cid: pathTextId('creative') }),
+    ...creativeDetailRead,
     responses: { 200: { description: 'The detail', data: CreativeDetail } },
     handle: async ({ params: { cid }, request }) => {
       const creativeId = creativeIdOf(cid);

@@ -11,7 +11,7 @@ import {
   creativeEngines,
 } from '../../domain/engines/engine-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Pagination, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Pagination, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, queryOffset } from '../../shared/http/schemas.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
@@ -70,20 +70,24 @@ const engineRoute: Route = route({
   },
 });
 
+export const engineConnectionList = declaration({
+  method: 'get',
+  path: `${path}/{id}/connections`,
+  operationId: 'listCreativeEngineConnections',
+  summary: "The account's live connections to an engine: one, or none",
+  tag,
+  access: 'exchange:read',
+  params,
+  query: z.object({
+    ...pagingParameters(TAKE_MAX),
+    accountsOffset: queryOffset('Accounts'),
+    mappingsOffset: queryOffset('Mappings'),
+  }),
+});
+
 const listConnectionsRoute = (reads: EngineReads): Route =>
   route({
-    method: 'get',
-    path: `${path}/{id}/connections`,
-    operationId: 'listCreativeEngineConnections',
-    summary: "The account's live connections to an engine: one, or none",
-    tag,
-    access: 'exchange:read',
-    params,
-    query: z.object({
-      ...pagingParameters(TAKE_MAX),
-      accountsOffset: queryOffset('Accounts'),
-      mappingsOffset: queryOffset('Mappings'),
-    }),
+    ...engineConnectionList,
     responses: {
       200: { description: 'One page', data: z.array(EngineConnectionResource), paginated: true },
     },

@@ -5,7 +5,7 @@ import {
   type EventSource,
 } from '../../domain/event-sources/event-source-resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
 import { behind } from '../resources/behind.ts';
@@ -34,16 +34,20 @@ const EventSourceList = z
   .strictObject({ eventSources: z.array(EventSourceResource), total: z.int() })
   .meta({ id: 'EventSourceList' });
 
+export const eventSourceList = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/advertisers/{id}/event-sources',
+  operationId: 'listEventSources',
+  summary: "An advertiser's event sources, newest first",
+  tag,
+  access: 'exchange:read',
+  params: z.object({ id: pathIntegerId('advertiser') }),
+  query: z.object(pagingParameters(200)),
+});
+
 const listRoute = (reads: EventSourceDetails): Route =>
   route({
-    method: 'get',
-    path: '/api/v2/buyer/advertisers/{id}/event-sources',
-    operationId: 'listEventSources',
-    summary: "An advertiser's event sources, newest first",
-    tag,
-    access: 'exchange:read',
-    params: z.object({ id: pathIntegerId('advertiser') }),
-    query: z.object(pagingParameters(200)),
+    ...eventSourceList,
     responses: { 200: { description: 'One page, and how many there are', data: EventSourceList } },
     handle: async ({ params: { id }, query, request }) => {
       const { customerId } = request.principal;
@@ -58,18 +62,22 @@ const listRoute = (reads: EventSourceDetails): Route =>
     },
   });
 
+export const eventSourceRead = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/event-sources/{key}',
+  operationId: 'getEventSource',
+  summary: 'One event source, by the id that the buyer gave it',
+  tag,
+  access: 'exchange:read',
+  params: z.object({ key: boundedText(1, 256).meta({ description: 'The event_source_id.' }) }),
+  query: z.object({
+    advertiserId: pathIntegerId('advertiser that has it, where several have one of this id').optional(),
+  }),
+});
+
 const detailRoute = (reads: EventSourceDetails): Route =>
   route({
-    method: 'get',
-    path: '/api/v2/buyer/event-sources/{key}',
-    operationId: 'getEventSource',
-    summary: 'One event source, by the id that the buyer gave it',
-    tag,
-    access: 'exchange:read',
-    params: z.object({ key: boundedText(1, 256).meta({ description: 'The event_source_id.' }) }),
-    query: z.object({
-      advertiserId: pathIntegerId('advertiser that has it, where several have one of this id').optional(),
-    }),
+    ...eventSourceRead,
     responses: { 200: { description: 'The event source', data: EventSourceResource } },
     handle: async ({ params: { key }, query: { advertiserId }, request }) => {
       const { customerId } = request.principal;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
+import { route, type RequestContext, type Route, type RouteDeclaration } from '../../shared/http/route.ts';
 import { parameterNames } from '../../shared/http/openapi.ts';
 import type { Asked, AuditedKind, Detail, Place } from './audited-kind.ts';
 import { expectReached, findHistory, momentOf, notThere, type HistoryReads } from './find-history.ts';
@@ -17,7 +17,7 @@ export const withAsOf = (
       const { place, details: ofKind } = kind;
       return place === undefined
         ? []
-        : ofKind.map((detail) => [detail.operationId, { kind, place, detail }] as const);
+        : ofKind.map((detail) => [detail.route.operationId, { kind, place, detail }] as const);
     }),
   );
   const wrapped = routes.map((one) => {
@@ -36,27 +36,30 @@ const NOW: PointInTime = { instant: '9999-12-31T23:59:59.999Z' };
 export const stateRoutes = (reads: HistoryReads, kinds: readonly AuditedKind[]): readonly Route[] =>
   kinds.flatMap((kind) => {
     const { place, details } = kind;
-    const [detail] = details;
-    if (place === undefined || detail === undefined) return [];
-    const of = { kind, place, detail };
-    const { path, params, query = z.object({}), tag, access = 'exchange:read' } = place;
-    const read = route({
-      method: 'get',
-      path,
-      operationId: detail.operationId,
-      summary: `The ${kind.noun}`,
-      tag,
-      access,
-      params,
-      query,
-      responses: { 200: { description: `The ${kind.noun}` } },
-      handle: async (input) => {
-        const asked = { ...input.params, ...input.query };
-        return { status: 200, data: await readAsOf(reads, of, input.request, asked, NOW) };
-      },
-    });
-    return answeringAsOf(reads, read, of);
+    if (place === undefined) return [];
+    const read = details.map((detail) => stateRoute(reads, { kind, place, detail }, detail.route));
+    if (details.some(({ route: { path } }) => path === place.path)) return read;
+    // Where nothing is read over the API, its history is below, and who asks here means the thing.
+    const { path, params } = place;
+    const named = parameterNames(params);
+    const detail = details.find(({ route: { params: of } }) =>
+      parameterNames(of).every((name) => named.includes(name)),
+    );
+    if (detail === undefined) return read;
+    return [stateRoute(reads, { kind, place, detail }, { ...detail.route, path, params }), ...read];
   });
+
+const stateRoute = (reads: HistoryReads, of: DetailOfKind, declared: RouteDeclaration): Route => {
+  const read = route({
+    ...declared,
+    responses: { 200: { description: `The ${of.kind.noun}` } },
+    handle: async (input) => {
+      const asked = { ...(input.params as Asked), ...(input.query as Asked | undefined) };
+      return { status: 200, data: await readAsOf(reads, of, input.request, asked, NOW) };
+    },
+  });
+  return answeringAsOf(reads, read, of);
+};
 
 /**
  * Reads that cannot answer how something was say so: passed over, as unknown parameters are, `asOf` would have them show

@@ -37,6 +37,8 @@ export interface AuditReads extends HistoryReads, ResourceReads {
    * @throws ReadModelBehindError
    */
   readonly ownersOf: (customerId: number, key: string, most: number) => Promise<readonly number[]>;
+  /** Whether it is one that an event of the log can have. */
+  readonly isPosition: (text: string) => boolean;
 }
 
 const TAKE_MAX = 500;
@@ -49,10 +51,13 @@ const [EVER, NEVER] = ['1970-01-01T00:00:00.000Z', 'infinity'];
 /** A day or a moment: days begin at midnight, UTC. */
 const time = (description: string) =>
   z
-    .union([
-      z.iso.date().transform((date) => ({ startMs: Date.parse(date), endMs: Date.parse(date) + DAY_MS })),
-      instant().transform((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
-    ])
+    .union(
+      [
+        z.iso.date().transform((date) => ({ startMs: Date.parse(date), endMs: Date.parse(date) + DAY_MS })),
+        instant().transform((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
+      ],
+      'must be a day, e.g. 2026-01-31, or a time of RFC 3339, e.g. 2026-01-31T12:00:00Z',
+    )
     .refine(({ startMs }) => startMs >= 0, 'must be from 1970 on')
     .meta({ type: 'string', description });
 

@@ -4,6 +4,7 @@ import type { SchemaVersions } from '../../shared/command/event-versions.ts';
 import type { StorableEvent } from '../../shared/command/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Scope } from '../../shared/http/principal.ts';
+import type { RouteDeclaration } from '../../shared/http/route.ts';
 import type { ResourceTable } from '../resources/resource-reads.ts';
 import type { SessionCursors } from '../creative-sessions/session-cursor.ts';
 import type { SeenJob } from './seen-job.ts';
@@ -51,7 +52,8 @@ export interface Moment {
 
 /** A read of one thing that can also answer how it was. */
 export interface Detail {
-  readonly operationId: string;
+  /** The read as it is. */
+  readonly route: RouteDeclaration;
   /** The thing as that read shows it; undefined where it would be 404. */
   readonly shown: (state: unknown, asked: Asked, then: Moment) => unknown;
 }
@@ -77,7 +79,8 @@ interface ListedPage {
 
 /** A list that can also answer how it was: of things that have a stream each. */
 export interface ListRead<Live = unknown> {
-  readonly operationId: string;
+  /** The list as it is. */
+  readonly route: RouteDeclaration;
   /** Absent, or not asked for: all of the account. */
   readonly owner?: ListOwner;
   /** True when what is asked for leaves nothing out, and the order is that of their creation. Default: never. */
@@ -106,7 +109,8 @@ export interface ListRead<Live = unknown> {
 
 /** A list that can also answer how it was: of things whose events share one stream. */
 export interface SharedListRead<Live = unknown> {
-  readonly operationId: string;
+  /** The list as it is. */
+  readonly route: RouteDeclaration;
   /** @throws ApiError NOT_FOUND where there is no such list */
   readonly streamOf: (customerId: number, asked: Asked) => string;
   /** All that was listed then, as the list has it and in its order. */
@@ -194,7 +198,7 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
     readonly isAt?: (live: Live, asked: Asked, part: string | undefined) => boolean;
   };
   readonly details?: readonly {
-    readonly operationId: string;
+    readonly route: RouteDeclaration;
     /** Undefined, or a promise of it, where that read would be 404. */
     readonly shown: (live: Live, asked: Asked, then: Moment) => unknown;
   }[];
@@ -242,8 +246,8 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
       ...(followed && { followed: (state) => ofLive(state, followed) ?? [] }),
     },
     nameOf: (state, part) => ofLive(state, (one) => nameOf(one, part)),
-    details: details.map(({ operationId, shown }) => ({
-      operationId,
+    details: details.map(({ route, shown }) => ({
+      route,
       shown: (state, asked, then) => ofLive(state, (one) => shown(one, asked, then)),
     })),
     live: (state) => ofLive(state, (one) => one),

@@ -1,12 +1,12 @@
 import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import type { CauseNode, CommandNode, JobNode } from '../../domain/history/cause-resource.ts';
-import type { EventRow } from './audit-entries.ts';
+import type { CausedRow, EventRow } from './audit-entries.ts';
 import type { SeenJob } from './seen-job.ts';
 
 /** What the tree of a page is made of. */
 export interface Caused {
   /** In the order of the log. */
-  readonly rows: readonly EventRow[];
+  readonly rows: readonly CausedRow[];
   /** Of the rows, in their order. */
   readonly entries: readonly AuditLog[];
   /** Those that the rows' streams tell of. */
@@ -18,6 +18,17 @@ export interface Caused {
   /** Whether a job by itself came to nothing. */
   readonly hasFailed: (row: EventRow) => boolean;
 }
+
+/** By the commands that they began with. */
+const byBeginning = (jobs: readonly SeenJob[]): ReadonlyMap<string | undefined, readonly SeenJob[]> => {
+  const found = new Map<string | undefined, SeenJob[]>();
+  for (const job of jobs) found.set(job.begunBy, [...(found.get(job.begunBy) ?? []), job]);
+  return found;
+};
+
+/** @param ledBy of the row that it was found by: what it began with is another request's, where this one came in later */
+const causeOf = ({ begunBy, joinedBy }: SeenJob, ledBy: string | null): string | null =>
+  ledBy !== null && joinedBy.includes(ledBy) ? ledBy : (begunBy ?? null);
 
 type Growing<Node> = Omit<Node, 'events' | 'followedBy'> & { events: AuditLog[]; followedBy: CauseNode[] };
 
@@ -36,21 +47,21 @@ export const causeTree = ({
   const nodes = new Map<string, Growing<CommandNode> | Growing<JobNode>>();
   const top: CauseNode[] = [];
   const jobOfStep = new Map(jobs.flatMap((job) => job.steps.map((step) => [step, job] as const)));
-  const jobsOfCommand = new Map<string | undefined, SeenJob[]>();
-  for (const job of jobs) jobsOfCommand.set(job.begunBy, [...(jobsOfCommand.get(job.begunBy) ?? []), job]);
+  const jobsOfCommand = byBeginning(jobs);
 
   const add = <Node extends Growing<CommandNode> | Growing<JobNode>>(node: Node): Node => {
     nodes.set(node.id, node);
     (nodes.get(node.causedBy ?? '')?.followedBy ?? top).push(node);
     return node;
   };
-  const jobNode = ({ id, begunBy, facts, calls }: SeenJob): Growing<JobNode> => {
+  const jobNode = (job: SeenJob, ledBy: string | null = null): Growing<JobNode> => {
+    const { id, facts, calls } = job;
     const known = nodes.get(id);
     if (known?.kind === 'job') return known;
     const node = add<Growing<JobNode>>({
       kind: 'job',
       id,
-      causedBy: begunBy ?? null,
+      causedBy: causeOf(job, ledBy),
       ...facts,
       events: [],
       followedBy: [],
@@ -90,7 +101,8 @@ export const causeTree = ({
     const entry = entries[n];
     if (entry === undefined) break;
     const job = jobOfStep.get(row.id);
-    const node = job === undefined ? (nodes.get(row.causationId) ?? commandNode(row, entry)) : jobNode(job);
+    const node =
+      job === undefined ? (nodes.get(row.causationId) ?? commandNode(row, entry)) : jobNode(job, row.ledBy);
     node.events.push(entry);
     if (job === undefined) for (const begun of jobsOfCommand.get(row.causationId) ?? []) jobNode(begun);
   }

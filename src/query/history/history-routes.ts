@@ -116,6 +116,9 @@ const diffRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Route 
   });
 };
 
+/** RFC 6901, of anything but the whole. */
+const POINTER = /^(?:\/(?:[^~/]|~[01])*)+$/;
+
 const Explanation = z
   .strictObject({
     revision: z.int().min(1).meta({ description: 'Of the state that is explained.' }),
@@ -139,6 +142,7 @@ const explainRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
       ...place.query?.shape,
       asOf: pointInTime('Explains it as it was: a revision, or a time. Default: now.').optional(),
       path: boundedText(1, 1_000)
+        .regex(POINTER, 'must be a JSON Pointer, e.g. /name')
         .optional()
         .meta({ description: 'Only this member and what is in it, by its JSON Pointer, e.g. `/name`.' }),
     }),

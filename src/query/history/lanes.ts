@@ -29,10 +29,12 @@ export const createLanes = ({ each, together }: LaneCounts): Lanes => {
     let hasFailed = false;
     const lane = async (): Promise<void> => {
       for (;;) {
+        // Before a place is asked for: who has nothing left to do waits for nobody.
+        const item = left.next();
+        if (item.done === true) return;
         await enter();
         try {
-          const item = hasFailed ? undefined : left.next();
-          if (item === undefined || item.done === true) return;
+          if (hasFailed) return;
           await work(item.value);
         } catch (error) {
           hasFailed = true;

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { isoTimestamp } from '../../shared/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
-import type { Reply, RequestContext, Route } from '../../shared/http/route.ts';
+import {
+  route,
+  type Reply,
+  type RequestContext,
+  type Route,
+  type RouteDeclaration,
+} from '../../shared/http/route.ts';
 import { instant, pageOf } from '../../shared/http/schemas.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
@@ -33,26 +39,52 @@ export const withListAsOf = (
   kinds: readonly AuditedKind[],
   routes: readonly Route[],
 ): readonly Route[] => {
-  const lists = new Map<string, Past>(
-    kinds.flatMap((kind) => [
-      ...kind.lists.map((list): [string, Past] => {
-        const owner = list.owner && ownerOf(kinds, list.owner);
-        return [list.operationId, (...question) => listAsOf(reads, { kind, list, owner }, ...question)];
-      }),
-      ...kind.sharedLists.map((list): [string, Past] => [
-        list.operationId,
-        (...question) => sharedListAsOf(reads, { kind, list }, ...question),
-      ]),
-    ]),
+  const lists = new Map(
+    pastsOf(reads, kinds).map(({ declared, past }) => [declared.operationId, past] as const),
   );
-  const wrapped = routes.map((route) => {
-    const past = lists.get(route.operationId);
-    lists.delete(route.operationId);
-    return past === undefined ? route : answeringAsOf(route, past);
+  const wrapped = routes.map((one) => {
+    const past = lists.get(one.operationId);
+    lists.delete(one.operationId);
+    return past === undefined ? one : answeringAsOf(one, past);
   });
   if (lists.size > 0) throw new Error(`there are no such lists: ${[...lists.keys()].join()}`);
   return wrapped;
 };
+
+/** Of whoever asks for no moment: behind every event there is. */
+const NOW = '9999-12-31T23:59:59.999Z';
+
+/** What each list holds and held, made of events alone: for who reads without a service. */
+export const pastLists = (reads: ListAsOfReads, kinds: readonly AuditedKind[]): readonly Route[] =>
+  pastsOf(reads, kinds).map(({ declared, past }) => {
+    const list = route({
+      ...declared,
+      responses: { 200: { description: 'One page' } },
+      handle: ({ params, query, request }) =>
+        past(request, { ...(params as Asked | undefined), ...(query as Asked | undefined) }, NOW),
+    });
+    return answeringAsOf(list, past);
+  });
+
+interface PastOfList {
+  readonly declared: RouteDeclaration;
+  readonly past: Past;
+}
+
+const pastsOf = (reads: ListAsOfReads, kinds: readonly AuditedKind[]): readonly PastOfList[] =>
+  kinds.flatMap((kind) => [
+    ...kind.lists.map((list): PastOfList => {
+      const owner = list.owner && ownerOf(kinds, list.owner);
+      return {
+        declared: list.route,
+        past: (...question) => listAsOf(reads, { kind, list, owner }, ...question),
+      };
+    }),
+    ...kind.sharedLists.map((list): PastOfList => ({
+      declared: list.route,
+      past: (...question) => sharedListAsOf(reads, { kind, list }, ...question),
+    })),
+  ]);
 
 /** What a list held at a moment (ISO 8601, UTC, milliseconds). */
 type Past = (
@@ -74,16 +106,16 @@ const ownerOf = (kinds: readonly AuditedKind[], owner: ListOwner): ListOfKind['o
   return { ...owner, kind };
 };
 
-const answeringAsOf = (route: Route, past: Past): Route => {
-  const { query = z.object({}) } = route;
-  if (!(query instanceof z.ZodObject)) throw new Error(`the query of ${route.operationId} has no members`);
+const answeringAsOf = (list: Route, past: Past): Route => {
+  const { query = z.object({}) } = list;
+  if (!(query instanceof z.ZodObject)) throw new Error(`the query of ${list.operationId} has no members`);
   const asOf = instant().optional().meta({ description: 'The list as it was then. Default: as it is.' });
   return {
-    ...route,
+    ...list,
     query: query.extend({ asOf }),
     handle: async (input) => {
       const { asOf: atMs, ...others } = input.query as Asked & { readonly asOf?: number };
-      if (atMs === undefined) return route.handle({ ...input, query: others });
+      if (atMs === undefined) return list.handle({ ...input, query: others });
       const asked = { ...(input.params as Asked | undefined), ...others };
       return past(input.request, asked, isoTimestamp(atMs));
     },

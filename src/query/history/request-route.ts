@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import { CauseNode } from '../../domain/history/cause-resource.ts';
-import { notFound } from '../../shared/http/errors.ts';
+import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText, takeParameter } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
@@ -58,6 +58,7 @@ export const requestRoute = (reads: AuditReads): Route =>
     responses: { 200: { description: 'What followed from it', data: CausedByRequest } },
     handle: async ({ params: { requestId }, query: { after, take }, request }) => {
       const { customerId } = request.principal;
+      if (after !== undefined && !reads.isPosition(after)) throw neverGivenOut();
       const found = await findCaused(reads, customerId, requestId, { after, take }).catch(behind);
       const { events, refused } = found;
       if (after === undefined && events.length + refused.length === 0) {
@@ -85,6 +86,14 @@ export const requestRoute = (reads: AuditReads): Route =>
       };
       return { status: 200, data };
     },
+  });
+
+/** It would be compared as any text is, and nothing, or everything, be behind it. */
+const neverGivenOut = (): ApiError =>
+  new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: 'This was never given out. Send the nextAfter of the page before, or none for the first page.',
+    field: 'after',
   });
 
 const isOfWorker = ({ actor, requestId, correlationId }: EventRow): boolean =>

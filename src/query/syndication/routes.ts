@@ -7,7 +7,7 @@ import {
   SyndicationStatus,
 } from '../../domain/syndication/syndication-resource.ts';
 import { notFound, unavailable } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import {
   boundedText,
   digitStringId,
@@ -22,24 +22,28 @@ const StatusList = z
   .strictObject({ items: z.array(SyndicationResource), total: z.int() })
   .meta({ id: 'SyndicationStatusList' });
 
+export const syndicationStatusList = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/advertisers/{advertiserId}/syndication-status',
+  operationId: 'querySyndicationStatus',
+  summary: "An advertiser's syndication records, the last changed first",
+  tag: 'Syndication',
+  access: 'exchange:read',
+  params: z.object({ advertiserId: digitStringId('advertiser') }),
+  query: z.object({
+    resourceType: ResourceType.optional(),
+    resourceId: boundedText(1, 256).optional(),
+    adcpAgentId: boundedText(1, 256).optional(),
+    enabled: queryBoolean('Only what is switched on, or only what is switched off.').optional(),
+    status: SyndicationStatus.optional(),
+    ...pagingParameters(100),
+  }),
+});
+
 /** Endpoint 7 of the specification. */
 export const syndicationReadRoutes = (reads: SyndicationReads): readonly Route[] => [
   route({
-    method: 'get',
-    path: '/api/v2/buyer/advertisers/{advertiserId}/syndication-status',
-    operationId: 'querySyndicationStatus',
-    summary: "An advertiser's syndication records, the last changed first",
-    tag: 'Syndication',
-    access: 'exchange:read',
-    params: z.object({ advertiserId: digitStringId('advertiser') }),
-    query: z.object({
-      resourceType: ResourceType.optional(),
-      resourceId: boundedText(1, 256).optional(),
-      adcpAgentId: boundedText(1, 256).optional(),
-      enabled: queryBoolean('Only what is switched on, or only what is switched off.').optional(),
-      status: SyndicationStatus.optional(),
-      ...pagingParameters(100),
-    }),
+    ...syndicationStatusList,
     responses: { 200: { description: 'One page, and how many there are', data: StatusList } },
     handle: async ({ params: { advertiserId }, query, request }) => {
       const { adcpAgentId, resourceType, resourceId, enabled, status } = query;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { kindOfCredential, type CredentialKind } from './credential-kind.ts';
-import { ApiError, FormerCredentialError, unavailable } from './errors.ts';
+import { ApiError, KnownHolderError, unavailable } from './errors.ts';
 import { headerValues } from './headers.ts';
 import type { Holder, Principal, Verification, VerifyCredential } from './principal.ts';
 
@@ -44,7 +44,7 @@ export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => stri
     return {
       outcome: 'rejected',
       kind,
-      challenge: holder === undefined ? refusal : new FormerCredentialError(refusal, holder),
+      challenge: holder === undefined ? refusal : new KnownHolderError(refusal, holder),
     };
   };
   const expired = (): Authentication => ({

@@ -55,13 +55,25 @@ export class ApiError extends Error {
   }
 }
 
-/** The refusal of a credential that was good once: for who keeps what an account's credentials were refused. */
-export class FormerCredentialError extends ApiError {
+/**
+ * The refusal of somebody who is known though the request has no principal: of a credential that was good once, or of
+ * one that is good for one thing. For who keeps what an account's credentials were refused.
+ */
+export class KnownHolderError extends ApiError {
   readonly holder: Holder;
+  /** What the credential names that the path does not, as parameters of a path would. */
+  readonly names: Readonly<Record<string, string>>;
+  private readonly refusal: ApiError;
 
-  constructor({ body, headers }: ApiError, holder: Holder) {
-    super(body, headers);
+  constructor(refusal: ApiError, holder: Holder, names: Readonly<Record<string, string>> = {}) {
+    super(refusal.body, refusal.headers, refusal.cause);
+    this.refusal = refusal;
     this.holder = holder;
+    this.names = names;
+  }
+
+  override get hadNoEffect(): boolean {
+    return this.refusal.hadNoEffect;
   }
 }
 

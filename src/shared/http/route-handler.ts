@@ -11,7 +11,7 @@ import { apiErrorOf } from './api-error-of.ts';
 import { readJsonBytes } from './body.ts';
 import { createDeadline } from './deadline.ts';
 import { errorEnvelope, successEnvelope } from './envelope.ts';
-import { ApiError, FormerCredentialError, notFound, UnheardError } from './errors.ts';
+import { ApiError, KnownHolderError, notFound, UnheardError } from './errors.ts';
 import { exchangeOf } from './exchange.ts';
 import type { KeyedDigest } from '../secrets/keyed-digest.ts';
 import type { Gate } from './gate.ts';
@@ -45,7 +45,7 @@ export interface RefusedRequest {
   readonly route: Route;
   /** Also of a credential that is refused itself, since it was revoked, say. */
   readonly holder: Holder;
-  /** Of its path, as they were sent. */
+  /** Of its path, as they were sent; and what its credential names besides. */
   readonly params: Readonly<Record<string, string>>;
   readonly requestId: string;
   readonly refusal: ApiError;
@@ -127,9 +127,11 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       const refusal = apiErrorOf(error);
       logFailure(log, error, refusal, requestId, route.path);
       sendError(response, refusal);
-      const holder = error instanceof FormerCredentialError ? error.holder : principal;
+      const ofHolder = error instanceof KnownHolderError ? error : undefined;
+      const holder = ofHolder?.holder ?? principal;
       if (holder !== undefined && services.onRefused !== undefined) {
-        services.onRefused({ route, holder, params: rawParams, requestId, refusal });
+        const params = { ...rawParams, ...ofHolder?.names };
+        services.onRefused({ route, holder, params, requestId, refusal });
       }
       services.onAnswer?.(route, refusal.status, errorEnvelope(refusal.body), response.getHeaders());
     } finally {

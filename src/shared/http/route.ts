@@ -177,6 +177,20 @@ export interface Pagination {
   readonly hasMore: boolean;
 }
 
+/** What a route is, apart from what it answers: for whoever has another answer to the same question. */
+export type RouteDeclaration<
+  Params extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+> = Pick<
+  Route<Params, Query>,
+  'method' | 'path' | 'operationId' | 'summary' | 'tag' | 'access' | 'params' | 'query'
+>;
+
+/** Declares what a route is; only there so that the types of its schemas are kept. */
+export const declaration = <Params extends z.ZodType, Query extends z.ZodType>(
+  declared: RouteDeclaration<Params, Query>,
+): RouteDeclaration<Params, Query> => declared;
+
 /** Declares a route; only there so that the handler's input types follow from the schemas. */
 export const route = <
   Params extends z.ZodType,

@@ -69,7 +69,12 @@ const INSTANT_MAX = Date.parse('9999-12-31T23:59:59.999Z');
  */
 export const instant = () =>
   z.iso
-    .datetime({ offset: true })
+    .datetime({
+      offset: true,
+      abort: true,
+      error: ({ input }) =>
+        typeof input === 'string' ? 'must be a time of RFC 3339, e.g. 2026-01-31T12:00:00Z' : undefined,
+    })
     .refine((text) => {
       const epochMs = Date.parse(text);
       return epochMs >= INSTANT_MIN && epochMs <= INSTANT_MAX;

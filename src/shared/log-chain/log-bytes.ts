@@ -1,12 +1,8 @@
 import type { CustomTypesConfig, Pool, QueryArrayConfig } from 'pg';
 import { backoffMs, sleep } from '../backoff.ts';
 import { parsePosition, printPosition } from '../event-store/dense-position.ts';
-import {
-  EventStoreUnavailableError,
-  START,
-  type EventStore,
-  type Position,
-} from '../event-store/event-store.ts';
+import { EventStoreUnavailableError, type EventStore, type Position } from '../event-store/event-store.ts';
+import { isPosition } from '../event-store/is-position.ts';
 import { canonicalJson } from '../idempotency/canonical-json.ts';
 import { isPostgresUnavailable } from '../postgres/unavailable.ts';
 import { eventBytes } from './chain.ts';
@@ -49,6 +45,10 @@ const bytesSql = `e.position || ' ' || e.revision || ' ' || e.id || ' '
   || octet_length(e.type) || ' ' || octet_length(e.data) || ' ' || octet_length(e.metadata) || E'\\n'
   || e.stream || e.type || e.data || e.metadata`;
 
+const dense: Pick<EventStore, 'distance'> = {
+  distance: (from, to) => parsePosition(to) - parsePosition(from),
+};
+
 const asText = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
 
 /**
@@ -58,7 +58,7 @@ const asText = { getTypeParser: () => (text: string) => text } as CustomTypesCon
 export const postgresLogBytes = (pool: Pool): LogBytes => ({
   format: 'postgres-1',
   next: (position) => printPosition(parsePosition(position) + 1),
-  isPosition: (position) => isPrinted(() => parsePosition(position)),
+  isPosition: (position) => isPosition(dense, position),
   head: async () => {
     const { rows } = await pool.query<{ head: string }>(
       'select coalesce(max(position), 0) as head from events',
@@ -92,7 +92,7 @@ export const portLogBytes = (
 ): LogBytes => ({
   format,
   next: () => undefined,
-  isPosition: (position) => isPrinted(() => store.distance(START, position)),
+  isPosition: (position) => isPosition(store, position),
   head: () => store.head(),
   page: async (after, limit) =>
     (await store.readAll({ after, limit: Math.min(limit, 1_000) })).map((event) => ({
@@ -105,16 +105,6 @@ export const portLogBytes = (
       }),
     })),
 });
-
-/** @param parse throws a RangeError, or answers 0, for what is no event's position */
-const isPrinted = (parse: () => number): boolean => {
-  try {
-    return parse() > 0;
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
-};
 
 const RETRY = { baseMs: 200, capMs: 3_000 };
 const TRIES_MAX = 6;
