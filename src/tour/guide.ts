@@ -47,7 +47,8 @@ export class StumbledError extends Error {
 const WAIT_MS_MAX = 30_000;
 const WAIT_MS = 200;
 const ANSWER_MS_MAX = 10_000;
-const LINES_MAX = 60;
+/** More than any answer of an empty service has; lists of one that runs may be longer. */
+const LINES_MAX = 250;
 
 /** @param url where the service is, without a path; @param key an API key of it: never printed */
 export const createGuide = (url: string, key: string, print: (text: string) => void): Guide => {
@@ -123,7 +124,7 @@ const parse = (text: string, where: string): unknown => {
 };
 
 /** The signed token of an upload is a credential: for fifteen minutes, whoever has it may send the bytes. */
-const withoutToken = (path: string): string => path.replace(/([?&]token=)[^&"]+/, '$1...');
+const withoutToken = (path: string): string => path.replaceAll(/([?&]token=)[^&"]+/g, '$1...');
 
 const indented = (text: string, with_: string): string => text.replace(/^/gm, with_);
 

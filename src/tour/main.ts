@@ -39,9 +39,7 @@ const main = async (): Promise<number> => {
     process.once(signal, () => void programs.stop().finally(() => process.exit(1)));
   }
   try {
-    const status = await walkThrough(programs.url, programs.key, programs.agent);
-    if (status === 0) await operate(programs);
-    return status;
+    return await walkThrough(programs.url, programs.key, programs.agent, () => operate(programs));
   } finally {
     await programs.stop();
   }
@@ -55,14 +53,17 @@ const operate = async (programs: StartedPrograms): Promise<void> => {
   }
 };
 
+/** @param atLast what is shown once all has been walked through; the summary ends the tour, wherever that ends */
 const walkThrough = async (
   url: string,
   key: string,
   agent: { readonly url: string; readonly token: string },
+  atLast = async (): Promise<void> => undefined,
 ): Promise<number> => {
   const guide = createGuide(url, key, print);
   try {
     await walk(guide, agent);
+    await atLast();
   } catch (error) {
     if (!(error instanceof StumbledError)) throw error;
     process.stderr.write(`\nThe tour stopped: ${error.message}\n`);
