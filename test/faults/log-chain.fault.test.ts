@@ -330,8 +330,8 @@ describe('nothing is sealed behind what is not trusted', () => {
   });
 
   it('checkpoints that are removed between any two of its questions: it misses them then, or the next time', async () => {
-    let at = 0;
-    for (let isRemoved = true; isRemoved; at += 1) {
+    let before = 0;
+    for (let isRemoved = true; isRemoved; before += 1) {
       await restore();
       await cutTo(2_000);
       const known = await seal();
@@ -339,7 +339,7 @@ describe('nothing is sealed behind what is not trusted', () => {
       let asked = 0;
       // Each of them is a query of the pool.
       const query = async (...question: Parameters<typeof pool.query>) => {
-        if (asked === at) {
+        if (asked === before) {
           isRemoved = true;
           await statement(
             'delete from events where position > 1000; delete from log_checkpoints where number > 1',
@@ -364,7 +364,7 @@ describe('nothing is sealed behind what is not trusted', () => {
         ? expect(next).rejects.toMatchObject({ reason: 'own-seal-gone' })
         : expect(next).resolves.toBeUndefined());
     }
-    expect(at).toBeGreaterThan(4);
+    expect(before).toBeGreaterThan(4);
   });
 
   it('the projector says so, counts it, and goes on when it is put right', async () => {
