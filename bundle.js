@@ -91,6 +91,7 @@ const bundlePrograms = async () => {
       exchange: 'src/operator/exchange.ts',
       'sandbox-agent': 'src/sandbox-agent/main.ts',
       tour: 'src/tour/main.ts',
+      'sha256-thread': 'src/shared/storage/sha256-thread.ts',
     },
     'dist/bundle',
   );

@@ -9,15 +9,19 @@ const nowhere = (() => {
   return port1;
 })();
 
+/** Given back together: what tells the one tells all of them. */
+const TOGETHER = 16;
+let spent: ArrayBuffer[] = [];
+
 /**
- * Gives back the memory of buffers that nobody reads any more, now: they are empty afterwards. The garbage collector would
- * free it, too, but counts it with its heap until it does, and marks the whole heap for some dozen MB of it. Those that share
- * their memory with others, as parts of Node's pool do, are left to it.
+ * Gives back the memory of a buffer that nobody reads any more, soon: it is empty from then on. The garbage collector would
+ * free it, too, but counts it with its heap until it does, and marks the whole heap for some dozen MB of it. One that shares
+ * its memory with others, as parts of Node's pool do, is left to it.
  */
-export const releaseMemory = (buffers: readonly Buffer[]): void => {
-  const whole = new Set<ArrayBuffer>();
-  for (const { buffer, byteLength } of buffers) {
-    if (types.isArrayBuffer(buffer) && byteLength > 0 && byteLength === buffer.byteLength) whole.add(buffer);
-  }
-  if (whole.size > 0) nowhere.postMessage(undefined, [...whole]);
+export const releaseMemory = ({ buffer, byteLength }: Buffer): void => {
+  if (!types.isArrayBuffer(buffer) || byteLength === 0 || byteLength !== buffer.byteLength) return;
+  if (spent.push(buffer) < TOGETHER) return;
+  const together = spent;
+  spent = [];
+  nowhere.postMessage(undefined, together);
 };

@@ -41,7 +41,7 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
 
     const put = async (bytes: Buffer, key = newKey()): Promise<ObjectKey> => {
       const draft = await store.begin(key, 'image/png');
-      for (let at = 0; at < bytes.length; at += 70_000) await draft.write([bytes.subarray(at, at + 70_000)]);
+      for (let at = 0; at < bytes.length; at += 70_000) await draft.write(bytes.subarray(at, at + 70_000));
       await draft.keep();
       return key;
     };
@@ -66,8 +66,8 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
     it('lets a draft be read before it is kept, and nobody else see it', async () => {
       const before = await made.count();
       const draft = await store.begin(newKey(), 'image/png');
-      await draft.write([Buffer.from('begin')]);
-      await draft.write([Buffer.from('ning')]);
+      await draft.write(Buffer.from('begin'));
+      await draft.write(Buffer.from('ning'));
       expect((await draft.readAt(3, 100)).toString()).toBe('inning');
       expect((await draft.readAt(0, 2)).toString()).toBe('be');
       expect((await draft.readAt(50, 2)).toString()).toBe('');
@@ -105,7 +105,7 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
 
     it('sweeps drafts that nobody writes to any more, and no others', async () => {
       const draft = await store.begin(newKey(), 'image/png');
-      await draft.write([Buffer.from('left behind')]);
+      await draft.write(Buffer.from('left behind'));
       expect(await store.sweep(60_000)).toBe(0);
       await sleep(20);
       expect(await store.sweep(10)).toBe(1);

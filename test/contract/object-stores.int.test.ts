@@ -86,7 +86,7 @@ describe('a store that does not work', () => {
     await expect(store.remove(key)).rejects.toThrow(ObjectStoreUnavailableError);
     await expect(store.check()).rejects.toThrow(ObjectStoreUnavailableError);
     const draft = await store.begin(key, 'image/png');
-    await draft.write([Buffer.from('x')]);
+    await draft.write(Buffer.from('x'));
     await expect(draft.keep()).rejects.toThrow(ObjectStoreUnavailableError);
     expect(await filesIn(join(folder, 'uploads'))).toEqual([]);
     await noneOpenIn(folder);
@@ -97,7 +97,7 @@ describe('a store that does not work', () => {
   it('says so: S3 without the bucket', async () => {
     s3.fail('no-bucket');
     const draft = await store.begin(keyOf('ab-1.png'), 'image/png');
-    await draft.write([Buffer.from('x')]);
+    await draft.write(Buffer.from('x'));
     await expect(draft.keep()).rejects.toThrow(ObjectStoreUnavailableError);
     await expect(store.check()).rejects.toThrow(ObjectStoreUnavailableError);
     await expect(store.remove(keyOf('ab-1.png'))).rejects.toThrow(ObjectStoreUnavailableError);
@@ -109,7 +109,7 @@ describe('a store that does not work', () => {
     await mkdir(join(folder, 'broken', 'assets'), { recursive: true });
     await writeFile(join(folder, 'broken', 'assets', 'objects'), '');
     const draft = await broken.begin(keyOf('ab-1.png'), 'image/png');
-    await draft.write([Buffer.from('x')]);
+    await draft.write(Buffer.from('x'));
     await expect(draft.keep()).rejects.toThrow(ObjectStoreUnavailableError);
     expect(await filesIn(join(folder, 'broken', 'assets', 'drafts'))).toEqual([]);
     await noneOpenIn(join(folder, 'broken'));
@@ -122,7 +122,7 @@ describe('a store that does not work', () => {
 
   it('keeps each object whole, in one request, under its prefix and with its type', async () => {
     const draft = await store.begin(keyOf('ab-2.png'), 'image/png');
-    await draft.write([Buffer.alloc(300_000, 7)]);
+    await draft.write(Buffer.alloc(300_000, 7));
     await draft.keep();
     const object = s3.objects.get('some/place/ab-2.png');
     expect([object?.bytes.equals(Buffer.alloc(300_000, 7)), object?.contentType]).toEqual([

@@ -24,7 +24,7 @@ import {
 import { runOnAsset, type AssetWrites } from './asset-writes.ts';
 import { inspectBytes } from './inspect-bytes.ts';
 import { createObjectAttempts, type ObjectAttempts } from './object-attempts.ts';
-import { createReceiveBytes, type ReceiveBytes, type ReceivedBytes } from './receive-bytes.ts';
+import { createSeeing, receiveBytes, type ReceivedBytes } from './receive-bytes.ts';
 
 const UploadResult = z
   .strictObject({ assetId: z.string(), bytes: z.int().min(0) })
@@ -32,11 +32,7 @@ const UploadResult = z
 
 /** Endpoints 12 and 13 of the specification. */
 export const uploadRoutes = (writes: AssetWrites): readonly Route[] => {
-  const parts = {
-    ...writes,
-    attempts: createObjectAttempts(writes.pool),
-    receiveBytes: createReceiveBytes(),
-  };
+  const parts = { ...writes, attempts: createObjectAttempts(writes.pool) };
   return [
     uploadRoute(parts, 'put', 'uploadAsset', 'Send the bytes of a reserved asset'),
     uploadRoute(parts, 'post', 'uploadAssetByPost', 'The same by POST'),
@@ -45,7 +41,6 @@ export const uploadRoutes = (writes: AssetWrites): readonly Route[] => {
 
 interface UploadParts extends AssetWrites {
   readonly attempts: ObjectAttempts;
-  readonly receiveBytes: ReceiveBytes;
 }
 
 const uploadRoute = (
@@ -93,10 +88,10 @@ const receiveUpload = async (
   admitted: AdmittedUpload,
   incoming: IncomingBytes,
 ): Promise<ReceivedUpload> => {
-  const { objects, attempts, receiveBytes } = parts;
+  const { objects, attempts } = parts;
   const { asset, grant } = admitted;
   if (asset.status === 'READY') {
-    const again = await receiveBytes(incoming, admitted, undefined);
+    const again = await receiveBytes(incoming, admitted, createSeeing());
     return { ...admitted, upload: { ...again, storageKey: asset.storageKey } };
   }
   const object = newObjectKey(asset.assetId, asset.mimeType);

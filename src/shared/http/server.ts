@@ -35,7 +35,7 @@ export interface ClientTimeouts {
   readonly requestMs: number;
   /** Without a byte in either direction while a request is under way: a body not sent, an answer not read. */
   readonly silenceMs: number;
-  /** Of a body that may take longer than `requestMs` (`IncomingBytes.open`): in that time, and from then on. */
+  /** Of a body that may take longer than `requestMs` (`IncomingBytes.read`): in that time, and from then on. */
   readonly pace: Pace;
 }
 

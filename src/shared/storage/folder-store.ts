@@ -1,7 +1,9 @@
 import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ifMissing, orUnavailable } from './file-errors.ts';
 import type { ByteRange, ObjectKey, ObjectStore } from './object-store.ts';
-import { createSpool, ifMissing, orUnavailable, type SpoolFile } from './spool.ts';
+import type { SpoolFile } from './spool-file.ts';
+import { createSpool } from './spool.ts';
 
 /**
  * Objects as files of a folder. What is being written is beside them, in the same file system, so that a rename makes
@@ -20,16 +22,17 @@ export const createFolderStore = (folder: string): ObjectStore => {
       place.catch(() => undefined);
       const file = await spool.create();
       return {
-        write: (chunks) => file.write(chunks),
+        write: (chunk) => file.write(chunk),
+        digest: () => file.digest(),
         readAt: (position, length) => file.readAt(position, length),
         keep: () =>
           keep(file, place, path).catch(async (error: unknown) => {
-            await file.remove();
+            await spool.remove(file);
             throw error;
           }),
         discard: async () => {
           await file.close();
-          await file.remove();
+          await spool.remove(file);
         },
       };
     },

@@ -48,11 +48,13 @@ export const objectKeyOf = (text: string): ObjectKey | undefined =>
 /** Bytes that are being written. Exactly one of `keep` and `discard` ends it; both let go of all it holds. */
 export interface Draft {
   /**
-   * Adds bytes behind those that are there. One call at a time: the memory of a slow store is that of one call.
-   * @param chunks not to be changed until it returns; whether it fails or not, nothing reads them behind that: their memory
-   *   may be given back at once
+   * Adds bytes behind those that are there. They are copied: their memory is the caller's again at once.
+   * @returns undefined, or what is to be waited for before the next call: the memory of a slow store is bounded. What could
+   *   not be written is said there, or by whatever is called next
    */
-  write(chunks: readonly Buffer[]): Promise<void>;
+  write(chunk: Buffer): Promise<void> | undefined;
+  /** @returns the SHA-256 of the bytes, hex; nothing is written behind that */
+  digest(): Promise<string>;
   /** Up to `length` of the bytes written so far, fewer at their end. */
   readAt(position: number, length: number): Promise<Buffer>;
   /**

@@ -11,7 +11,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { ObjectStoreUnavailableError, type ObjectKey, type ObjectStore } from './object-store.ts';
 import type { S3Location } from './s3-location.ts';
-import { createSpool, type SpoolFile } from './spool.ts';
+import type { SpoolFile } from './spool-file.ts';
+import { createSpool } from './spool.ts';
 
 /** The SDK's own lines are no log lines; what fails is thrown, and said by whoever meets it. */
 const say = (): void => undefined;
@@ -55,13 +56,15 @@ export const createS3Store = (location: S3Location, spoolFolder: string): Object
       const file = await spool.create();
       const end = async (): Promise<void> => {
         await file.close();
-        await file.remove();
+        await spool.remove(file);
       };
       return {
-        write: (chunks) => file.write(chunks),
+        write: (chunk) => file.write(chunk),
+        digest: () => file.digest(),
         readAt: (position, length) => file.readAt(position, length),
         keep: async () => {
           try {
+            await file.flush();
             await orUnavailable(() => put(client, at(key), file, contentType));
           } finally {
             await end();

@@ -1,44 +1,61 @@
-import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { randomSecret } from '../ids.ts';
-import { createFlushEarly, type EarlyFlush } from './flush-early.ts';
-import { ObjectStoreUnavailableError } from './object-store.ts';
+import { createDiskFile } from './disk-file.ts';
+import { ifMissing, orUnavailable } from './file-errors.ts';
+import { createSums } from './sha256.ts';
+import { createSlabs, SLAB_BYTES } from './slabs.ts';
+import { createSpoolFile, type SpoolFile } from './spool-file.ts';
 
 /** Files of a folder that hold what is being written. They are of no use to anybody but who writes them. */
 export interface Spool {
   create(): Promise<SpoolFile>;
+  /** Deletes a file of it, closed or not. */
+  remove(file: SpoolFile): Promise<void>;
   /** Deletes files that nobody has written to for so long. @returns how many */
   sweep(olderThanMs: number): Promise<number>;
 }
 
-export interface SpoolFile {
-  readonly path: string;
-  readonly bytes: number;
-  write(chunks: readonly Buffer[]): Promise<void>;
-  readAt(position: number, length: number): Promise<Buffer>;
-  /** Returns when the bytes are on the disk. */
-  sync(): Promise<void>;
-  close(): Promise<void>;
-  remove(): Promise<void>;
-}
-
 const PREFIX = 'draft-';
+/**
+ * Bytes of a piece, by how many files there are: large writes take a quarter less processor time for their bytes than
+ * small ones do, and many files are not to take more memory than a few. Two pieces for each of a hundred are 25 MB.
+ */
+const PIECE_BYTES = { most: 1024 * 1024, ofAll: 16 * 1024 * 1024 };
+
+/** Of each file, by how many there are. */
+export const slabsOfPiece = (files: number): number =>
+  Math.max(1, Math.floor(Math.min(PIECE_BYTES.most, PIECE_BYTES.ofAll / (2 * files)) / SLAB_BYTES));
 
 /**
  * @param folder made when it is first needed
  * @param isToLast whether its files are to be on the disk in the end (`sync`)
  */
 export const createSpool = (folder: string, isToLast: boolean): Spool => {
-  const flushEarly = createFlushEarly();
+  const [slabs, sums] = [createSlabs(), createSums()];
+  let files = 0;
   return {
-    create: () =>
-      orUnavailable(async () => {
-        await mkdir(folder, { recursive: true });
-        const path = join(folder, `${PREFIX}${process.pid}-${randomSecret(12)}`);
-        const file = await open(path, 'wx+', 0o600);
-        return spoolFile(path, file, isToLast ? flushEarly(file) : undefined);
-      }),
+    create: async () => {
+      const path = join(folder, `${PREFIX}${process.pid}-${randomSecret(12)}`);
+      const make = () => createDiskFile(path, isToLast);
+      const file = await orUnavailable(() =>
+        make().catch(async (error: NodeJS.ErrnoException) => {
+          if (error.code !== 'ENOENT') throw error;
+          await mkdir(folder, { recursive: true });
+          return make();
+        }),
+      );
+      files += 1;
+      return createSpoolFile(path, {
+        file,
+        slabs,
+        sum: sums.begin(),
+        slabsOfPiece: () => slabsOfPiece(files),
+        onClose: () => (files -= 1),
+      });
+    },
+    remove: ({ path }) => orUnavailable(() => rm(path, { force: true })),
     sweep: (olderThanMs) =>
       orUnavailable(async () => {
         const names = await readdir(folder).catch(ifMissing<string[]>([]));
@@ -54,60 +71,3 @@ export const createSpool = (folder: string, isToLast: boolean): Spool => {
       }),
   };
 };
-
-const spoolFile = (path: string, file: FileHandle, early: EarlyFlush | undefined): SpoolFile => {
-  let bytes = 0;
-  return {
-    path,
-    get bytes() {
-      return bytes;
-    },
-    write: (chunks) =>
-      orUnavailable(async () => {
-        for (let rest = chunks; rest.length > 0;) {
-          const { bytesWritten } = await file.writev(rest, bytes);
-          bytes += bytesWritten;
-          rest = without(rest, bytesWritten);
-        }
-        early?.written(bytes);
-      }),
-    readAt: (position, length) =>
-      orUnavailable(async () => {
-        const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
-        return buffer.subarray(0, bytesRead);
-      }),
-    sync: () =>
-      orUnavailable(async () => {
-        await early?.done();
-        await file.sync();
-      }),
-    close: () => orUnavailable(() => file.close()),
-    remove: () => orUnavailable(() => rm(path, { force: true })),
-  };
-};
-
-/** What is left of chunks when so many bytes of them are written: a disk that is nearly full takes a part. */
-const without = (chunks: readonly Buffer[], written: number): readonly Buffer[] => {
-  let left = written;
-  return chunks.flatMap((chunk) => {
-    const skipped = Math.min(left, chunk.length);
-    left -= skipped;
-    return skipped === chunk.length ? [] : [chunk.subarray(skipped)];
-  });
-};
-
-/** @throws ObjectStoreUnavailableError for whatever the file system refuses: a full disk, a lost mount */
-export const orUnavailable = async <T>(work: () => Promise<T>): Promise<T> => {
-  try {
-    return await work();
-  } catch (error) {
-    throw new ObjectStoreUnavailableError('the file system refused', { cause: error });
-  }
-};
-
-export const ifMissing =
-  <T>(value: T) =>
-  (error: NodeJS.ErrnoException): T => {
-    if (error.code === 'ENOENT') return value;
-    throw error;
-  };

@@ -1,0 +1,17 @@
+import { ObjectStoreUnavailableError } from './object-store.ts';
+
+/** @throws ObjectStoreUnavailableError for whatever the file system refuses: a full disk, a lost mount */
+export const orUnavailable = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw new ObjectStoreUnavailableError('the file system refused', { cause: error });
+  }
+};
+
+export const ifMissing =
+  <T>(value: T) =>
+  (error: NodeJS.ErrnoException): T => {
+    if (error.code === 'ENOENT') return value;
+    throw error;
+  };
