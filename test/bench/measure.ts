@@ -54,22 +54,26 @@ export interface Alternation<Measured> {
   readonly loopDelaysMs?: number[];
 }
 
-/** Runs both in turn, so that the machine's moods hit both alike; the first round warms up and is dropped. */
+/**
+ * Runs both in turn, so that the machine's moods hit both alike; the first rounds warm up and are dropped.
+ * @param warmUpRounds more than one where processes are new that others would have warmed up
+ */
 export const alternate = async <Measured = number>(
   rounds: number,
   ours: () => Promise<Measured>,
   baseline: () => Promise<Measured>,
+  warmUpRounds = 1,
 ): Promise<Alternation<Measured>> => {
   const results = { ours: [] as Measured[], baseline: [] as Measured[] };
   const loopDelaysMs: number[] = [];
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round < warmUpRounds + rounds; round++) {
     const theirs = await baseline();
     for (const observer of observers) await observer.begin();
     const own = await ours();
     const delays: (number | undefined)[] = [];
     for (const observer of observers) delays.push(await observer.end());
     const delayMs = delays.find((delay) => delay !== undefined);
-    if (round === 0) continue;
+    if (round < warmUpRounds) continue;
     results.ours.push(own);
     results.baseline.push(theirs);
     if (delayMs !== undefined) loopDelaysMs.push(delayMs);

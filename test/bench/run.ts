@@ -71,6 +71,7 @@ const benches = (serverUrl: string, templateUrl: string, ofRun: Closers): OpenBe
   const benchOf = (closers: Closers): Bench => ({
     quick: values.quick,
     rounds: values.quick ? 3 : 5,
+    warmUpRounds: values.quick ? 1 : 6,
     seconds: secondsOf(),
     growTo: values.quick ? 20_000 : 1_000_000,
     ...(values.peers === undefined ? {} : { peersDirectory: resolve(values.peers) }),

@@ -232,7 +232,8 @@ it('slabs share no memory, also those of many', () => {
 });
 
 it.each([
-  [1, 8],
+  [1, 16],
+  [4, 16],
   [8, 8],
   [16, 4],
   [64, 1],

@@ -22,7 +22,7 @@ const PREFIX = 'draft-';
  * Bytes of a piece, by how many files there are: large writes take a quarter less processor time for their bytes than
  * small ones do, and many files are not to take more memory than a few. Two pieces for each of a hundred are 25 MB.
  */
-const PIECE_BYTES = { most: 1024 * 1024, ofAll: 16 * 1024 * 1024 };
+const PIECE_BYTES = { most: 2 * 1024 * 1024, ofAll: 16 * 1024 * 1024 };
 
 /** Of each file, by how many there are. */
 export const slabsOfPiece = (files: number): number =>

@@ -146,6 +146,7 @@ const smallCalls = async (bench: Bench, source: Source): Promise<readonly Line[]
         });
         return perSecond * count;
       },
+      bench.warmUpRounds,
     );
     lines.push(
       lineOf({

@@ -26,6 +26,7 @@ export const createAdvertisers: Scenario = async (bench) => {
       return perSecond;
     },
     () => rate(stage.bare.port, CONNECTIONS, bench.seconds, bare),
+    bench.warmUpRounds,
   );
   return [
     lineOf({

@@ -92,6 +92,7 @@ export const changingReads: Scenario = async (bench) => {
     bench.rounds,
     () => changed(stage.service.port, createOurs, ours),
     () => changed(stage.bare.port, createBare, bare),
+    bench.warmUpRounds,
   );
   return [
     lineOf({

@@ -17,6 +17,8 @@ export interface Stage {
 export interface Bench {
   readonly quick: boolean;
   readonly rounds: number;
+  /** Rounds that are not counted, where processes are new: they serve as they would after an hour of it. */
+  readonly warmUpRounds: number;
   /** Of one measurement. */
   readonly seconds: number;
   /** Advertisers in the large account of the growth scenario. */
