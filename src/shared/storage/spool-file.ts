@@ -36,6 +36,21 @@ interface Means {
   readonly onClose: () => void;
 }
 
+/** The first bytes: most of what is asked of a file is how it begins. */
+const createHead = () => {
+  let head: Buffer = Buffer.alloc(0);
+  return {
+    add: (chunk: Buffer): void => {
+      if (head.length < HEAD_BYTES) {
+        head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
+      }
+    },
+    /** @returns undefined where they are not all of what is asked for */
+    at: (from: number, length: number): Buffer | undefined =>
+      from + length <= head.length ? head.subarray(from, from + length) : undefined,
+  };
+};
+
 /** @throws the error of the first that failed, when both are over */
 const allDone = async (...works: readonly Promise<unknown>[]): Promise<void> => {
   await Promise.allSettled(works);
@@ -52,8 +67,7 @@ export const createSpoolFile = (
   let position = 0;
   let isFlushed = true;
   let writing: Promise<void> = Promise.resolve();
-  /** The first bytes: most of what is asked of a file is how it begins. */
-  let head: Buffer = Buffer.alloc(0);
+  const head = createHead();
 
   const writePiece = async (piece: readonly Buffer[], at: number): Promise<void> => {
     try {
@@ -92,15 +106,14 @@ export const createSpoolFile = (
       return position + gathering.bytes;
     },
     write: (chunk) => {
-      if (head.length < HEAD_BYTES) {
-        head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
-      }
+      head.add(chunk);
       gathering.add(chunk);
       isFlushed = false;
       return gathering.bytes < slabsOfPiece() * SLAB_BYTES ? undefined : writeFull();
     },
     readAt: async (from, length) => {
-      if (from + length <= head.length) return head.subarray(from, from + length);
+      const known = head.at(from, length);
+      if (known !== undefined) return known;
       await flush();
       return orUnavailable(() => file.readAt(from, length));
     },
