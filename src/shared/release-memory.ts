@@ -11,7 +11,7 @@ const nowhere = (() => {
 
 /** Given back together: what tells the one tells all of them. */
 const TOGETHER = 16;
-let spent: ArrayBuffer[] = [];
+let spent = new Set<ArrayBuffer>();
 
 /**
  * Gives back the memory of a buffer that nobody reads any more, soon: it is empty from then on. The garbage collector would
@@ -20,8 +20,8 @@ let spent: ArrayBuffer[] = [];
  */
 export const releaseMemory = ({ buffer, byteLength }: Buffer): void => {
   if (!types.isArrayBuffer(buffer) || byteLength === 0 || byteLength !== buffer.byteLength) return;
-  if (spent.push(buffer) < TOGETHER) return;
-  const together = spent;
-  spent = [];
+  if (spent.add(buffer).size < TOGETHER) return;
+  const together = [...spent];
+  spent = new Set();
   nowhere.postMessage(undefined, together);
 };

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sleep } from '../../src/shared/backoff.ts';
@@ -27,10 +27,15 @@ const hasBundled = async (): Promise<boolean> => {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'exchange-bundle-'));
-  for (const name of ['operator', 'sandbox-agent', 'tour'])
-    await mkdir(join(folder, 'src', name), { recursive: true });
-  for (const path of ['operator/exchange.ts', 'sandbox-agent/main.ts', 'tour/main.ts'])
+  for (const path of [
+    'operator/exchange.ts',
+    'sandbox-agent/main.ts',
+    'tour/main.ts',
+    'shared/storage/sha256-thread.ts',
+  ]) {
+    await mkdir(join(folder, 'src', dirname(path)), { recursive: true });
     await write(`src/${path}`, 'console.log(1);');
+  }
   await write('src/main.ts', `import { text } from './text.ts'; console.log(text);`);
   await write('src/text.ts', `export const text = 'first';`);
 });

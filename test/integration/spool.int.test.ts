@@ -170,7 +170,7 @@ const slowSum = (): Sum & { readonly summed: Buffer[]; isForgotten: boolean } =>
   };
 };
 
-it('writes a piece while the next is gathered, and has two of them in memory at most', async () => {
+it('writes a piece while the next is gathered, and has no more in memory', async () => {
   const [disk, slabs, sum] = [slowDisk(), countedSlabs(), slowSum()];
   const file = createSpoolFile('', {
     file: disk.file,
@@ -180,9 +180,10 @@ it('writes a piece while the next is gathered, and has two of them in memory at 
     onClose: () => undefined,
   });
   const bytes = randomBytes(30 * SLAB_BYTES + 1_000);
-  for (let at = 0; at < bytes.length; at += 65_536) {
-    await file.write(bytes.subarray(at, at + 65_536));
-    expect(slabs.taken.size).toBeLessThanOrEqual(8);
+  for (let at = 0; at < bytes.length; at += 50_001) {
+    await file.write(bytes.subarray(at, at + 50_001));
+    // And what came with the end of a piece.
+    expect(slabs.taken.size).toBeLessThanOrEqual(9);
   }
   await file.flush();
   await file.close();
@@ -229,6 +230,69 @@ it('slabs share no memory, also those of many', () => {
   );
   for (const slab of many) slabs.give(slab);
   expect(new Set(Array.from({ length: 300 }, () => slabs.take())).size).toBe(300);
+});
+
+it('a thread of sums that ends takes its sums with it, and no others', async () => {
+  const sums = createSums();
+  const slab = createSlabs().take().fill(7);
+  const [one, other] = [sums.begin(), sums.begin()];
+  await one.add([slab]);
+  await other.add([slab]);
+  // Nothing that it could sum up.
+  const ended = one.add([{} as Buffer]);
+  const meanwhile = other.digest([]);
+  await expect(ended).rejects.toThrow(ObjectStoreUnavailableError);
+  await expect(meanwhile).rejects.toThrow(ObjectStoreUnavailableError);
+  await expect(other.add([slab])).rejects.toThrow(ObjectStoreUnavailableError);
+  other.forget();
+  const next = sums.begin();
+  const digests: string[] = [];
+  for (let n = 0; n < 20; n += 1) {
+    const another = sums.begin();
+    await another.add([slab]);
+    digests.push(await another.digest([]));
+    // The end of the other one is told more than once.
+    await sleep(1);
+  }
+  await next.add([slab]);
+  digests.push(await next.digest([]));
+  expect(new Set(digests)).toEqual(new Set([createHash('sha256').update(slab).digest('hex')]));
+});
+
+it('memory that was in use before is used before any other', () => {
+  const slabs = createSlabs();
+  const many = () => Array.from({ length: 300 }, () => slabs.take());
+  const before = many();
+  for (const slab of before) slabs.give(slab);
+  const memories = new Set(before.map(({ buffer }) => buffer));
+  expect(memories.size).toBe(3);
+  for (const slab of many()) memories.add(slab.buffer);
+  expect(memories.size).toBe(3);
+});
+
+it('is closed while a piece is still to be written: behind it', async () => {
+  const [disk, slabs] = [slowDisk(), countedSlabs()];
+  let isClosed = false;
+  const file: DiskFile = {
+    ...disk.file,
+    write: async (...asked) => {
+      await disk.file.write(...asked);
+      expect(isClosed).toBe(false);
+    },
+    close: async () => void (isClosed = true),
+  };
+  const spooled = createSpoolFile('', {
+    file,
+    slabs,
+    sum: slowSum(),
+    slabsOfPiece: () => 1,
+    onClose: () => undefined,
+  });
+  await spooled.write(Buffer.alloc(SLAB_BYTES));
+  const writing = spooled.write(Buffer.alloc(SLAB_BYTES + 1));
+  await spooled.close();
+  await writing;
+  expect([disk.written.length, slabs.taken.size]).toEqual([2, 0]);
 });
 
 it.each([

@@ -31,7 +31,8 @@ export const createSeeing = (): Taker => {
 };
 
 /**
- * Takes the bytes of an upload as they come. The chunks are ours: their memory is given back as soon as they are taken, which leaves them empty.
+ * Takes the bytes of an upload as they come. The chunks are ours: their memory is given back once they are taken
+ * (`releaseMemory`).
  * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known; VALIDATION_ERROR when they are not what was promised
  */
 export const receiveBytes = async (

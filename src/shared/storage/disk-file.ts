@@ -75,8 +75,9 @@ export const createDiskFile = async (path: string, isDirect: boolean): Promise<D
     truncate: (bytes) => writer.truncate(bytes),
     sync: () => writer.sync(),
     close: async () => {
+      const read = reader?.then((file) => file.close()).catch(() => undefined);
       await writer.close();
-      await (await reader?.catch(() => undefined))?.close();
+      await read;
     },
   };
 };

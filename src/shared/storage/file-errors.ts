@@ -5,6 +5,7 @@ export const orUnavailable = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof ObjectStoreUnavailableError) throw error;
     throw new ObjectStoreUnavailableError('the file system refused', { cause: error });
   }
 };

@@ -28,33 +28,44 @@ interface Arena {
 
 /**
  * Slabs that begin where a page of memory does: a disk takes them as they are (`open(2)`, `O_DIRECT`). The memories of
- * WebAssembly do; no other memory that can be asked for here says where it begins. They are kept for the next who comes,
- * 16 MiB of them and what is in use.
+ * WebAssembly do; no other memory that can be asked for here says where it begins. They are kept for the next who comes:
+ * 16 MiB of them and what is in use, and what was in use before for as long as the garbage collector leaves it there.
  */
 export const createSlabs = (): Slabs => {
   const arenas: Arena[] = [];
+  let unused: readonly WeakRef<Arena>[] = [];
   const homes = new WeakMap<Buffer, Arena>();
 
   const makeArena = (): Arena => {
     const arena = { free: allocate() };
     for (const slab of arena.free) homes.set(slab, arena);
+    return arena;
+  };
+
+  /** One that is still there before another: it is the same memory, for the system. */
+  const anotherArena = (): Arena => {
+    const [arena = makeArena(), ...others] = unused.flatMap((one) => one.deref() ?? []);
+    unused = others.map((other) => new WeakRef(other));
     arenas.push(arena);
     return arena;
   };
 
   return {
     take: () => {
-      const { free } = arenas.find((arena) => arena.free.length > 0) ?? makeArena();
+      const { free } = arenas.find((arena) => arena.free.length > 0) ?? anotherArena();
       return free.pop() as Buffer;
     },
     give: (slab) => {
       const arena = homes.get(slab) as Arena;
       arena.free.push(slab);
-      const unused = arenas.filter(({ free }) => free.length === SLABS_TOGETHER);
-      if (unused.length > 1) arenas.splice(arenas.indexOf(arena), 1);
+      if (arenas.filter(isUnused).length <= 1) return;
+      arenas.splice(arenas.indexOf(arena), 1);
+      unused = [...unused, new WeakRef(arena)];
     },
   };
 };
+
+const isUnused = ({ free }: Arena): boolean => free.length === SLABS_TOGETHER;
 
 const allocate = (): Buffer[] => {
   const memory = pages(SLABS_TOGETHER * SLAB_BYTES);

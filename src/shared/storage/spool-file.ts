@@ -57,40 +57,61 @@ const allDone = async (...works: readonly Promise<unknown>[]): Promise<void> => 
   await Promise.all(works);
 };
 
+interface Piece {
+  readonly slabs: readonly Buffer[];
+  /** In the file. */
+  readonly position: number;
+}
+
+/** Writes one piece after the other. */
+const createWriter = ({ file, slabs, sum }: Pick<Means, 'file' | 'slabs' | 'sum'>) => {
+  let writing: Promise<void> = Promise.resolve();
+  const write = async (piece: Piece): Promise<void> => {
+    try {
+      // No longer than either reads them are the slabs anybody's.
+      await allDone(sum.add(piece.slabs), file.write(piece.slabs, piece.position));
+    } finally {
+      for (const slab of piece.slabs) slabs.give(slab);
+    }
+  };
+  return {
+    /** Begins with what `take` gives as soon as what was begun before is written, and returns then. */
+    next: async (take: () => Piece): Promise<void> => {
+      await writing;
+      writing = orUnavailable(() => write(take()));
+      // Waited for before the next one; a failure until then is nobody's.
+      writing.catch(() => undefined);
+    },
+    /** Returns when all that was begun is written; @throws what failed */
+    written: (): Promise<void> => writing,
+    /** Returns when nothing is being written any more: who was still to be waited for may have begun another piece. */
+    over: async (): Promise<void> => {
+      for (let seen: Promise<void> | undefined; seen !== writing;) {
+        seen = writing;
+        await seen.catch(() => undefined);
+      }
+    },
+  };
+};
+
 /** Gathers what comes in slabs, and writes a piece of them while the next one is gathered. */
-export const createSpoolFile = (
-  path: string,
-  { file, slabs, sum, slabsOfPiece, onClose }: Means,
-): SpoolFile => {
+export const createSpoolFile = (path: string, means: Means): SpoolFile => {
+  const { file, slabs, sum, slabsOfPiece, onClose } = means;
   const gathering = createGathering(slabs);
+  const writer = createWriter(means);
+  const head = createHead();
   /** Of what is gathered in the file. */
   let position = 0;
   let isFlushed = true;
-  let writing: Promise<void> = Promise.resolve();
-  const head = createHead();
 
-  const writePiece = async (piece: readonly Buffer[], at: number): Promise<void> => {
-    try {
-      // No longer than either reads them are the slabs anybody's.
-      await allDone(sum.add(piece), file.write(piece, at));
-    } finally {
-      for (const slab of piece) slabs.give(slab);
-    }
-  };
-
-  /** Begins to write the slabs that are full, as soon as those before them are written. */
-  const writeFull = async (): Promise<void> => {
-    await writing;
-    const piece = gathering.takeFull();
-    const at = position;
-    position += piece.length * SLAB_BYTES;
-    writing = orUnavailable(() => writePiece(piece, at));
-    // Waited for before the next one; a failure until then is nobody's.
-    writing.catch(() => undefined);
+  const takeFull = (): Piece => {
+    const piece = { slabs: gathering.takeFull(), position };
+    position += piece.slabs.length * SLAB_BYTES;
+    return piece;
   };
 
   const flush = async (): Promise<void> => {
-    await writing;
+    await writer.written();
     if (isFlushed) return;
     await orUnavailable(async () => {
       await file.write(gathering.inBlocks(), position);
@@ -109,7 +130,7 @@ export const createSpoolFile = (
       head.add(chunk);
       gathering.add(chunk);
       isFlushed = false;
-      return gathering.bytes < slabsOfPiece() * SLAB_BYTES ? undefined : writeFull();
+      return gathering.bytes < slabsOfPiece() * SLAB_BYTES ? undefined : writer.next(takeFull);
     },
     readAt: async (from, length) => {
       const known = head.at(from, length);
@@ -118,7 +139,7 @@ export const createSpoolFile = (
       return orUnavailable(() => file.readAt(from, length));
     },
     digest: async () => {
-      await writing;
+      await writer.written();
       const digested = orUnavailable(() => sum.digest(gathering.all()));
       await allDone(flush(), digested);
       return digested;
@@ -130,7 +151,7 @@ export const createSpoolFile = (
     },
     close: async () => {
       onClose();
-      await writing.catch(() => undefined);
+      await writer.over();
       gathering.end();
       sum.forget();
       await orUnavailable(() => file.close());

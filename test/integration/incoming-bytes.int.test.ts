@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { sleep } from '../../src/shared/backoff.ts';
+import { ApiError } from '../../src/shared/http/errors.ts';
+import { incomingBytes, type TakeChunk } from '../../src/shared/http/incoming-bytes.ts';
+
+let server: Server;
+let take: TakeChunk;
+/** Before the body is read. */
+let before: () => Promise<unknown>;
+/** What became of each body. */
+let results: unknown[];
+beforeEach(async () => {
+  results = [];
+  before = async () => undefined;
+  server = createServer((request, response) => {
+    let bytes = 0;
+    void before()
+      .then(() =>
+        incomingBytes(request, response).read(60_000, (chunk) => {
+          bytes += chunk.length;
+          return take(chunk);
+        }),
+      )
+      .then(
+        () => results.push(bytes),
+        (error: unknown) => {
+          results.push(error);
+          response.setHeader('Connection', 'close');
+        },
+      )
+      .then(() => response.end(String(bytes)));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Sends text as it is. @returns the socket, and what comes back until it ends */
+const open = (text: string) => {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  let answers = '';
+  socket.on('data', (chunk) => (answers += chunk.toString()));
+  socket.on('error', () => undefined);
+  socket.write(text);
+  const ended = once(socket, 'close').then(() => answers);
+  return { socket, ended, answers: () => answers };
+};
+
+const head = (framing: string, more = ''): string =>
+  `PUT / HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\n${framing}\r\n${more}\r\n`;
+const ofLength = (bytes: number, more = ''): string => head(`Content-Length: ${bytes}`, more);
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await sleep(5);
+};
+
+const broken = expect.objectContaining({ body: expect.objectContaining({ code: 'BAD_REQUEST' }) });
+
+it('reads bodies of one connection one after the other: of a length, in chunks, empty ones', async () => {
+  take = () => undefined;
+  const { ended } = open(
+    ofLength(5) +
+      'abcde' +
+      ofLength(0) +
+      head('Transfer-Encoding: chunked') +
+      '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n' +
+      head('Transfer-Encoding: chunked') +
+      '0\r\n\r\n' +
+      ofLength(1, 'Connection: close\r\n') +
+      'a',
+  );
+  await ended;
+  expect(results).toEqual([5, 0, 5, 0, 1]);
+});
+
+it('gives no chunk before the one before it is taken', async () => {
+  let taking = 0;
+  take = async () => {
+    expect(++taking).toBe(1);
+    await sleep(3);
+    taking -= 1;
+  };
+  const body = Buffer.alloc(2_000_000, 'x').toString();
+  await open(ofLength(body.length, 'Connection: close\r\n') + body).ended;
+  expect(results).toEqual([2_000_000]);
+});
+
+it('a body that breaks off is told, also while a chunk is being taken, and before it is read', async () => {
+  let isTaken = (): void => undefined;
+  take = () => new Promise((resolve) => (isTaken = resolve));
+  const first = open(`${ofLength(10)}abc`);
+  await until(() => first.socket.bytesWritten > 0);
+  await sleep(50);
+  first.socket.destroy();
+  await until(() => results.length === 1);
+  isTaken();
+
+  take = () => undefined;
+  const second = open(`${ofLength(10)}abc`);
+  await sleep(50);
+  second.socket.destroy();
+  await until(() => results.length === 2);
+
+  before = () => sleep(150);
+  const third = open(ofLength(10));
+  await sleep(50);
+  third.socket.destroy();
+  await until(() => results.length === 3);
+  expect(results.every((one) => one instanceof ApiError)).toBe(true);
+  expect(results).toEqual([broken, broken, broken]);
+});
+
+it('who takes no more ends it: the rest is not read, and the answer still comes', async () => {
+  for (const refuse of [
+    () => {
+      throw new Error('enough');
+    },
+    () => Promise.reject(new Error('enough')),
+  ]) {
+    take = refuse;
+    const { ended } = open(ofLength(50_000_000) + 'x'.repeat(200_000));
+    expect(await ended).toContain('200 OK');
+  }
+  expect(results).toEqual([new Error('enough'), new Error('enough')]);
+});
