@@ -18,10 +18,11 @@ export interface Spool {
 }
 
 const PREFIX = 'draft-';
+
 /**
  * Bytes of a piece, by how many files there are: large writes take a quarter less processor time for their bytes than
- * small ones do, and many files are not to take more memory than a few. Two pieces and what
- * has come beyond them are 38 MB for a hundred.
+ * small ones do, and many files are not to take more memory than a few. Two pieces and what has
+ * come beyond them are 38 MB for a hundred.
  */
 const PIECE_BYTES = { most: 2 * 1024 * 1024, ofAll: 16 * 1024 * 1024 };
 
