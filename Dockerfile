@@ -27,6 +27,6 @@ USER node
 EXPOSE 3000
 # Alive, not ready: with a database away the process waits for it, and a restart would not help.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/live`).then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1))"]
 # Without npm in between: the program gets SIGTERM itself and ends within 25 s.
 CMD ["node", "dist/bundle/main.js"]

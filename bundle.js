@@ -25,6 +25,7 @@ const external = [
   'knex',
   'pg-native',
   'testcontainers',
+  'yaml',
 ];
 
 /** @returns paths of the files that were read and written */
@@ -91,7 +92,6 @@ const bundlePrograms = async () => {
       exchange: 'src/operator/exchange.ts',
       'sandbox-agent': 'src/sandbox-agent/main.ts',
       tour: 'src/tour/main.ts',
-      'sha256-thread': 'src/shared/storage/sha256-thread.ts',
     },
     'dist/bundle',
   );

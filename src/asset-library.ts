@@ -24,7 +24,7 @@ export const assetLibrary = (parts: Pick<Parts, 'store'>): AssetLibrary => ({
       shownIds.map(async (shownId) => {
         const assetId = assetIdOf(shownId);
         if (assetId === undefined) return [];
-        const asset = await loadAsset(parts.store, customerId, assetId);
+        const { state: asset } = await loadAsset(parts, customerId, assetId);
         return asset.status === 'READY' && asset.advertiserId === advertiserId ? [shownId] : [];
       }),
     );
@@ -39,7 +39,7 @@ export const foldedAssets =
     const assets = await Promise.all(
       shownIds.map(async (shownId) => {
         const assetId = assetIdOf(shownId);
-        return assetId === undefined ? undefined : loadAsset(store, customerId, assetId);
+        return assetId === undefined ? undefined : (await loadAsset({ store }, customerId, assetId)).state;
       }),
     );
     return assets.flatMap((asset) => (asset?.status === 'READY' ? [assetResource(asset, baseUrl())] : []));

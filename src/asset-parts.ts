@@ -48,7 +48,7 @@ const DRAFT_IDLE_MS_MAX = 10 * 60_000;
 
 export const createAssetParts = async (
   { pool, store }: { readonly pool: Pool; readonly store: EventStore },
-  { ASSET_STORE_URL, DATA_DIR, UPLOAD_BYTES_MAX: bytesMax, ROLES }: Config,
+  { ASSET_STORE_URL, DATA_DIR, UPLOAD_BYTES_MAX: bytesMax, UPLOADS_OPEN_MAX: uploadsOpenMax, ROLES }: Config,
   { keys, baseUrl, isPrepared }: AssetSettings,
 ): Promise<AssetParts> => {
   const objects = await openObjectStore(ASSET_STORE_URL, DATA_DIR);
@@ -61,6 +61,7 @@ export const createAssetParts = async (
         pool: whenPrepared(pool, isPrepared),
         tokens: createUploadTokens(keys),
         bytesMax,
+        uploadsOpenMax,
         baseUrl,
         isInUse: (customerId, assetId) =>
           isAssetInUse(

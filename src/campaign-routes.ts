@@ -8,19 +8,19 @@ import { libraryCreativeWriteRoutes } from './command/creatives/library-routes.t
 import { loadCreative } from './command/creatives/run-on-creative.ts';
 import { campaignStream } from './domain/campaigns/campaign.ts';
 import { creativeStream } from './domain/creatives/creative.ts';
-import type { CampaignReads } from './query/campaigns/list-campaigns.ts';
+import type { ResourceReads } from './query/resources/resource-reads.ts';
 import { campaignReadRoutes } from './query/campaigns/routes.ts';
 import { findSubmission } from './query/creatives/find-submission.ts';
 import { creativeReadRoutes } from './query/creatives/routes.ts';
 import { behind } from './query/resources/behind.ts';
 import { sellerReadRoutes } from './query/sellers/routes.ts';
 import { submissionRoutes } from './query/sellers/submission-routes.ts';
+import { answeredFromMemory, type AnswerCache } from './shared/http/answer-cache.ts';
 import type { Route } from './shared/http/route.ts';
-import type { AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 import type { KeyRing } from './shared/secrets/key-ring.ts';
 import { sessionRoutes } from './session-routes.ts';
 
-export interface CampaignParts extends CampaignStores, CampaignReads {
+export interface CampaignParts extends CampaignStores, ResourceReads {
   /** How clients reach the service. */
   readonly baseUrl: () => string;
   /** Of the installation: they sign cursors. */
@@ -36,7 +36,10 @@ export const campaignRoutes = (parts: CampaignParts): readonly Route[] => {
     loadCampaign(parts, customerId, campaignId);
   return [
     ...campaignWriteRoutes(parts),
-    ...campaignReadRoutes({ ...parts, streamOf: campaignStream, foldCampaign }),
+    ...answeredFromMemory(
+      parts.answers,
+      campaignReadRoutes({ ...parts, streamOf: campaignStream, foldCampaign }),
+    ),
     ...campaignCreativeWriteRoutes(writes),
     ...libraryCreativeWriteRoutes(writes),
     ...creativeReviewRoutes({
@@ -50,14 +53,17 @@ export const campaignRoutes = (parts: CampaignParts): readonly Route[] => {
       foldCreative: (customerId, creativeId) => loadCreative(parts, customerId, creativeId),
       foldAssets: foldedAssets(parts),
     }),
-    ...creativeReadRoutes({
-      ...parts,
-      streamOf: creativeStream,
-      foldCreative: (customerId, creativeId) => loadCreative(parts, customerId, creativeId),
-      foldCampaign,
-      assets: shownAssets(parts),
-      foldSellers: () => loadDirectory(parts),
-    }),
+    ...answeredFromMemory(
+      parts.answers,
+      creativeReadRoutes({
+        ...parts,
+        streamOf: creativeStream,
+        foldCreative: (customerId, creativeId) => loadCreative(parts, customerId, creativeId),
+        foldCampaign,
+        assets: shownAssets(parts),
+        foldSellers: () => loadDirectory(parts),
+      }),
+    ),
     ...sessionRoutes(writes),
   ];
 };

@@ -15,6 +15,7 @@ import { requestPatience, type Patience } from './shared/patience.ts';
 import { createPersonalKeys, type PersonalKeys } from './shared/personal-data/personal-keys.ts';
 import { createSealedStore } from './shared/personal-data/sealed-store.ts';
 import { startEmbeddedPostgres } from './shared/postgres/embedded/embedded-postgres.ts';
+import { chosenSizes } from './shared/postgres/embedded/settings.ts';
 import {
   isolateTenants,
   provideRequestRole,
@@ -42,6 +43,8 @@ export interface Backbone {
   readonly storeKind: 'postgres' | 'eventstoredb';
   /** The same log as a hash chain reads it. */
   readonly logBytes: LogBytes;
+  /** Why no append could be made now, for an operator; undefined when one could, or where only an append can show it. */
+  appendProblem(): Promise<string | undefined>;
   /** Figures of the event store, if it has any of its own. */
   registerMetrics(registry: Registry): void;
   /** Brings the schema up to date, and what keeps accounts apart. */
@@ -64,7 +67,7 @@ export const openBackbone = async (
 ): Promise<Backbone> => {
   const embedded =
     config.DATABASE_URL === undefined
-      ? await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log })
+      ? await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log, settings: chosenSizes(config) })
       : undefined;
   const databaseUrl = config.DATABASE_URL ?? embedded?.url ?? '';
   const pool = createPool(
@@ -119,7 +122,7 @@ export const openBackbone = async (
   };
 };
 
-type EventLog = Pick<Backbone, 'store' | 'storeKind' | 'logBytes' | 'registerMetrics'>;
+type EventLog = Pick<Backbone, 'store' | 'storeKind' | 'logBytes' | 'appendProblem' | 'registerMetrics'>;
 
 /**
  * Nobody waits for what a process without requests appends: its events share larger commits, and wake those who follow
@@ -140,7 +143,13 @@ const openLog = async (
       isMarkedApart: isConversionStream,
     });
     const logBytes = postgresLogBytes(postgres.pool);
-    return { store, storeKind: 'postgres', logBytes, registerMetrics: () => undefined };
+    return {
+      store,
+      storeKind: 'postgres',
+      logBytes,
+      appendProblem: async () => undefined,
+      registerMetrics: () => undefined,
+    };
   }
   const { createEventStoreDbEventStore } =
     await import('./shared/event-store/eventstoredb/eventstoredb-event-store.ts');
@@ -156,6 +165,7 @@ const openLog = async (
     store,
     storeKind: 'eventstoredb',
     logBytes: portLogBytes(store, 'eventstoredb-1'),
+    appendProblem: () => store.appendProblem(),
     registerMetrics: (registry) => registerEventStoreDbMetrics(registry, store),
   };
 };

@@ -14,11 +14,12 @@ import { refusingAsOf, stateRoutes, withAsOf } from './query/history/as-of.ts';
 import type { HistoryReads } from './query/history/find-history.ts';
 import { historyRoutes } from './query/history/history-routes.ts';
 import { createKeptFolds, type KeptFolds } from './query/history/kept-folds.ts';
-import { createLanes } from './query/history/lanes.ts';
+import { createSharedForEach } from './shared/async/limit.ts';
 import { createStreamHistory } from './query/history/stream-history.ts';
 import { ownersOfKey, type ResourceReads } from './query/resources/resource-reads.ts';
 import { categoryOf, type EventStore } from './shared/event-store/event-store.ts';
 import { isPosition } from './shared/event-store/is-position.ts';
+import { systemClock } from './shared/clock.ts';
 import type { Route } from './shared/http/route.ts';
 import type { KeyRing } from './shared/secrets/key-ring.ts';
 
@@ -35,7 +36,7 @@ export interface HistoryParts extends ResourceReads {
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Streams that are read at once: sixteen are one statement (`read-log.ts`). */
-const LANES = { each: 16, together: 32 };
+const AT_ONCE = { each: 16, together: 32 };
 
 /** The routes, whose reads can answer how things were, and those that tell what happened to them. */
 export const withHistory = (parts: HistoryParts, routes: readonly Route[]): readonly Route[] => {
@@ -61,6 +62,7 @@ export const historyAlone = (parts: HistoryParts): readonly Route[] => {
 const listReads = (parts: HistoryParts, reads: HistoryReads): Parameters<typeof pastLists>[0] => ({
   ...parts,
   ...reads,
+  clock: systemClock,
   cursors: createSessionCursors(parts.keys),
 });
 
@@ -70,7 +72,7 @@ const historyReads = (parts: HistoryParts): HistoryReads => {
   onKeptFolds(kept);
   return {
     historyFor: ({ isUnheard }) => createStreamHistory(store, kept, isUnheard),
-    lanes: createLanes(LANES),
+    forEach: createSharedForEach(AT_ONCE),
     usersOf: (customerId, actors) => findKeyUsers(parts, customerId, actors),
   };
 };

@@ -6,7 +6,7 @@ import { armFailpoints } from './shared/failpoints.ts';
 import { ListenError } from './shared/http/server.ts';
 import { createLog, type Logger } from './shared/log.ts';
 
-/** A graceful stop that takes longer is cut. */
+/** A graceful stop that takes longer, from the end of `DRAIN_DELAY_MS` on, is cut. */
 const STOP_MS_MAX = 25_000;
 
 const main = async (): Promise<void> => {
@@ -16,7 +16,7 @@ const main = async (): Promise<void> => {
     armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
   }
   const service = await startService(config, log);
-  stopOnSignal(service, log);
+  stopOnSignal(service, STOP_MS_MAX + config.DRAIN_DELAY_MS, log);
   log.info({ baseUrl: service.baseUrl, roles: config.ROLES }, 'listening');
   if (await service.prepared) await welcome(service, config, log);
 };
@@ -33,7 +33,7 @@ const welcome = async ({ backbone, baseUrl }: Service, config: Config, log: Logg
   }
 };
 
-const stopOnSignal = (service: Service, log: Logger): void => {
+const stopOnSignal = (service: Service, stopMsMax: number, log: Logger): void => {
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) return;
@@ -42,7 +42,7 @@ const stopOnSignal = (service: Service, log: Logger): void => {
     setTimeout(() => {
       log.error('the graceful stop took too long');
       process.exit(1);
-    }, STOP_MS_MAX).unref();
+    }, stopMsMax).unref();
     service.stop().then(
       () => log.info('stopped'),
       (error: unknown) => {

@@ -6,6 +6,7 @@ import { patientCallLimits } from './shared/event-store/eventstoredb/call-limits
 import { createPostgresEventStore } from './shared/event-store/postgres/postgres-event-store.ts';
 import type { Logger } from './shared/log.ts';
 import { startEmbeddedPostgres } from './shared/postgres/embedded/embedded-postgres.ts';
+import { chosenSizes } from './shared/postgres/embedded/settings.ts';
 import { migrate } from './shared/postgres/migrate.ts';
 import { createPool } from './shared/postgres/pool.ts';
 import { countServices } from './shared/postgres/running-services.ts';
@@ -28,13 +29,14 @@ export const EMBEDDED = 'embedded';
  */
 export const openEventStore = async (
   address: string,
-  { DATA_DIR: dataDir }: Pick<Config, 'DATA_DIR'>,
+  config: Pick<Config, 'DATA_DIR' | 'POSTGRES_BUFFERS_MB' | 'POSTGRES_WAL_MB'>,
   log: Logger,
 ): Promise<OpenedEventStore> => {
   const protocol = URL.canParse(address) ? new URL(address).protocol : address;
   switch (protocol) {
     case EMBEDDED: {
-      const embedded = await startEmbeddedPostgres({ dataDir, log });
+      const { DATA_DIR: dataDir } = config;
+      const embedded = await startEmbeddedPostgres({ dataDir, log, settings: chosenSizes(config) });
       return openPostgres(embedded.url, log, () => embedded.stop());
     }
     case 'postgres:':

@@ -16,11 +16,11 @@ import { eventSourceReadRoutes } from './query/event-sources/routes.ts';
 import { behind } from './query/resources/behind.ts';
 import { activeKeys, type ResourceReads, type ResourceTable } from './query/resources/resource-reads.ts';
 import { taskReadRoutes } from './query/tasks/routes.ts';
+import type { AnswerCache } from './shared/http/answer-cache.ts';
 import type { Principal } from './shared/http/principal.ts';
 import type { Route } from './shared/http/route.ts';
 import type { OutboundPolicy } from './shared/outbound/outbound-url.ts';
 import { resourceIdOf } from './shared/ids.ts';
-import type { AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 
 interface Parts extends SyncStores, ResourceReads {
   readonly ledgers: Ledgers;
@@ -53,23 +53,23 @@ export const resourceRoutes = (parts: Parts): readonly Route[] => [
 ];
 
 /**
- * Of every call of conversion events: from memory while the account's mark is the same, which conversion events do not
- * move. Keys that nothing has are without number: that there is none is not kept.
+ * Read in every call of conversion events, so from memory while the account's version is the same: conversion events do not
+ * change it. That a key has no source is not kept: there is no end of such keys.
  */
 const sourcesOf = (
   parts: Parts,
-  { customerId, mark }: Principal,
+  { customerId, version }: Principal,
   key: string,
 ): Promise<readonly NamedSource[]> =>
-  parts.answers.answer(JSON.stringify([customerId, 'sources of a key', key]), mark, async () => {
-    const found = await findEventSources(parts, customerId, key).catch(behind);
-    const value = found.items.map(({ sourceId, status }): NamedSource => ({ sourceId, status }));
-    return {
-      mark: value.length === 0 ? undefined : found.mark,
-      value,
-      bytes: NAMED_SOURCE_BYTES * value.length,
-    };
-  });
+  parts.answers.answer(
+    JSON.stringify([customerId, 'sources of a key', key]),
+    version,
+    async () => {
+      const found = await findEventSources(parts, customerId, key).catch(behind);
+      return found.map(({ sourceId, status }): NamedSource => ({ sourceId, status }));
+    },
+    (sources) => NAMED_SOURCE_BYTES * sources.length,
+  );
 
 /** In memory, about. */
 const NAMED_SOURCE_BYTES = 256;

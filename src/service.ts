@@ -7,14 +7,17 @@ import { campaignRoutes } from './campaign-routes.ts';
 import { createKeyUse, maintainKeys } from './command/accounts/record-key-use.ts';
 import { createRetiredKeys } from './command/accounts/retire-keys.ts';
 import { accountWriteRoutes } from './command/accounts/routes.ts';
-import { advertiserWriteRoutes, loadAdvertiser } from './command/advertisers/routes.ts';
+import { brandFetch, createFindBrand, type FindBrand } from './command/advertisers/find-brand.ts';
+import { loadAdvertiser } from './command/advertisers/load-advertiser.ts';
+import { advertiserWriteRoutes } from './command/advertisers/routes.ts';
 import { createAttemptLog, createOldAttempts, type AttemptLog } from './command/audit/attempt-log.ts';
-import { createAudienceRemovals } from './command/audiences/purge-removals.ts';
+import { purgeableAudiences } from './command/audiences/purge-audiences.ts';
 import { createEndedFlights } from './command/campaigns/complete-campaigns.ts';
 import type { Segments } from './command/conversions/segments.ts';
 import { createOrphanSecrets } from './command/secrets/orphan-secrets.ts';
 import { openBackbone, type Backbone } from './composition.ts';
 import { createConversionParts, type ConversionParts } from './conversion-parts.ts';
+import { Scope } from './domain/accounts/access.ts';
 import { advertiserStream } from './domain/advertisers/advertiser.ts';
 import { engineRoutes } from './engine-routes.ts';
 import { withHistory } from './history-routes.ts';
@@ -32,9 +35,11 @@ import { resourceRoutes } from './resource-routes.ts';
 import { systemClock } from './shared/clock.ts';
 import { createSnapshotStore } from './shared/command/snapshots.ts';
 import { limitsOf, outboundPolicyOf, type Config } from './shared/config.ts';
-import { createApp } from './shared/http/app.ts';
+import { answeredFromMemory, createAnswerCache, type AnswerCache } from './shared/http/answer-cache.ts';
+import { createApp, type AppOptions } from './shared/http/app.ts';
 import { createAuthenticate } from './shared/http/authenticate.ts';
 import { createClientAddress } from './shared/http/client-address.ts';
+import { documentRoutes } from './shared/http/document-routes.ts';
 import { unavailable } from './shared/http/errors.ts';
 import { createGate } from './shared/http/gate.ts';
 import type { VerifyCredential } from './shared/http/principal.ts';
@@ -51,6 +56,7 @@ import { registerSealMetrics } from './shared/log-chain/seal-metrics.ts';
 import { sealRegularly } from './shared/log-chain/seal-regularly.ts';
 import { createRateLimits, type RateLimits } from './shared/limits/rate-limits.ts';
 import type { Logger } from './shared/log.ts';
+import type { OutboundFetch } from './shared/outbound/outbound-fetch.ts';
 import type { Patience } from './shared/patience.ts';
 import { purgeRegularly } from './shared/purge-regularly.ts';
 import { createKeyedDigest } from './shared/secrets/keyed-digest.ts';
@@ -63,15 +69,16 @@ import {
   type RewriteStatement,
   type TenantDatabase,
 } from './shared/postgres/tenant-database.ts';
-import { createAnswerCache, type AnswerCache } from './shared/read-your-writes/answer-cache.ts';
 import {
   createProjectionProgress,
   type ProjectionProgress,
 } from './shared/read-your-writes/projection-progress.ts';
 import { version } from './shared/version.ts';
+import { skill } from './skill.ts';
 import { prepareDatabase } from './shared/postgres/prepare-database.ts';
 import { syndicationRoutes } from './syndication-routes.ts';
-import { createWorker } from './worker.ts';
+import { unbuiltPaths } from './unbuilt-areas.ts';
+import { createWorker, type Worker } from './worker.ts';
 
 export interface Service {
   readonly baseUrl: string;
@@ -97,6 +104,8 @@ export interface Replacements {
   readonly tenantStatement?: RewriteStatement;
   readonly timeouts?: ClientTimeouts;
   readonly patience?: Patience;
+  /** For what brands say of themselves. */
+  readonly brandFetch?: OutboundFetch;
 }
 
 /** Memory that ready answers of reads may take. */
@@ -152,12 +161,12 @@ export const startService = async (
   const kinds = auditedKinds({ database, progress, baseUrl });
   const attempts = attemptsOf(backbone, kinds, log, metrics);
   const apiParts = { ...reads, kinds, keys, secrets, baseUrl, conversions, assets };
-  const routes = config.ROLES.includes('api') ? apiRoutes(apiParts) : [];
-  const others = [rateLimits.readiness, ...assets.readiness, ...worker.parts];
-  const parts = [...readinessParts(backbone, () => running), ...others];
+  const { routes, unbuilt } = apiOf({ ...apiParts, findBrand: findBrandOf(config, replace) });
+  const parts = readinessParts(backbone, () => running, { rateLimits, assets, worker });
   const stopping = (): boolean => ending.signal.aborted;
   const app = createApp({
-    routes: [...routes, ...serviceRoutes({ version, baseUrl, parts, metrics, stopping }, routes)],
+    routes: withDocuments(baseUrl, [...routes, ...serviceRoutes({ version, parts, metrics, stopping })]),
+    unbuilt,
     headers,
     gate,
     executeOnce: createExecuteOnce(idempotency, log),
@@ -180,6 +189,12 @@ export const startService = async (
 
   return { baseUrl: baseUrl(), backbone, prepared, stop };
 };
+
+/** With what the service says of itself: of all its routes. */
+const withDocuments = (baseUrl: () => string, routes: readonly Route[]): readonly Route[] => [
+  ...routes,
+  ...documentRoutes({ version, baseUrl, apiPath: '/api/v2/buyer', skill, scopes: Scope.options }, routes),
+];
 
 interface Following {
   readonly config: Config;
@@ -220,7 +235,7 @@ const growingRows = (
   'rate windows': rateLimits,
   'API keys': createRetiredKeys({ store, pool, clock: systemClock }),
   'orphan secrets': createOrphanSecrets({ store, pool, log, snapshots: createSnapshotStore(pool, log) }),
-  'removals of audiences': createAudienceRemovals(pool),
+  ...purgeableAudiences(pool),
   'refused requests': createOldAttempts(pool),
   'ended flights': createEndedFlights({ store, pool, clock: systemClock }),
   ...conversions.purgeable,
@@ -312,10 +327,14 @@ const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger, { patience }:
     log,
   );
 
-const listeningAt = ({ HOST, PORT, CONNECTIONS_MAX }: Config, { timeouts }: Replacements) => ({
+const listeningAt = (
+  { HOST, PORT, CONNECTIONS_MAX, DRAIN_DELAY_MS }: Config,
+  { timeouts }: Replacements,
+) => ({
   host: HOST,
   port: PORT,
   connectionsMax: CONNECTIONS_MAX,
+  drainDelayMs: DRAIN_DELAY_MS,
   ...(timeouts !== undefined && { timeouts }),
 });
 
@@ -348,6 +367,13 @@ const gateOf = (
     failedCredentials,
   });
 
+const findBrandOf = (config: Config, replace: Replacements): FindBrand | undefined => {
+  const { BRAND_LOOKUP_MS: withinMs } = config;
+  if (withinMs === 0) return undefined;
+  const fetch = replace.brandFetch ?? brandFetch(outboundPolicyOf(config), withinMs);
+  return createFindBrand(fetch, withinMs);
+};
+
 interface ApiParts {
   readonly kinds: readonly AuditedKind[];
   readonly config: Config;
@@ -361,7 +387,14 @@ interface ApiParts {
   readonly baseUrl: () => string;
   readonly conversions: ConversionParts;
   readonly assets: AssetParts;
+  readonly findBrand: FindBrand | undefined;
 }
+
+/** Of a process without the role: nothing. */
+const apiOf = (parts: ApiParts): Required<Pick<AppOptions, 'routes' | 'unbuilt'>> =>
+  parts.config.ROLES.includes('api')
+    ? { routes: apiRoutes(parts), unbuilt: unbuiltPaths }
+    : { routes: [], unbuilt: [] };
 
 const apiRoutes = ({
   config,
@@ -372,6 +405,7 @@ const apiRoutes = ({
   log,
   conversions,
   assets,
+  findBrand,
   kinds,
   ...parts
 }: ApiParts): readonly Route[] => {
@@ -387,14 +421,17 @@ const apiRoutes = ({
       clock: systemClock,
       ids: idSequence(pool, 'advertiser_ids'),
       highestId: (customerId) => highestAdvertiserId(database, customerId),
+      findBrand,
     }),
-    ...advertiserReadRoutes({
-      database,
-      progress,
+    ...answeredFromMemory(
       answers,
-      streamOf: advertiserStream,
-      foldAdvertiser: (customerId, id) => loadAdvertiser(stores, customerId, id),
-    }),
+      advertiserReadRoutes({
+        database,
+        progress,
+        streamOf: advertiserStream,
+        foldAdvertiser: (customerId, id) => loadAdvertiser(stores, customerId, id),
+      }),
+    ),
     ...assets.routes({ ...stores, database, progress }),
     ...resourceRoutes({
       ...stores,
@@ -442,19 +479,29 @@ const verifyWhenPrepared =
   };
 
 const readinessParts = (
-  { pool, store, storeKind }: Backbone,
+  backbone: Backbone,
   running: () => Projections | undefined,
+  { rateLimits, assets, worker }: { rateLimits: RateLimits; assets: AssetParts; worker: Worker },
 ): readonly ReadinessPart[] => [
   {
     name: 'database',
     check: async () => {
-      await pool.query('select 1');
+      await backbone.pool.query('select 1');
       return running() === undefined ? { ready: false, detail: 'not migrated yet' } : { ready: true };
     },
   },
   {
     name: 'eventStore',
-    check: async () => ({ ready: true, detail: { kind: storeKind, head: await store.head() } }),
+    check: async () => {
+      const kind = backbone.storeKind;
+      // Together: one after the other could take longer than a part may.
+      const head = backbone.store.head();
+      head.catch(() => undefined);
+      const problem = await backbone.appendProblem();
+      return problem === undefined
+        ? { ready: true, detail: { kind, head: await head } }
+        : { ready: false, detail: { kind, problem } };
+    },
   },
   {
     name: 'projections',
@@ -463,6 +510,9 @@ const readinessParts = (
       return { ready, detail };
     },
   },
+  rateLimits.readiness,
+  ...assets.readiness,
+  ...worker.parts,
 ];
 
 const requestDurations = (registry: Registry): Histogram =>
@@ -474,7 +524,7 @@ const requestDurations = (registry: Registry): Histogram =>
     registers: [registry],
   });
 
-/** Of the pools through which marks are read. */
+/** @param pools through which versions of accounts are read */
 const readyAnswers = (pools: readonly Pool[], registry: Registry): AnswerCache => {
   const answers = createAnswerCache(ANSWER_CACHE_BYTES_MAX);
   onConnect(pools, () => answers.clear());

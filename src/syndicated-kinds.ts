@@ -13,6 +13,7 @@ import { AUDIENCE } from './domain/audiences/audience.ts';
 import { CATALOG } from './domain/catalogs/catalog.ts';
 import type { CatalogItem } from './domain/catalogs/catalog-events.ts';
 import { EVENT_SOURCE } from './domain/event-sources/event-source.ts';
+import { adcp30TypesOf } from './domain/event-sources/event-type.ts';
 import { resourceIdOf } from './shared/ids.ts';
 
 type Stores = Pick<SyncStores, 'store' | 'snapshots'>;
@@ -41,7 +42,7 @@ const eventSources = (stores: Stores): SyndicatedKind => ({
     const item = {
       event_source_id: resource.resourceId,
       name,
-      ...(eventTypes === undefined ? {} : { event_types: eventTypes }),
+      ...(eventTypes === undefined ? {} : { event_types: adcp30TypesOf(eventTypes) }),
       ...(allowedDomains === undefined ? {} : { allowed_domains: allowedDomains }),
     };
     return { item, revision: loaded.revision };
@@ -113,7 +114,7 @@ const catalogs = (stores: Stores): SyndicatedKind => ({
       catalog_id: resource.resourceId,
       type,
       name,
-      ...(conversionEvents === undefined ? {} : { conversion_events: conversionEvents }),
+      ...(conversionEvents === undefined ? {} : { conversion_events: adcp30TypesOf(conversionEvents) }),
       ...(contentIdType !== undefined && CONTENT_ID_TYPES.has(contentIdType)
         ? { content_id_type: contentIdType }
         : {}),

@@ -5,9 +5,10 @@ import { agentReadRoutes } from './query/agents/routes.ts';
 import { behind } from './query/resources/behind.ts';
 import { isAgentInUse, type SyndicationReads } from './query/syndication/list-records.ts';
 import { syndicationReadRoutes } from './query/syndication/routes.ts';
-import { sleep } from './shared/backoff.ts';
+import { sleep } from './shared/async/backoff.ts';
 import type { Route } from './shared/http/route.ts';
 import type { AskCapabilities } from './command/workers/syndication/ask-capabilities.ts';
+import { OutboundError } from './shared/outbound/outbound-error.ts';
 import { createOutboundLines } from './shared/outbound/outbound-fetch.ts';
 import type { OutboundPolicy } from './shared/outbound/outbound-url.ts';
 import type { SecretStore } from './shared/secrets/secret-store.ts';
@@ -38,6 +39,8 @@ export const syndicationRoutes = (parts: SyndicationParts): readonly Route[] => 
   ...syndicationReadRoutes(parts),
 ];
 
+const late = { outcome: 'silent', reason: new OutboundError('unreachable').message } as const;
+
 /** Of what an agent says of itself. */
 const CAPABILITIES_BYTES_MAX = 1_000_000;
 
@@ -49,6 +52,5 @@ const askCapabilities = ({ outbound, agentCheckMs: timeoutMs }: SyndicationParts
     return createAskCapabilities(openLine, timeoutMs)(agent);
   };
   // Loading it is in the time, too.
-  return (agent) =>
-    Promise.race([ask(agent), sleep(timeoutMs).then(() => ({ outcome: 'unknown' }) as const)]);
+  return (agent) => Promise.race([ask(agent), sleep(timeoutMs).then(() => late)]);
 };

@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
+import { checkAgents } from './command/workers/agent-checks/check-agents.ts';
+import { createCheckList } from './command/workers/agent-checks/check-list.ts';
 import { createFeedList } from './command/workers/catalog-feeds/feed-list.ts';
 import { createFetchFeed } from './command/workers/catalog-feeds/fetch-feed.ts';
 import { readFeeds } from './command/workers/catalog-feeds/read-feeds.ts';
@@ -9,8 +11,8 @@ import { createSubmissionList } from './command/workers/sellers/submission-list.
 import { submitLaunched } from './command/workers/sellers/submit-launched.ts';
 import { offerWork } from './command/workers/syndication/offer-work.ts';
 import { syndicationJobs } from './command/workers/syndication/syndication-jobs.ts';
+import { createBacklogMetrics } from './command/workers/syndication/backlog-metrics.ts';
 import { createWorkList, type WorkList } from './command/workers/syndication/work-list.ts';
-import { sleep } from './shared/backoff.ts';
 import { systemClock } from './shared/clock.ts';
 import { createSnapshotStore } from './shared/command/snapshots.ts';
 import type { EventStore } from './shared/event-store/event-store.ts';
@@ -63,12 +65,14 @@ export const createWorker = (options: WorkerOptions): Worker => {
   setMaxListeners(0, ending.signal);
   let jobs: RunningJobs | undefined;
   let feeds: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
   const queue = (): JobQueue | undefined => jobs?.queue(SYNDICATION_QUEUE);
   const freed = createProjectionProgress();
   let submitting: Promise<void> | undefined;
   const workPool = createWorkPool(databaseUrl, log);
   const workList = createWorkList({ pool: workPool, freed: () => freed.advanced(WORK) });
   let offering: Promise<void> | undefined;
+  createBacklogMetrics(registry, workPool);
   return {
     // Optional: nothing that a client asks for waits on a queue.
     parts: [
@@ -111,10 +115,12 @@ export const createWorker = (options: WorkerOptions): Worker => {
         signal: ending.signal,
       });
       feeds = readFeedsOf(options, ending.signal);
+      checking = checkAgentsOf(options, ending.signal);
     },
     stop: async () => {
       ending.abort();
-      await Promise.all([jobs?.stop(), offering, submitting, feeds]);
+      // The queue closes after the last look: turns without jobs would be lost until they are offered again.
+      await Promise.all([jobs?.stop(offering), offering, submitting, feeds, checking]);
       await workPool.end();
     },
   };
@@ -157,7 +163,7 @@ const storesOf = ({ pool, store, log }: WorkerOptions) => ({
 });
 
 const jobsOf = (options: WorkerOptions, workList: WorkList, queue: () => JobQueue | undefined): HandleJob => {
-  const { config, pool, secrets, log } = options;
+  const { config, pool, secrets } = options;
   const stores = storesOf(options);
   const openLine = createOutboundLines({
     ...outboundPolicyOf(config),
@@ -173,7 +179,7 @@ const jobsOf = (options: WorkerOptions, workList: WorkList, queue: () => JobQueu
     // The client of agents takes time and memory to load: the first call does it.
     callAgent: async (call) => {
       const { createAdcpAgent } = await import('./command/workers/syndication/adcp-agent.ts');
-      return createAdcpAgent({ openLine, callMs: AGENT_MS_MAX, clock: systemClock, log })(call);
+      return createAdcpAgent({ openLine, callMs: AGENT_MS_MAX, clock: systemClock })(call);
     },
     queue,
   });
@@ -206,6 +212,35 @@ const readFeedsOf = (
   });
 };
 
+/** For one check of an agent. No request waits for it. */
+const CHECK_MS_MAX = 10_000;
+/** The read model that the list of checks is part of. */
+const AGENTS = 'agents';
+
+const checkAgentsOf = (
+  { config, pool, store, secrets, changes, log }: WorkerOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  const openLine = createOutboundLines({
+    ...outboundPolicyOf(config),
+    timeoutMs: CHECK_MS_MAX,
+    bytesMax: AGENT_BYTES_MAX,
+  });
+  return checkAgents({
+    store,
+    clock: systemClock,
+    secrets,
+    askCapabilities: async (agent, end) => {
+      const { createAskCapabilities } = await import('./command/workers/syndication/ask-capabilities.ts');
+      return createAskCapabilities(openLine, CHECK_MS_MAX)(agent, end);
+    },
+    list: createCheckList(pool),
+    watch: watchOf(AGENTS, [changes], signal),
+    log,
+    signal,
+  });
+};
+
 /**
  * Woken by new rows of a read model of this process, or by what its jobs have freed; by time alone where other processes
  * have them. Not by every event of the log that the read model passes over: each look costs statements.
@@ -214,13 +249,5 @@ const watchOf =
   (list: string, sources: readonly ProjectionProgress[], signal: AbortSignal) =>
   (): ((ms: number) => Promise<void>) => {
     const seen = sources.map((source) => source.version(list));
-    return async (ms) => {
-      const over = new AbortController();
-      const end = (): void => over.abort();
-      signal.addEventListener('abort', end, { once: true });
-      const woken = sources.map((source, n) => source.beyond(list, seen[n] ?? 0, ms));
-      await Promise.race([...woken, sleep(ms, over.signal)]);
-      signal.removeEventListener('abort', end);
-      end();
-    };
+    return (ms) => Promise.race(sources.map((source, n) => source.beyond(list, seen[n] ?? 0, ms, signal)));
   };

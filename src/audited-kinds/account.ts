@@ -23,7 +23,7 @@ const isOpen = (past: AccountPast): past is Open => past.account.status !== 'NON
 const accountNames = {
   category: 'account',
   events: accountEvents,
-  decider: accountPast,
+  ...accountPast,
   live: (past: AccountPast) => (isOpen(past) ? past : undefined),
   bytesOf: () => ACCOUNT_PAST_BYTES,
 } as const;

@@ -1,18 +1,15 @@
 import { z } from 'zod';
-import { agentEvents } from '../domain/agents/agent-events.ts';
 import { agentIdOf, agentResource, shownAgentId, type Agent } from '../domain/agents/agent-resource.ts';
-import { AGENT, agentDecider, agentStream } from '../domain/agents/agent.ts';
+import { agentAggregate, agentStream } from '../domain/agents/agent.ts';
 import { agentLists, agentRead } from '../query/agents/routes.ts';
 import { auditedKind, type ListRead } from '../query/history/audited-kind.ts';
 import { boundedText } from '../shared/http/schemas.ts';
 import { buyer, byShownId, each, lastFirst, streamsByShownId } from './places.ts';
 
 export const agentKind = auditedKind({
-  category: AGENT,
+  ...agentAggregate,
   resourceType: 'ADCP_AGENT',
   noun: 'agent',
-  events: agentEvents,
-  decider: agentDecider,
   live: (state) => (state.status === 'NONE' ? undefined : state),
   idOf: ({ agentId }) => shownAgentId(agentId),
   streamsOf: streamsByShownId(agentIdOf, agentStream),
@@ -27,13 +24,13 @@ export const agentKind = auditedKind({
   details: [
     {
       route: agentRead,
-      shown: (agent) => (agent.status === 'ACTIVE' ? agentResource(agent) : undefined),
+      shown: (agent) => (agent.status !== 'REMOVED' ? agentResource(agent) : undefined),
     },
   ],
   lists: agentLists.map((route): ListRead<Agent> => ({
     route,
     shown: each(agentResource),
-    keeps: ({ status }) => status === 'ACTIVE',
+    keeps: ({ status }) => status !== 'REMOVED',
     order: lastFirst(
       ({ createdAt }) => createdAt,
       ({ agentId }) => agentId,

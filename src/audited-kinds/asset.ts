@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { assetEvents } from '../domain/assets/asset-events.ts';
 import {
   assetIdOf,
   assetResource,
@@ -7,7 +6,7 @@ import {
   type Asset,
   type StoredAsset,
 } from '../domain/assets/asset-resource.ts';
-import { ASSET, assetDecider, assetStream } from '../domain/assets/asset.ts';
+import { assetAggregate, assetStream } from '../domain/assets/asset.ts';
 import { assetList, assetRead } from '../query/assets/routes.ts';
 import { auditedKind, type AuditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
@@ -17,7 +16,6 @@ import {
   byShownId,
   lastFirst,
   listedOfAdvertiser,
-  nameHas,
   streamsByShownId,
   ofAdvertiser,
 } from './places.ts';
@@ -32,11 +30,9 @@ export const isInLibrary = (asset: Asset): asset is StoredAsset => asset.status 
 
 export const assetKind = (baseUrl: () => string): AuditedKind =>
   auditedKind({
-    category: ASSET,
+    ...assetAggregate,
     resourceType: 'ASSET',
     noun: 'asset',
-    events: assetEvents,
-    decider: assetDecider,
     live: (state) => (state.status === 'NONE' ? undefined : state),
     idOf: ({ assetId }) => shownAssetId(assetId),
     streamsOf: streamsByShownId(assetIdOf, assetStream),
@@ -61,11 +57,7 @@ export const assetKind = (baseUrl: () => string): AuditedKind =>
         route: assetList,
         owner: listedOfAdvertiser,
         shown: (page) => page.filter(isInLibrary).map((asset) => assetResource(asset, baseUrl())),
-        keeps: (asset, { mediaKind, source, search }) =>
-          isInLibrary(asset) &&
-          (mediaKind === undefined || asset.mediaKind === mediaKind) &&
-          (source === undefined || asset.source === source) &&
-          nameHas(asset.name, search),
+        keeps: isInLibrary,
         order: lastFirst(
           ({ createdAt }) => createdAt,
           ({ assetId }) => assetId,

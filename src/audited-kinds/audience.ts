@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { audienceEvents, type AudienceEvent } from '../domain/audiences/audience-events.ts';
-import { audienceResource, type Audience } from '../domain/audiences/audience-resource.ts';
-import { AUDIENCE, audienceDecider, audienceStream } from '../domain/audiences/audience.ts';
+import { audienceResource, SIZES_KEPT_DAYS, type Audience } from '../domain/audiences/audience-resource.ts';
+import { AUDIENCE, audienceAggregate, audienceStream } from '../domain/audiences/audience.ts';
 import { findAudienceSizes } from '../query/audiences/find-audience-sizes.ts';
 import { audienceList, audiencesTable } from '../query/audiences/routes.ts';
 import { auditedKind, type AuditedKind } from '../query/history/audited-kind.ts';
@@ -34,7 +34,7 @@ interface AudiencePast {
   readonly revision: number;
 }
 
-const { initialState: noAudience, evolve: evolveAudience } = audienceDecider;
+const { initialState: noAudience, evolve: evolveAudience } = audienceAggregate;
 
 /** Who is in it is about persons: no history has it. How many there were, the read model knows of every event. */
 export const audienceKind = (reads: ResourceReads): AuditedKind =>
@@ -43,12 +43,10 @@ export const audienceKind = (reads: ResourceReads): AuditedKind =>
     resourceType: 'AUDIENCE',
     noun: 'audience',
     events: audienceEvents,
-    decider: {
-      initialState: { audience: undefined, revision: -1 },
-      evolve: ({ audience, revision }: AudiencePast, event: AudienceEvent): AudiencePast => {
-        const next = evolveAudience(audience ?? noAudience, event);
-        return { audience: next.status === 'NONE' ? undefined : next, revision: revision + 1 };
-      },
+    initialState: { audience: undefined, revision: -1 },
+    evolve: ({ audience, revision }: AudiencePast, event: AudienceEvent): AudiencePast => {
+      const next = evolveAudience(audience ?? noAudience, event);
+      return { audience: next.status === 'NONE' ? undefined : next, revision: revision + 1 };
     },
     live: ({ audience, revision }) => (audience === undefined ? undefined : { audience, revision }),
     idOf: ({ audience }) => audience.key,
@@ -66,6 +64,7 @@ export const audienceKind = (reads: ResourceReads): AuditedKind =>
       {
         route: audienceList,
         owner: listedOfAdvertiser,
+        keptDays: SIZES_KEPT_DAYS,
         shown: async (page, customerId) => {
           const sizes = await findAudienceSizes(
             reads,

@@ -1,18 +1,15 @@
 import { z } from 'zod';
-import { campaignEvents } from '../domain/campaigns/campaign-events.ts';
 import { campaignIdOf, campaignResource, shownCampaignId } from '../domain/campaigns/campaign-resource.ts';
-import { CAMPAIGN, campaignDecider, campaignStream } from '../domain/campaigns/campaign.ts';
+import { campaignAggregate, campaignStream } from '../domain/campaigns/campaign.ts';
 import { campaignList, campaignRead } from '../query/campaigns/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
 import { buyer, byShownId, each, lastFirst, streamsByShownId } from './places.ts';
 
 export const campaignKind = auditedKind({
-  category: CAMPAIGN,
+  ...campaignAggregate,
   resourceType: 'CAMPAIGN',
   noun: 'campaign',
-  events: campaignEvents,
-  decider: campaignDecider,
   live: (state) => (state.phase === 'none' ? undefined : state),
   idOf: ({ campaignId }) => shownCampaignId(campaignId),
   streamsOf: streamsByShownId(campaignIdOf, campaignStream),
@@ -31,8 +28,7 @@ export const campaignKind = auditedKind({
       owner: { resourceType: 'ADVERTISER', parameter: 'advertiserId', mustBeThere: false },
       narrower: 'Ask for those of one advertiser, with advertiserId.',
       shown: each(campaignResource),
-      keeps: ({ phase }, { phase: wanted }) =>
-        wanted === undefined ? phase !== 'archived' : phase === wanted,
+      keeps: ({ phase }) => phase !== 'archived',
       order: lastFirst(
         ({ createdAt }) => createdAt,
         ({ campaignId }) => campaignId,

@@ -1,18 +1,15 @@
 import { catalogResource } from '../domain/catalogs/catalog-resource.ts';
 import { z } from 'zod';
-import { catalogEvents } from '../domain/catalogs/catalog-events.ts';
-import { CATALOG, catalogDecider, catalogStream } from '../domain/catalogs/catalog.ts';
+import { CATALOG, catalogAggregate, catalogStream } from '../domain/catalogs/catalog.ts';
 import { catalogList, catalogsTable } from '../query/catalogs/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
 import { buyer, advertiserId, byKey, each, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
 
 export const catalogKind = auditedKind({
-  category: CATALOG,
+  ...catalogAggregate,
   resourceType: 'CATALOG',
   noun: 'catalog',
-  events: catalogEvents,
-  decider: catalogDecider,
   live: (state) => (state.status === 'NONE' ? undefined : state),
   idOf: ({ key }) => key,
   streamsOf: streamsByKey(CATALOG, catalogStream),
@@ -34,8 +31,7 @@ export const catalogKind = auditedKind({
       route: catalogList,
       owner: listedOfAdvertiser,
       shown: each(catalogResource),
-      keeps: ({ status, definition }, { type }) =>
-        status === 'ACTIVE' && (type === undefined || definition.type === type),
+      keeps: ({ status }) => status === 'ACTIVE',
       order: lastFirst(
         ({ createdAt }) => createdAt,
         ({ catalogId }) => catalogId,

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { campaignIdOf } from '../domain/campaigns/campaign-resource.ts';
-import { creativeSessionEvents } from '../domain/creative-sessions/creative-session-events.ts';
 import {
   creativeSessionDetail,
   creativeSessionResource,
@@ -9,8 +8,7 @@ import {
   type CreativeSession,
 } from '../domain/creative-sessions/creative-session-resource.ts';
 import {
-  CREATIVE_SESSION,
-  creativeSessionDecider,
+  creativeSessionAggregate,
   creativeSessionStream,
 } from '../domain/creative-sessions/creative-session.ts';
 import type { SessionPlace } from '../query/creative-sessions/list-sessions.ts';
@@ -27,11 +25,9 @@ const follows = (one: CreativeSession, { updatedAt, id }: SessionPlace): boolean
   one.updatedAt < updatedAt || (one.updatedAt === updatedAt && one.sessionId > id);
 
 export const sessionKind = auditedKind({
-  category: CREATIVE_SESSION,
+  ...creativeSessionAggregate,
   resourceType: 'CREATIVE_SESSION',
   noun: 'creative session',
-  events: creativeSessionEvents,
-  decider: creativeSessionDecider,
   live: (state) => (state.status === 'none' ? undefined : state),
   idOf: ({ sessionId }) => shownSessionId(sessionId),
   streamsOf: streamsByShownId(sessionIdOf, creativeSessionStream),

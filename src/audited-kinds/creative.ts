@@ -7,7 +7,6 @@ import { assetStream } from '../domain/assets/asset.ts';
 import { campaignIdOf, shownCampaignId, type Campaign } from '../domain/campaigns/campaign-resource.ts';
 import { campaignStream } from '../domain/campaigns/campaign.ts';
 import { creativeDetail } from '../domain/creatives/creative-detail-resource.ts';
-import { creativeEvents } from '../domain/creatives/creative-events.ts';
 import {
   assetIdsOf,
   creativeIdOf,
@@ -15,7 +14,7 @@ import {
   shownCreativeId,
   type Creative,
 } from '../domain/creatives/creative-resource.ts';
-import { CREATIVE, creativeDecider, creativeStream } from '../domain/creatives/creative.ts';
+import { creativeAggregate, creativeStream } from '../domain/creatives/creative.ts';
 import { sellerDirectoryStream } from '../domain/sellers/seller-directory.ts';
 import type { SellerDirectory } from '../domain/sellers/seller-resource.ts';
 import {
@@ -35,7 +34,6 @@ import {
   lastFirst,
   listedOfAdvertiser,
   listedOfCampaign,
-  nameHas,
   streamsByShownId,
 } from './places.ts';
 import { sellersKind } from './seller-directory.ts';
@@ -73,8 +71,8 @@ const lists: readonly ListRead<Creative>[] = [
     route: campaignCreativeList,
     owner: listedOfCampaign,
     shown: each(creativeResource),
-    keeps: ({ state, campaignIds, name }, { id, search }) =>
-      state !== 'archived' && campaignIds.includes(campaignIdOf(String(id)) ?? '') && nameHas(name, search),
+    keeps: ({ state, campaignIds }, { id }) =>
+      state !== 'archived' && campaignIds.includes(campaignIdOf(String(id)) ?? ''),
     order: newestFirst,
   },
   {
@@ -82,23 +80,16 @@ const lists: readonly ListRead<Creative>[] = [
     owner: listedOfAdvertiser,
     narrower: 'Ask for those of one campaign.',
     shown: each(creativeResource),
-    keeps: ({ state, name, ...creative }, { search, ...asked }) =>
-      state !== 'archived' &&
-      nameHas(name, search) &&
-      (['role', 'promoted', 'source', 'formatKind'] as const).every(
-        (member) => asked[member] === undefined || asked[member] === creative[member],
-      ),
+    keeps: ({ state }) => state !== 'archived',
     order: newestFirst,
   },
 ];
 
 export const creativeKind = (assets: AuditedKind, baseUrl: () => string): AuditedKind =>
   auditedKind({
-    category: CREATIVE,
+    ...creativeAggregate,
     resourceType: 'CREATIVE',
     noun: 'creative',
-    events: creativeEvents,
-    decider: creativeDecider,
     live: (state) => (state.state === 'none' ? undefined : state),
     idOf: ({ creativeId }) => shownCreativeId(creativeId),
     streamsOf: streamsByShownId(creativeIdOf, creativeStream),

@@ -12,7 +12,7 @@ import {
 } from '../domain/engines/engine-connection-resource.ts';
 import {
   ENGINE_CONNECTION,
-  engineConnectionDecider,
+  engineConnectionAggregate,
   engineConnectionStream,
 } from '../domain/engines/engine-connection.ts';
 import { creativeEngineOf } from '../domain/engines/engine-resource.ts';
@@ -58,21 +58,19 @@ const connectionThen = async (connection: EngineConnection, asked: Asked, then: 
   return engineConnectionResource(connection, new Map(ids.map((id, n) => [id, names[n] ?? ''])), offsets);
 };
 
-const { initialState: noConnection, evolve: evolveConnection } = engineConnectionDecider;
+const { initialState: noConnection, evolve: evolveConnection } = engineConnectionAggregate;
 
 export const connectionKind = auditedKind({
   category: ENGINE_CONNECTION,
   resourceType: 'ENGINE_CONNECTION',
   noun: 'connection',
   events: engineConnectionEvents,
-  decider: {
-    initialState: { latest: undefined, ids: [] },
-    evolve: ({ latest, ids }: Connections, event: Parameters<typeof evolveConnection>[1]): Connections => {
-      const next = evolveConnection(latest ?? noConnection, event);
-      if (next.status === 'none') return { latest, ids };
-      const { connectionId } = next;
-      return { latest: next, ids: ids.includes(connectionId) ? ids : [...ids, connectionId] };
-    },
+  initialState: { latest: undefined, ids: [] },
+  evolve: ({ latest, ids }: Connections, event: Parameters<typeof evolveConnection>[1]): Connections => {
+    const next = evolveConnection(latest ?? noConnection, event);
+    if (next.status === 'none') return { latest, ids };
+    const { connectionId } = next;
+    return { latest: next, ids: ids.includes(connectionId) ? ids : [...ids, connectionId] };
   },
   live: (state: Connections) => (state.latest === undefined ? undefined : state),
   idOf: ({ latest }) => latest && shownConnectionId(latest.connectionId),

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { conversionStream } from '../domain/conversions/conversion-events.ts';
-import { eventSourceEvents } from '../domain/event-sources/event-source-events.ts';
 import { eventSourceResource, notSeen } from '../domain/event-sources/event-source-resource.ts';
-import { EVENT_SOURCE, eventSourceDecider, eventSourceStream } from '../domain/event-sources/event-source.ts';
+import {
+  EVENT_SOURCE,
+  eventSourceAggregate,
+  eventSourceStream,
+} from '../domain/event-sources/event-source.ts';
 import { eventSourcesTable, findEventSources } from '../query/event-sources/find-event-sources.ts';
 import { eventSourceList, eventSourceRead, theOneEventSource } from '../query/event-sources/routes.ts';
 import { auditedKind, type AuditedKind } from '../query/history/audited-kind.ts';
@@ -14,11 +17,9 @@ import { buyer, each, lastFirst, listedOfAdvertiser, streamsByKey } from './plac
 
 export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
   auditedKind({
-    category: EVENT_SOURCE,
+    ...eventSourceAggregate,
     resourceType: 'EVENT_SOURCE',
     noun: 'event source',
-    events: eventSourceEvents,
-    decider: eventSourceDecider,
     live: (state) => (state.status === 'NONE' ? undefined : state),
     idOf: ({ key }) => key,
     streamsOf: streamsByKey(EVENT_SOURCE, eventSourceStream, conversionStream),
@@ -40,7 +41,7 @@ export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
           const id = resourceIdOf(EVENT_SOURCE, customerId, Number(owner), String(key));
           return { stream: eventSourceStream(customerId, id) };
         }
-        const { items } = await findEventSources(reads, customerId, String(key)).catch(behind);
+        const items = await findEventSources(reads, customerId, String(key)).catch(behind);
         const source = theOneEventSource(items) ?? (items.length === 1 ? items[0] : undefined);
         return source && { stream: eventSourceStream(customerId, source.sourceId) };
       },

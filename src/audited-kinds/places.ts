@@ -71,13 +71,6 @@ export const lastFirst =
 export const compare = (one: string | number, other: string | number): number =>
   one < other ? -1 : Number(one > other);
 
-/** Part of a name; case does not count. */
-export const nameHas = (name: string, part: unknown): boolean =>
-  typeof part !== 'string' || lower(name).includes(lower(part));
-
-/** As the lists' statements have it: one character for each, whatever stands beside it. */
-const lower = (text: string): string => Array.from(text, (one) => Array.from(one.toLowerCase())[0]).join('');
-
 export const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: Asked): boolean =>
   one.advertiserId === id;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { resourceStream } from '../command/workers/syndication/record-steps.ts';
 import { advertiserStream } from '../domain/advertisers/advertiser.ts';
-import { agentIdOf, shownAgentId } from '../domain/agents/agent-resource.ts';
+import { shownAgentId } from '../domain/agents/agent-resource.ts';
 import { syndicationEvents, type SyndicationEvent } from '../domain/syndication/syndication-events.ts';
 import {
   syndicationJobs,
@@ -14,7 +14,7 @@ import {
   syndicationResource,
   type SyndicationRecord,
 } from '../domain/syndication/syndication-resource.ts';
-import { SYNDICATION, syndicationDecider, syndicationStream } from '../domain/syndication/syndication.ts';
+import { syndicationAggregate, syndicationStream } from '../domain/syndication/syndication.ts';
 import { syndicationStatusList } from '../query/syndication/routes.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import type { SeenJob } from '../query/history/seen-job.ts';
@@ -70,11 +70,9 @@ const jobsAmong = (events: readonly RecordedEvent[], latest: SyndicationRecord):
   syndicationJobs(events.map(stepOf), latest).map((job) => seenJob(latest, job));
 
 export const syndicationKind = auditedKind({
-  category: SYNDICATION,
+  ...syndicationAggregate,
   resourceType: 'SYNDICATION',
   noun: 'syndication record',
-  events: syndicationEvents,
-  decider: syndicationDecider,
   live: (state) => (state.status === 'NONE' ? undefined : state),
   idOf: ({ recordId }) => shownSyndicationId(recordId),
   streamsOf: streamsByShownId(syndicationIdOf, syndicationStream),
@@ -104,12 +102,7 @@ export const syndicationKind = auditedKind({
       route: syndicationStatusList,
       owner: { resourceType: 'ADVERTISER', parameter: 'advertiserId', mustBeThere: true },
       shown: each(syndicationResource),
-      keeps: ({ resourceType, resourceId, agentId, status }, { adcpAgentId, ...asked }) =>
-        (asked['resourceType'] === undefined || resourceType === asked['resourceType']) &&
-        (asked['resourceId'] === undefined || resourceId === asked['resourceId']) &&
-        (typeof adcpAgentId !== 'string' || agentId === agentIdOf(adcpAgentId)) &&
-        (asked['enabled'] === undefined || (status !== 'DISABLED') === asked['enabled']) &&
-        (asked['status'] === undefined || status === asked['status']),
+      keeps: () => true,
       order: lastFirst(
         ({ updatedAt }) => updatedAt,
         ({ recordId }) => recordId,

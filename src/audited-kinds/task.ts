@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import { TASK, taskDecider, taskEvents, taskStream } from '../domain/tasks/task.ts';
+import { taskAggregate, taskStream } from '../domain/tasks/task.ts';
 import { auditedKind } from '../query/history/audited-kind.ts';
 import { pathTextId } from '../shared/http/schemas.ts';
 import { buyer } from './places.ts';
 
 export const taskKind = auditedKind({
-  category: TASK,
+  ...taskAggregate,
   resourceType: 'TASK',
   noun: 'task',
-  events: taskEvents,
-  decider: taskDecider,
   live: (state) => (state.status === 'NONE' ? undefined : state),
   idOf: ({ taskId }) => taskId,
   streamsOf: (customerId, shown) => [taskStream(customerId, shown.toLowerCase())],

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /** A fact: past tense, named as the business says it. `occurredAt` is ISO 8601 UTC, taken from the command. */
 export interface DomainEvent<Type extends string = string, Data = unknown> {
   readonly type: Type;
@@ -5,16 +7,13 @@ export interface DomainEvent<Type extends string = string, Data = unknown> {
   readonly occurredAt: string;
 }
 
+/** The events of a stream, one shape for each type that its schemas name. */
+export type EventsOf<Schemas extends Readonly<Record<string, { readonly data: z.ZodType }>>> = {
+  [Type in keyof Schemas & string]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
+}[keyof Schemas & string];
+
 /** What a command leads to: events to append (none when its effect already holds), or a typed refusal. */
 export type Decision<Event, Refusal> = { readonly events: readonly Event[] } | { readonly refused: Refusal };
-
-/** An aggregate: how its state follows from its events, and what it answers to a command. */
-export interface Decider<State, Command, Event, Refusal> {
-  readonly initialState: State;
-  /** Pure. Never throws, logs or mutates; an event it does not know leaves the state as it is. */
-  readonly evolve: (state: State, event: Event) => State;
-  readonly decide: (command: Command, state: State) => Decision<Event, Refusal>;
-}
 
 /** Accepts the command: these events follow. */
 export const accept = <Event>(...events: readonly Event[]): { readonly events: readonly Event[] } => ({

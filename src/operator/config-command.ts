@@ -1,25 +1,20 @@
 import { variables } from '../shared/config.ts';
-import { command } from './command.ts';
+import type { OperatorCommand, Tools } from './command.ts';
 
 /** What may be set, never what is: values may be secrets. */
-export const configCommand = command({
-  name: 'config',
-  places: [],
-  about: 'Lists every setting of the service with its default; not what it is set to.',
-  understand: () =>
-    async function* () {
+export const addConfigCommand = (program: OperatorCommand, { print }: Tools): void => {
+  program
+    .command('config')
+    .description('Lists every setting of the service with its default; not what it is set to.')
+    .action(() => {
       for (const [name, schema] of Object.entries(variables)) {
         const description = schema.description ?? '';
         const byDefault = plainDefault(schema.safeParse(undefined).data);
         const shown = byDefault === null ? '' : ` Default: ${String(byDefault)}.`;
-        yield {
-          value: { name, description, default: byDefault },
-          text: `${name}\n    ${description}${shown}`,
-        };
+        print({ name, description, default: byDefault }, `${name}\n    ${description}${shown}`);
       }
-      return undefined;
-    },
-});
+    });
+};
 
 /** Whose default is no plain value says it in its description. */
 const plainDefault = (value: unknown): string | number | readonly string[] | null => {

@@ -3,115 +3,90 @@ import { EMBEDDED, openEventStore, type OpenedEventStore } from '../open-event-s
 import type { Config } from '../shared/config.ts';
 import { createLog } from '../shared/log.ts';
 import { operatorPatience } from '../shared/patience.ts';
-import { command, type Command, type Ending, type Told, type Tools } from './command.ts';
+import type { OperatorCommand, Tools } from './command.ts';
 import { checkpointPath, fileCheckpoint } from './event-move/copy-checkpoint.ts';
 import { copyEvents, SourceWrittenError } from './event-move/copy-events.ts';
 import { verifyEvents, type Verification } from './event-move/verify-events.ts';
 import { rebuildOffline } from './read-model-commands.ts';
 import { WordsError } from './words.ts';
 
-/** The commands on whole event stores. */
-
-const stores = {
-  from: { type: 'string', value: 'STORE', needed: true },
-  to: { type: 'string', value: 'STORE', needed: true },
-} as const;
-
 interface Stores {
   readonly from: string;
   readonly to: string;
 }
 
-const storesOf = ({
-  from = '',
-  to = '',
-}: {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}): Stores => {
-  if (from === to) throw new WordsError('--from and --to are the same store');
-  return { from, to };
+interface CopyOptions extends Stores {
+  readonly checkpoint?: string;
+  readonly rebuild: boolean;
+}
+
+/** The commands on whole event stores. */
+export const addEventCommands = (program: OperatorCommand, tools: Tools): void => {
+  const events = program.command('events').description('Whole event stores.');
+
+  events
+    .command('copy')
+    .description(
+      'Copies the whole history into an empty store, verifies it, and rebuilds the read models from it. The service ' +
+        'is stopped meanwhile. Killed, it goes on where it was when it is run again.',
+    )
+    .requiredOption('--from <STORE>', 'the source')
+    .requiredOption('--to <STORE>', 'the target')
+    .option('--checkpoint <FILE>', 'Where it remembers how far it is. Default: a file in DATA_DIR.')
+    .option('--no-rebuild', 'Leaves the read models alone.')
+    .exits({
+      0: 'copied, and nothing differs',
+      1: 'they differ, streams cannot be applied, or it could not be done',
+    })
+    .action((given: CopyOptions) => copy(given, tools));
+
+  events
+    .command('verify')
+    .description('Compares two stores by count and checksum of every stream.')
+    .requiredOption('--from <STORE>', 'the source')
+    .requiredOption('--to <STORE>', 'the target')
+    .exits({ 0: 'nothing differs', 1: 'they differ', 2: 'it could not be found out' })
+    .action(async (stores: Stores) => {
+      const isSame = await withStores(stores, tools.config(), (source, target) =>
+        verify(source, target, tools),
+      );
+      if (!isSame) tools.fail();
+    });
 };
 
-const eventsCopy = command({
-  name: 'events copy',
-  places: [],
-  options: {
-    ...stores,
-    checkpoint: {
-      type: 'string',
-      value: 'FILE',
-      about: 'Where it remembers how far it is. Default: a file in DATA_DIR.',
-    },
-    'no-rebuild': { type: 'boolean', default: false, about: 'Leaves the read models alone.' },
-  },
-  about:
-    'Copies the whole history into an empty store, verifies it, and makes the read models anew from it. The service ' +
-    'is stopped meanwhile. Killed, it goes on where it was when it is run again.',
-  statuses: {
-    0: 'copied, and nothing differs',
-    1: 'they differ, streams cannot be applied, or it could not be done',
-  },
-  understand: (_, given) => {
-    const { from, to } = storesOf(given);
-    return async function* (tools) {
-      const config = tools.config();
-      const checkpoint = fileCheckpoint(given.checkpoint ?? checkpointPath(config.DATA_DIR, from, to));
-      const ending = yield* withStores({ from, to }, config, async function* (source, target) {
-        await refuseWhileServed(source, 'source');
-        await refuseWhileServed(target, 'target');
-        const line = tools.progress('copied');
-        const { events, copied } = await copyEvents({
-          from: source.store,
-          to: target.store,
-          checkpoint,
-          onProgress: line.update,
-        });
-        line.end();
-        const earlier = events - copied;
-        yield {
-          value: { step: 'copied', events, copied, earlier },
-          text: `${events} events: ${copied} offered by this run, ${earlier} were there from an earlier one`,
-        };
-        return yield* verification(source, target, tools);
-      });
-      if (ending === 'amiss') return 'amiss';
-      await checkpoint.remove();
-      return given['no-rebuild'] ? undefined : yield* rebuildAll(installationOf(config, to), tools);
-    };
-  },
-});
-
-const eventsVerify = command({
-  name: 'events verify',
-  places: [],
-  options: stores,
-  about: 'Compares two stores by count and checksum of every stream.',
-  isQuestion: true,
-  statuses: { 0: 'nothing differs', 1: 'they differ', 2: 'it could not be found out' },
-  understand: (_, given) => {
-    const { from, to } = storesOf(given);
-    return (tools) =>
-      withStores({ from, to }, tools.config(), (source, target) => verification(source, target, tools));
-  },
-});
-
-export const eventCommands: readonly Command[] = [eventsCopy, eventsVerify];
-
-type Telling = AsyncGenerator<Told, Ending>;
+const copy = async (given: CopyOptions, tools: Tools): Promise<void> => {
+  const { from, to } = given;
+  const config = tools.config();
+  const checkpoint = fileCheckpoint(given.checkpoint ?? checkpointPath(config.DATA_DIR, from, to));
+  const isSame = await withStores(given, config, async (source, target) => {
+    await refuseWhileServed(source, 'source');
+    await refuseWhileServed(target, 'target');
+    const { events, copied } = await tools.withProgress('copied', (onProgress) =>
+      copyEvents({ from: source.store, to: target.store, checkpoint, onProgress }),
+    );
+    const earlier = events - copied;
+    tools.print(
+      { step: 'copied', events, copied, earlier },
+      `${events} events: ${copied} offered by this run, ${earlier} were there from an earlier one`,
+    );
+    return verify(source, target, tools);
+  });
+  if (!isSame) return tools.fail();
+  await checkpoint.remove();
+  if (given.rebuild) await rebuildAll(installationOf(config, to), tools);
+};
 
 /** With the service stopped. */
-async function* rebuildAll(config: Config, tools: Tools): Telling {
+const rebuildAll = async (config: Config, tools: Tools): Promise<void> => {
   const backbone = await openBackbone(config, 'exchange-operator', createLog('silent'), operatorPatience);
   try {
     await backbone.migrate();
-    const { value, text, ending } = await rebuildOffline(backbone, tools, false);
-    yield { value: { step: 'read-models', ...value }, text };
-    return ending;
+    const print: Tools['print'] = (value, text) => tools.print({ step: 'read-models', ...value }, text);
+    await rebuildOffline(backbone, { ...tools, print }, false);
   } finally {
     await backbone.close();
   }
-}
+};
 
 /**
  * The installation whose events are at `to` now. Without EVENTSTORE_URL read models are where the events are, so a
@@ -123,24 +98,26 @@ const installationOf = (config: Config, to: string): Config => {
   return to.startsWith('postgres') ? { ...rest, DATABASE_URL: to } : { ...config, EVENTSTORE_URL: to };
 };
 
-async function* withStores(
+/** @throws WordsError when both are the same */
+const withStores = async <T>(
   { from, to }: Stores,
   config: Config,
-  work: (source: OpenedEventStore, target: OpenedEventStore) => Telling,
-): Telling {
+  work: (source: OpenedEventStore, target: OpenedEventStore) => Promise<T>,
+): Promise<T> => {
+  if (from === to) throw new WordsError('--from and --to are the same store');
   const log = createLog('silent');
   const source = await openEventStore(from, config, log);
   try {
     const target = await openEventStore(to, config, log);
     try {
-      return yield* work(source, target);
+      return await work(source, target);
     } finally {
       await target.close();
     }
   } finally {
     await source.close();
   }
-}
+};
 
 /** Known of a Postgres only; whatever is written all the same is noticed while copying. */
 const refuseWhileServed = async (opened: OpenedEventStore, which: string): Promise<void> => {
@@ -152,13 +129,14 @@ const refuseWhileServed = async (opened: OpenedEventStore, which: string): Promi
   }
 };
 
-async function* verification(source: OpenedEventStore, target: OpenedEventStore, tools: Tools): Telling {
-  const line = tools.progress('verified');
-  const result = await verifyEvents(source.store, target.store, line.update);
-  line.end();
-  yield { value: { step: 'verified', ...result }, text: describeVerification(result) };
-  return result.same ? undefined : 'amiss';
-}
+/** @returns whether nothing differs */
+const verify = async (source: OpenedEventStore, target: OpenedEventStore, tools: Tools): Promise<boolean> => {
+  const result = await tools.withProgress('verified', (onProgress) =>
+    verifyEvents(source.store, target.store, onProgress),
+  );
+  tools.print({ step: 'verified', ...result }, describeVerification(result));
+  return result.same;
+};
 
 const changing = 'they differed, and do no longer where it was looked for: one of them is being written';
 

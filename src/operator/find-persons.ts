@@ -11,6 +11,7 @@ import { openParts, sealedOf } from '../shared/personal-data/sealed-store.ts';
 
 /** Who is looked for. */
 export interface Wanted {
+  /** In the form that they are compared in (`comparable`). */
   readonly subjects: ReadonlySet<string>;
   /** The buyer's own ids of those whom a subject is found with; those that turn up are added. */
   readonly ids: Set<string>;
@@ -82,13 +83,19 @@ export const findPersons = async (
   return { places, count, inClear };
 };
 
+const HASH = /^[0-9a-f]{64}$/i;
+
+/** An identifier as it is compared: what looks like a hash may be written in capitals, here and in the log. */
+export const comparable = (identifier: string): string =>
+  HASH.test(identifier) ? identifier.toLowerCase() : identifier;
+
 /** Whoever is found as a member by a subject is looked for by the buyer's own id from then on. */
 const wantedIn =
   (type: string, { subjects, ids, all = false }: Wanted): ((part: Part) => boolean) =>
   (part) => {
     if (all) return true;
     const identifiers = personalParts[type]?.identifiers(part) ?? [];
-    const isNamed = identifiers.some((identifier) => subjects.has(identifier));
+    const isNamed = identifiers.some((identifier) => subjects.has(comparable(identifier)));
     if (type !== 'AudienceMembersStored') return isNamed;
     const [id = ''] = identifiers;
     if (isNamed) ids.add(id);

@@ -1,15 +1,13 @@
 import type { Pool, PoolClient } from 'pg';
+import { executeOnAudience } from '../command/audiences/sync-audiences.ts';
 import type { Backbone } from '../composition.ts';
-import { audienceEvents } from '../domain/audiences/audience-events.ts';
-import { audienceDecider, audienceStream } from '../domain/audiences/audience.ts';
 import { personalDataEvents, personalDataStream } from '../domain/personal-data/personal-data-events.ts';
 import { audiencesProjection } from '../projections/audiences.ts';
 import { cancelWhenInTheWay } from '../projections/engine/copy/cancel-statements.ts';
 import { dropCopy } from '../projections/engine/copy/copy-state.ts';
 import { startProjections } from '../projections/engine/projection-engine.ts';
-import { sleep } from '../shared/backoff.ts';
+import { sleep } from '../shared/async/backoff.ts';
 import { isoTimestamp, systemClock } from '../shared/clock.ts';
-import { executeCommand } from '../shared/command/execute-command.ts';
 import { toNewEvents } from '../shared/command/recorded-domain-event.ts';
 import type { Config } from '../shared/config.ts';
 import { comparePositions, START, type Position } from '../shared/event-store/event-store.ts';
@@ -20,7 +18,7 @@ import { advisoryLocks } from '../shared/postgres/advisory-locks.ts';
 import { createPool, inTransaction } from '../shared/postgres/pool.ts';
 import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { createSecretStore, type SecretStore } from '../shared/secrets/secret-store.ts';
-import { findPersons, type FoundPersons, type Wanted } from './find-persons.ts';
+import { comparable, findPersons, type FoundPersons, type Wanted } from './find-persons.ts';
 import { takeOutAll, takeOutPersons, type TakenOut } from './take-out-persons.ts';
 
 /**
@@ -114,7 +112,7 @@ export const forgetSubjects = async (
   subjects: readonly string[],
 ): Promise<Forgotten> => {
   await tell(forgetting);
-  const wanted = await resumed(forgetting, subjects.map(normalized));
+  const wanted = await resumed(forgetting, subjects.map(comparable));
   let [places, inClear] = [0, 0];
   for (let from: Position = START; ;) {
     const head = await forgetting.store.head();
@@ -134,9 +132,6 @@ export const forgetSubjects = async (
     from = head;
   }
 };
-
-const HASH = /^[0-9a-f]{64}$/i;
-const normalized = (subject: string): string => (HASH.test(subject) ? subject.toLowerCase() : subject);
 
 /** Ids that turn up on the way are looked for from the start. */
 const findAll = async (
@@ -300,14 +295,11 @@ const tell = async ({ pool, store, customerId }: Forgetting): Promise<void> => {
     let members = 0;
     for (const [audienceId, count] of Object.entries(byAudience)) {
       members += count;
-      await executeCommand(
-        store,
-        { decider: audienceDecider, events: audienceEvents },
-        {
-          stream: audienceStream(customerId, audienceId),
-          command: { type: 'RecordForgotten', now, forgettingId, members: count },
-          context: { ...context, commandId: derivedId(forgettingId, audienceId) },
-        },
+      await executeOnAudience(
+        { store },
+        audienceId,
+        { type: 'RecordForgotten', now, forgettingId, members: count },
+        { context: { ...context, commandId: derivedId(forgettingId, audienceId) } },
       );
     }
     const data = { forgettingId, scope, subjects, places, members };

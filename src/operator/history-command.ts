@@ -1,3 +1,4 @@
+import { match } from 'path-to-regexp';
 import { auditedKinds } from '../audited-kinds/all-kinds.ts';
 import type { Backbone } from '../composition.ts';
 import { historyAlone } from '../history-routes.ts';
@@ -5,16 +6,15 @@ import type { Config } from '../shared/config.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import { parameterNames } from '../shared/http/openapi.ts';
 import { parseQueryString } from '../shared/http/query-string.ts';
-import type { RequestContext, Route } from '../shared/http/route.ts';
+import { expressPath, inOrder, type RequestContext, type Route } from '../shared/http/route.ts';
 import { refuseParameters } from '../shared/http/route-handler.ts';
-import { BrokenPathError, createRouteTable, type RouteMatch } from '../shared/http/route-table.ts';
 import { validate } from '../shared/http/validate.ts';
 import { randomId } from '../shared/ids.ts';
 import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
 import { createProjectionProgress } from '../shared/read-your-writes/projection-progress.ts';
-import { command, telling } from './command.ts';
-import { idOf, WordsError } from './words.ts';
+import type { OperatorCommand, Tools } from './command.ts';
+import { parseId, WordsError } from './words.ts';
 
 /** The operator's way to what the API tells of an account's history: the same reads, without a service or a key. */
 
@@ -27,39 +27,50 @@ const ABOUT =
   '"/advertisers/7/diff?from=1&to=3", /advertisers/7?asOf=2026-01-31T12:00:00.000Z, ' +
   '"/advertisers?status=ALL&asOf=2026-01-31T12:00:00.000Z", /audit-logs?outcome=denied, /requests/ID; and so for every other kind of things.';
 
-export const historyCommand = command({
-  name: 'history',
-  places: ['ACCOUNT', 'PATH'],
-  about: ABOUT,
-  statuses: { 1: 'there is no such thing; or it could not be found out' },
-  understand: ([account, word = '']) => {
-    const customerId = idOf('ACCOUNT', account);
-    if (!word.startsWith('/')) throw new WordsError('PATH must begin with /, e.g. /advertisers/7/history');
-    const [path, search] = splitAt(word, '?');
-    return telling(async ({ backbone, config }) => {
+export const addHistoryCommand = (program: OperatorCommand, { backbone, config, print }: Tools): void => {
+  program
+    .command('history')
+    .summary("Asks about an account's history.")
+    .description(ABOUT)
+    .argument('<ACCOUNT>', 'id of the account', parseId)
+    .argument('<PATH>')
+    .exits({ 1: 'there is no such thing; or it could not be found out' })
+    .action(async (customerId: number, word: string) => {
+      if (!word.startsWith('/')) throw new WordsError('PATH must begin with /, e.g. /advertisers/7/history');
+      const [path, search] = splitAt(word, '?');
       const opened = await backbone();
       const { rowCount } = await opened.pool.query('select from accounts where customer_id = $1', [
         customerId,
       ]);
       if (rowCount === 0) throw new Error(`there is no account ${customerId}`);
-      const { target, params } = findRoute(routesOn(opened, config()), path);
-      const value = await ask(target, params, search, customerId);
-      return { value, text: JSON.stringify(value, null, 2) };
+      const { route, params } = findRoute(routesOn(opened, config()), path);
+      const value = await ask(route, params, search, customerId);
+      print(value, JSON.stringify(value, null, 2));
     });
-  },
-});
+};
 
 /** @throws WordsError */
-const findRoute = (routes: readonly Route[], path: string): RouteMatch<Route> => {
-  const table = createRouteTable(routes.map((one) => [one.path, one]));
+const findRoute = (routes: readonly Route[], path: string): FoundRoute => {
   try {
-    const found = [path, `${BASE_PATH}${path}`, `/api/v2${path}`].map(table).find((one) => one !== undefined);
-    if (found !== undefined) return found;
+    for (const full of [path, `${BASE_PATH}${path}`, `/api/v2${path}`]) {
+      for (const route of inOrder(routes)) {
+        const found = match<FoundRoute['params']>(expressPath(route.path), asExpress)(full);
+        if (found !== false) return { route, params: found.params };
+      }
+    }
   } catch (error) {
-    throw error instanceof BrokenPathError ? new WordsError(error.message) : error;
+    throw error instanceof URIError ? new WordsError('the path has broken percent-encoding') : error;
   }
   throw new WordsError(`nothing is told at ${path}; see the help`);
 };
+
+interface FoundRoute {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** As the service's routers match. */
+const asExpress = { sensitive: true, trailing: false } as const;
 
 const splitAt = (text: string, mark: string): readonly [string, string] => {
   const at = text.indexOf(mark);
@@ -111,6 +122,7 @@ const requestOf = (customerId: number): RequestContext => ({
   isRepeatable: false,
   reserved: {},
   hasRunBefore: async () => false,
+  onEvents: () => undefined,
   isAbandoned: () => false,
   isUnheard: () => false,
 });

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Backbone } from '../composition.ts';
 import { systemClock } from '../shared/clock.ts';
 import { comparePositions, START, type Position } from '../shared/event-store/event-store.ts';
@@ -7,8 +8,8 @@ import { lastCheckpoint } from '../shared/log-chain/checkpoints.ts';
 import { listPublicKeys, logKeysOf } from '../shared/log-chain/log-keys.ts';
 import { sealLog, witnessOf } from '../shared/log-chain/seal-log.ts';
 import { verifyLog, type LogVerification } from '../shared/log-chain/verify-log.ts';
-import { command, telling, type Command, type Tools } from './command.ts';
-import { VerifyFailedError, WordsError } from './words.ts';
+import type { OperatorCommand, Tools } from './command.ts';
+import { parsed, parseId } from './words.ts';
 
 /** The operator's commands on the hash chain over the log, beside a running service. */
 
@@ -19,126 +20,135 @@ const chainWith = ({ pool, logBytes }: Backbone, { config }: Tools): SealOptions
   clock: systemClock,
 });
 
-const logVerify = command({
-  name: 'log verify',
-  places: [],
-  options: {
-    from: { type: 'string', value: 'POSITION', about: 'Only what was sealed with this, and behind it.' },
-    to: { type: 'string', value: 'POSITION', about: 'Only what was sealed with this, and before it.' },
-    expect: {
-      type: 'string',
-      value: 'POSITION=HASH',
-      about: 'What was written down elsewhere of a checkpoint: a log line, an earlier seal.',
-    },
-    chain: { type: 'string', value: 'N', about: 'An older chain; default: the newest.' },
-  },
-  about:
-    'Hashes the log anew and compares it with what was sealed; names the first position that does not fit. That an ' +
-    'end was cut off, of the log and the chain together, nobody can tell without --expect.',
-  isQuestion: true,
-  statuses: {
-    0: 'all that was asked for fits',
-    1: 'something does not',
-    2: 'it could not be found out, or not be vouched for',
-  },
-  understand: (_, given) => {
-    const [chain, expected] = [chainOf(given.chain), expectedOf(given.expect)];
-    return async function* (tools) {
-      const backbone = await tools.backbone();
-      const asked = {
-        chain,
-        from: positionOf(backbone, given.from),
-        to: positionOf(backbone, given.to),
-        expected: expected && { ...expected, position: positionOf(backbone, expected.position) ?? START },
-      };
-      const { value, text, doubts, isBroken } = await verify(backbone, asked, tools);
-      yield { value, text };
-      if (doubts.length > 0) throw new VerifyFailedError(doubts.join('\n'));
-      return isBroken ? 'amiss' : undefined;
-    };
-  },
-});
+interface VerifyOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly expect?: Expected;
+  readonly chain?: number;
+}
 
-const logSeal = command({
-  name: 'log seal',
-  places: [],
-  options: {
-    adopt: {
-      type: 'boolean',
-      default: false,
-      about:
-        'Signs on behind an end that is unsigned, or signed with a key that the settings do not know. Verify it first.',
-    },
-    'new-chain': {
-      type: 'boolean',
-      default: false,
-      about: 'Begins another one: for a log that was moved to another store, or a chain that is lost.',
-    },
-  },
-  about: 'Seals what is new in the log now, as projectors do regularly.',
-  statuses: { 1: 'the chain is not what it must be, and is not extended; or it could not be done' },
-  understand: (_, { adopt, 'new-chain': newChain }) =>
-    telling(async (tools) => {
-      const chain = chainWith(await tools.backbone(), tools);
-      let sealed = 0;
-      let last = newChain ? undefined : await lastCheckpoint(chain.pool);
-      for await (const checkpoint of sealLog(chain, { newChain, adopt })) {
-        sealed += checkpoint.events;
-        last = checkpoint;
-      }
-      const witness = last && witnessOf(last);
-      const signed = chain.keys.current === undefined ? ' Unsigned: LOG_SIGNING_KEYS is not set.' : '';
-      return {
-        value: { sealed, checkpoint: witness ?? null },
-        text:
-          witness === undefined
-            ? 'the log is empty'
-            : `${sealed} events sealed; the chain ends at ${witness.position}=${witness.hash}.${signed}`,
-      };
-    }),
-});
+interface Expected extends Omit<ExpectedHash, 'position'> {
+  readonly position: string;
+}
 
-const logKeys = command({
-  name: 'log keys',
-  places: [],
-  about: 'Public keys that checkpoints were ever signed with, for LOG_VERIFY_KEYS.',
-  understand: () =>
-    async function* (tools) {
+export const addLogCommands = (program: OperatorCommand, tools: Tools): void => {
+  const log = program.command('log').description('The hash chain over the log.');
+
+  log
+    .command('verify')
+    .description(
+      'Hashes the log again and compares it with what was sealed; names the first position that does not fit. Without ' +
+        '--expect it cannot find out that an end was cut off, of the log and the chain together.',
+    )
+    .option('--from <POSITION>', 'Only what was sealed with this, and behind it.')
+    .option('--to <POSITION>', 'Only what was sealed with this, and before it.')
+    .option(
+      '--expect <POSITION=HASH>',
+      'What was written down elsewhere of a checkpoint: a log line, an earlier seal.',
+      parsed(
+        z
+          .string()
+          .regex(/^[^=]+=[0-9a-f]{64}$/)
+          .transform((word): Expected => {
+            const [position = '', hash = ''] = word.split('=');
+            return { position, hash };
+          }),
+        'It must be POSITION=HASH, as `log seal` prints it.',
+      ),
+    )
+    .option('--chain <N>', 'An older chain; default: the newest.', parseId)
+    .exits({
+      0: 'all that was asked for fits',
+      1: 'something does not',
+      2: 'it could not be found out, or not be vouched for',
+    })
+    .action((given: VerifyOptions) => verify(given, tools));
+
+  log
+    .command('seal')
+    .description('Seals what is new in the log now, as projectors do regularly.')
+    .option(
+      '--adopt',
+      'Signs on behind an end that is unsigned, or signed with a key that the settings do not know. Verify it first.',
+    )
+    .option(
+      '--new-chain',
+      'Begins another one: for a log that was moved to another store, or a chain that is lost.',
+    )
+    .exits({ 1: 'the chain is not what it must be, and is not extended; or it could not be done' })
+    .action(
+      ({ adopt = false, newChain = false }: { readonly adopt?: boolean; readonly newChain?: boolean }) =>
+        seal({ adopt, newChain }, tools),
+    );
+
+  log
+    .command('keys')
+    .description('Public keys that checkpoints were ever signed with, for LOG_VERIFY_KEYS.')
+    .action(async () => {
       const { pool } = await tools.backbone();
       for (const key of await listPublicKeys(pool, logKeysOf(tools.config()))) {
         const [id, publicKey] = key.split(':');
-        yield { value: { id, publicKey }, text: key };
+        tools.print({ id, publicKey }, key);
       }
-      return undefined;
+    });
+};
+
+const seal = async (
+  how: { readonly adopt: boolean; readonly newChain: boolean },
+  tools: Tools,
+): Promise<void> => {
+  const chain = chainWith(await tools.backbone(), tools);
+  let sealed = 0;
+  let last = how.newChain ? undefined : await lastCheckpoint(chain.pool);
+  for await (const checkpoint of sealLog(chain, how)) {
+    sealed += checkpoint.events;
+    last = checkpoint;
+  }
+  const witness = last && witnessOf(last);
+  const signed = chain.keys.current === undefined ? ' Unsigned: LOG_SIGNING_KEYS is not set.' : '';
+  tools.print(
+    { sealed, checkpoint: witness ?? null },
+    witness === undefined
+      ? 'the log is empty'
+      : `${sealed} events sealed; the chain ends at ${witness.position}=${witness.hash}.${signed}`,
+  );
+};
+
+/** @throws Error when it cannot vouch for what it has verified */
+const verify = async (given: VerifyOptions, tools: Tools): Promise<void> => {
+  const backbone = await tools.backbone();
+  const asked: Asked = {
+    chain: given.chain,
+    from: positionOf(backbone, given.from),
+    to: positionOf(backbone, given.to),
+    expected: given.expect && {
+      ...given.expect,
+      position: positionOf(backbone, given.expect.position) ?? START,
     },
-});
-
-export const logCommands: readonly Command[] = [logVerify, logSeal, logKeys];
-
-const verify = async (backbone: Backbone, asked: Asked, tools: Tools) => {
+  };
   const chain = chainWith(backbone, tools);
   const { store, pool } = backbone;
   const { end, whole } = await extentOf(backbone, asked);
-  const line = tools.progress('verified');
   const beganMs = performance.now();
-  const result = await verifyLog({
-    ...chain,
-    ...asked,
-    onProgress: ({ events, position }) => {
-      const done = store.distance(asked.from ?? START, position) / whole;
-      line.update({ events, fraction: Math.max(0, Math.min(1, done)) });
-    },
-  });
-  line.end();
+  const result = await tools.withProgress('verified', (onProgress) =>
+    verifyLog({
+      ...chain,
+      ...asked,
+      onProgress: ({ events, position }) => {
+        const done = store.distance(asked.from ?? START, position) / whole;
+        onProgress({ events, fraction: Math.max(0, Math.min(1, done)) });
+      },
+    }),
+  );
   const seconds = Math.round(performance.now() - beganMs) / 1_000;
   const isNewest = asked.chain === undefined || asked.chain === (await lastCheckpoint(pool))?.chain;
   const unsealed = result.broken === undefined && isNewest && (await isMoreThan(backbone, end));
-  return {
-    value: { ...result, broken: result.broken ?? null, moreUnsealed: unsealed, seconds },
-    text: describe(result, { seconds, unsealed, canProve: chain.keys.canProve }),
-    doubts: result.doubts,
-    isBroken: result.broken !== undefined,
-  };
+  tools.print(
+    { ...result, broken: result.broken ?? null, moreUnsealed: unsealed, seconds },
+    describe(result, { seconds, unsealed, canProve: chain.keys.canProve }),
+  );
+  if (result.doubts.length > 0) throw new Error(result.doubts.join('\n'));
+  if (result.broken !== undefined) tools.fail();
 };
 
 /** For what is shown only: what the words ask for is checked by `verifyLog`. */
@@ -174,24 +184,8 @@ const describe = (
   ].join('\n');
 };
 
-const chainOf = (word: string | undefined): number | undefined => {
-  if (word === undefined) return undefined;
-  if (!/^[1-9]\d{0,8}$/.test(word)) throw new WordsError('--chain must be the number of a chain, from 1');
-  return Number(word);
-};
-
 /** Positions of a dense log may be given as numbers. */
 const positionOf = ({ storeKind }: Backbone, word: string | undefined): Position | undefined => {
   if (word === undefined) return undefined;
   return (storeKind === 'postgres' && /^\d{1,16}$/.test(word) ? word.padStart(16, '0') : word) as Position;
-};
-
-const expectedOf = (
-  word: string | undefined,
-): (Omit<ExpectedHash, 'position'> & { readonly position: string }) | undefined => {
-  if (word === undefined) return undefined;
-  const [, position, hash] = /^([^=]+)=([0-9a-f]{64})$/.exec(word) ?? [];
-  if (position === undefined || hash === undefined)
-    throw new WordsError('--expect must be POSITION=HASH, as `log seal` prints it');
-  return { position, hash };
 };

@@ -12,16 +12,14 @@ import {
 import type { Projection } from '../projections/engine/projection.ts';
 import { createLog } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
-import { command, type Command, type Ending, type Told, type Tools } from './command.ts';
-import { readModelsStatus } from './read-model-status.ts';
+import type { OperatorCommand, Tools } from './command.ts';
+import { addStatusCommand } from './read-model-status.ts';
 import { rebuildReadModels } from './rebuild-read-models.ts';
-import { VerifyFailedError, WordsError } from './words.ts';
-
-/** The operator's commands on read models, beside a running service. */
+import { WordsError } from './words.ts';
 
 const rebuildable = allProjections.filter(isRebuildable);
 
-/** @param names none: every read model that can be made anew beside the live one @throws WordsError */
+/** @param names none: every read model that can be rebuilt beside the live one @throws WordsError */
 const namedReadModels = (names: readonly string[]): readonly Projection[] => {
   if (names.length === 0) return rebuildable;
   return [...new Set(names)].map((name) => {
@@ -35,184 +33,162 @@ const namedReadModels = (names: readonly string[]): readonly Projection[] => {
   });
 };
 
-const allowParked = {
-  type: 'boolean',
-  default: false,
-  about: 'Also one that leaves out streams that the live one has.',
-} as const;
+interface RebuildOptions {
+  readonly allowParked?: boolean;
+  readonly cancel?: boolean;
+  readonly offline?: boolean;
+}
 
-const readModelsRebuild = command({
-  name: 'read-models rebuild',
-  places: [],
-  more: 'NAME',
-  options: {
-    'allow-parked': allowParked,
-    cancel: { type: 'boolean', default: false, about: 'Only drops what a killed run has left.' },
-    offline: {
-      type: 'boolean',
-      default: false,
-      about:
-        'With the service stopped, after the log was replaced: empties every read model and makes it anew from the ' +
-        'log that is there now. Exit status 1 when streams cannot be applied, unless --allow-parked.',
-    },
-  },
-  about:
-    'Makes read models anew beside the live ones while the service runs, and puts them in their place, each at once; ' +
-    'default: every one. Killed, it goes on where it was when it is run again; Ctrl-C drops what it has made.',
-  statuses: { 1: 'one could not be put in place; the others are all the same' },
-  understand: (names, given) => {
-    const readModels = namedReadModels(names);
-    if (given.offline && (given.cancel || names.length > 0)) {
-      throw new WordsError(
-        '--offline makes every read model anew: it goes with no name, and without --cancel',
-      );
-    }
-    if (given.cancel) return (tools) => cancelAll(tools, readModels);
-    if (!given.offline) return (tools) => rebuildAll(tools, readModels, given['allow-parked']);
-    return async function* (tools) {
-      const { ending, ...told } = await rebuildOffline(await tools.backbone(), tools, given['allow-parked']);
-      yield told;
-      return ending;
-    };
-  },
-});
+export const addReadModelCommands = (program: OperatorCommand, tools: Tools): void => {
+  const group = program.command('read-models').description('Read models, beside a running service.');
+  addStatusCommand(group, tools);
 
-const readModelsVerify = command({
-  name: 'read-models verify',
-  places: [],
-  more: 'NAME',
-  about:
-    'Makes read models anew beside the live ones while the service runs, and tells the rows in which they differ.',
-  isQuestion: true,
-  statuses: { 0: 'none differs', 1: 'some do', 2: 'it could not be found out' },
-  understand: (names) => {
-    const readModels = namedReadModels(names);
-    return (tools) => verifyAll(tools, readModels);
-  },
-});
+  group
+    .command('rebuild')
+    .description(
+      'Rebuilds read models beside the live ones while the service runs, and puts them in their place, each at once; ' +
+        'default: every one. Killed, it goes on where it was when it is run again; Ctrl-C drops what it has made.',
+    )
+    .argument('[NAME...]')
+    .option('--allow-parked', 'Also one that leaves out streams that the live one has.')
+    .option('--cancel', 'Only drops what a killed run has left.')
+    .option(
+      '--offline',
+      'With the service stopped, after the log was replaced: empties every read model and fills it from the log that ' +
+        'is there now. Exit status 1 when streams cannot be applied, unless --allow-parked.',
+    )
+    .exits({ 1: 'one could not be put in place; the others are all the same' })
+    .action(async (names: readonly string[], { allowParked = false, cancel, offline }: RebuildOptions) => {
+      const readModels = namedReadModels(names);
+      if (offline === true) {
+        if (cancel === true || names.length > 0) {
+          throw new WordsError('--offline rebuilds every read model: it takes no name and no --cancel');
+        }
+        await rebuildOffline(await tools.backbone(), tools, allowParked);
+      } else if (cancel === true) await cancelAll(tools, readModels);
+      else await rebuildAll(tools, readModels, allowParked);
+    });
 
-export const readModelCommands: readonly Command[] = [readModelsStatus, readModelsRebuild, readModelsVerify];
+  group
+    .command('verify')
+    .description(
+      'Rebuilds read models beside the live ones while the service runs, and names the rows in which they differ.',
+    )
+    .argument('[NAME...]')
+    .exits({ 0: 'none differs', 1: 'some do', 2: 'it could not be found out' })
+    .action((names: readonly string[]) => verifyAll(tools, namedReadModels(names)));
+};
 
 /** @throws Error that names those that were not put in place */
-async function* rebuildAll(
+const rebuildAll = async (
   tools: Tools,
   readModels: readonly Projection[],
   withParked: boolean,
-): AsyncGenerator<Told, Ending> {
+): Promise<void> => {
   const backbone = await tools.backbone();
-  const failed = yield* eachOf(readModels, async (projection, signal) => {
-    const { result, seconds } = await withProgress(backbone, tools, projection, signal, (options) =>
+  await eachOf(tools, readModels, async (projection, signal) => {
+    const { result, seconds } = await timed(backbone, tools, projection, signal, (options) =>
       rebuildOnline(options, projection, withParked),
     );
-    return {
-      value: { ...result, switched: true, seconds },
-      text:
-        `${projection.name}: rebuilt in ${seconds} s and put in place at ${result.position}` +
+    tools.print(
+      { ...result, switched: true, seconds },
+      `${projection.name}: rebuilt in ${seconds} s and put in place at ${result.position}` +
         `${result.resumed ? ', begun by an earlier run' : ''}; ${describe(result, 'before that, ')}`,
-    };
+    );
   });
-  if (failed.length > 0) throw new Error(failed.join('\n'));
-  return undefined;
-}
+};
 
-/** @throws VerifyFailedError */
-async function* verifyAll(tools: Tools, readModels: readonly Projection[]): AsyncGenerator<Told, Ending> {
+/** @throws Error that names those that could not be verified */
+const verifyAll = async (tools: Tools, readModels: readonly Projection[]): Promise<void> => {
   const backbone = await tools.backbone();
-  let differences = 0;
-  const failed = yield* eachOf(readModels, async (projection, signal) => {
-    const { result, seconds } = await withProgress(backbone, tools, projection, signal, (options) =>
+  await eachOf(tools, readModels, async (projection, signal) => {
+    const { result, seconds } = await timed(backbone, tools, projection, signal, (options) =>
       verifyOnline(options, projection),
     );
-    differences += result.differences;
-    return {
-      value: { ...result, seconds },
-      text: `${projection.name}: ${describe(result)} at ${result.position}, in ${seconds} s`,
-    };
+    tools.print(
+      { ...result, seconds },
+      `${projection.name}: ${describe(result)} at ${result.position}, in ${seconds} s`,
+    );
+    if (result.differences > 0) tools.fail();
   });
-  if (failed.length > 0) throw new VerifyFailedError(failed.join('\n'));
-  return differences === 0 ? undefined : 'amiss';
-}
+};
 
-async function* cancelAll(tools: Tools, readModels: readonly Projection[]): AsyncGenerator<Told, Ending> {
+const cancelAll = async (tools: Tools, readModels: readonly Projection[]): Promise<void> => {
   const { databaseUrl } = await tools.backbone();
-  const failed = yield* eachOf(readModels, async ({ name }) => {
+  await eachOf(tools, readModels, async ({ name }) => {
     const dropped = await cancelOnline(databaseUrl, name);
-    return {
-      value: { readModel: name, dropped },
-      text: dropped ? `${name}: dropped what an earlier run had left` : undefined,
-    };
+    tools.print(
+      { readModel: name, dropped },
+      dropped ? `${name}: dropped what an earlier run had left` : undefined,
+    );
   });
-  if (failed.length > 0) throw new Error(failed.join('\n'));
-  return undefined;
-}
+};
 
 /**
- * With the service stopped, from whatever log there is now. `amiss`: streams are parked that must not be.
+ * With the service stopped, from whatever log there is now. Fails the command when streams are parked that must not be.
  * @throws ServiceRunningError
  */
 export const rebuildOffline = async (
   backbone: Backbone,
-  { progress }: Pick<Tools, 'progress'>,
+  { withProgress, print, fail }: Tools,
   withParked: boolean,
-): Promise<Told & { readonly ending: Ending }> => {
-  const line = progress('read models');
-  const { readModels, parkedStreams } = await rebuildReadModels(backbone, createLog('silent'), line.update);
-  line.end();
-  return {
-    value: { readModels, parkedStreams },
-    text: `read models made anew: ${readModels.join(', ')}; ${parkedStreams} streams are parked`,
-    ending: parkedStreams === 0 || withParked ? undefined : 'amiss',
-  };
+): Promise<void> => {
+  const { readModels, parkedStreams } = await withProgress('read models', (onProgress) =>
+    rebuildReadModels(backbone, createLog('silent'), onProgress),
+  );
+  print(
+    { readModels, parkedStreams },
+    `read models made anew: ${readModels.join(', ')}; ${parkedStreams} streams are parked`,
+  );
+  if (parkedStreams > 0 && !withParked) fail();
 };
 
-/** One after the other; one that cannot be done does not keep the others from it. @returns what went wrong */
-async function* eachOf(
+/** One after the other; one that fails does not keep the others from it. @throws Error that says what failed */
+const eachOf = async (
+  tools: Tools,
   readModels: readonly Projection[],
-  work: (projection: Projection, signal: AbortSignal) => Promise<Told>,
-): AsyncGenerator<Told, readonly string[]> {
+  work: (projection: Projection, signal: AbortSignal) => Promise<void>,
+): Promise<void> => {
   const failed: string[] = [];
   const { signal, letGo } = interruptible();
   try {
     for (const projection of readModels) {
       signal.throwIfAborted();
       try {
-        yield await work(projection, signal);
+        await work(projection, signal);
       } catch (error) {
         if (signal.aborted) throw error;
         const message = error instanceof Error ? error.message : String(error);
         failed.push(`${projection.name}: ${message}`);
-        yield { value: { readModel: projection.name, error: message }, text: undefined };
+        tools.print({ readModel: projection.name, error: message }, undefined);
       }
     }
   } finally {
     letGo();
   }
-  return failed;
-}
+  if (failed.length > 0) throw new Error(failed.join('\n'));
+};
 
-const withProgress = async <T>(
+const timed = async <T>(
   { databaseUrl, store, storeKind }: Backbone,
-  { progress }: Tools,
+  { withProgress }: Tools,
   projection: Projection,
   signal: AbortSignal,
   work: (options: OnlineOptions) => Promise<T>,
 ): Promise<{ readonly result: T; readonly seconds: number }> => {
-  const line = progress(projection.name);
   const beganMs = performance.now();
-  try {
-    const result = await work({
+  const result = await withProgress(projection.name, (onProgress) =>
+    work({
       databaseUrl,
       store,
       log: createLog('silent'),
       program: `${version}, events in ${storeKind}`,
       migrations: migrations.map(({ name }) => name),
       signal,
-      onProgress: line.update,
-    });
-    return { result, seconds: Math.round(performance.now() - beganMs) / 1_000 };
-  } finally {
-    line.end();
-  }
+      onProgress,
+    }),
+  );
+  return { result, seconds: Math.round(performance.now() - beganMs) / 1_000 };
 };
 
 /** Ctrl-C, or SIGTERM, ends the work and lets it clear up; a second one ends the process. */

@@ -1,47 +1,40 @@
+import Table from 'cli-table3';
 import { allProjections } from '../projections/all-projections.ts';
 import { readHealth, type ReadModelHealth } from '../projections/engine/read-model-health.ts';
 import { systemClock } from '../shared/clock.ts';
-import { command } from './command.ts';
+import type { OperatorCommand, Tools } from './command.ts';
 import { WordsError } from './words.ts';
 
-/** How read models are: a table for people. */
-export const readModelsStatus = command({
-  name: 'read-models status',
-  places: [],
-  more: 'NAME',
-  about:
-    'Where each read model stands and where the log ends, how far it is behind, whether some process runs it, what it ' +
-    'leaves out, and copies that are being made; default: every one. Changes nothing.',
-  isQuestion: true,
-  statuses: {
-    0: 'some process runs each, none is 10,000 events behind or leaves anything out',
-    1: 'one has a problem',
-    2: 'it could not be found out',
-  },
-  understand: (names) => {
-    const unknown = names.find((name) => !allProjections.some((one) => one.name === name));
-    if (unknown !== undefined) {
-      const there = allProjections.map((one) => one.name).join(', ');
-      throw new WordsError(`${unknown} is no read model; there are: ${there}`);
-    }
-    const wanted = allProjections.filter(({ name }) => names.length === 0 || names.includes(name));
-    return async function* ({ backbone }) {
+/** The state of read models: a table for people. */
+export const addStatusCommand = (group: OperatorCommand, { backbone, print, fail }: Tools): void => {
+  group
+    .command('status')
+    .description(
+      'Where each read model stands and where the log ends, how far it is behind, whether some process runs it, what it ' +
+        'leaves out, and copies that are being made; default: every one. Changes nothing.',
+    )
+    .argument('[NAME...]')
+    .exits({
+      0: 'some process runs each, none is 10,000 events behind or leaves anything out',
+      1: 'one has a problem',
+      2: 'it could not be found out',
+    })
+    .action(async (names: readonly string[]) => {
+      const unknown = names.find((name) => !allProjections.some((one) => one.name === name));
+      if (unknown !== undefined) {
+        const there = allProjections.map((one) => one.name).join(', ');
+        throw new WordsError(`${unknown} is no read model; there are: ${there}`);
+      }
+      const wanted = allProjections.filter(({ name }) => names.length === 0 || names.includes(name));
       const { pool, sealedStore } = await backbone();
       const healths = await readHealth(pool, sealedStore, wanted, systemClock.now());
-      const table = tableOf([HEAD, ...healths.map(cellsOf)]);
-      for (const [n, health] of healths.entries()) {
-        const row = table[n + 1];
-        yield {
-          value: health,
-          text: n === 0 ? `the log ends at ${health.head}\n${table[0]}\n${row}` : row,
-        };
-      }
-      return healths.some(({ problems }) => problems.length > 0) ? 'amiss' : undefined;
-    };
-  },
-});
+      const text = `the log ends at ${healths[0]?.head}\n${tableOf(healths)}`;
+      for (const [n, health] of healths.entries()) print(health, n === 0 ? text : undefined);
+      if (healths.some(({ problems }) => problems.length > 0)) fail();
+    });
+};
 
-const HEAD = ['read model', 'at', 'epoch', 'behind', 'run', 'parked', 'blocks', 'copy'] as const;
+const HEAD = ['read model', 'at', 'epoch', 'behind', 'run', 'parked', 'copy'] as const;
 
 const cellsOf = (one: ReadModelHealth): readonly string[] => [
   one.readModel,
@@ -50,7 +43,6 @@ const cellsOf = (one: ReadModelHealth): readonly string[] => [
   behindOf(one),
   one.led ? 'yes' : 'NO',
   String(one.parkedStreams),
-  one.blocksKept === undefined ? '-' : one.blocksKept ? 'kept' : 'not yet',
   copyOf(one),
 ];
 
@@ -69,13 +61,14 @@ const copyOf = ({ copy }: ReadModelHealth): string => {
   return `${done}, by ${heldBy.process}${address} since ${heldBy.connectedAt}`;
 };
 
-/** @returns lines, whose columns are as wide as what is in them */
-const tableOf = (rows: readonly (readonly string[])[]): readonly string[] => {
-  const widths = HEAD.map((_, n) => Math.max(...rows.map((cells) => (cells[n] ?? '').length)));
-  return rows.map((cells) =>
-    cells
-      .map((cell, n) => cell.padEnd(widths[n] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+/** Columns without borders, on a terminal as elsewhere: lines that `grep` and `awk` understand. */
+const BORDERS =
+  'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid';
+const PLAIN = { ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])), middle: '  ' };
+
+const tableOf = (healths: readonly ReadModelHealth[]): string => {
+  const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 0 };
+  const table = new Table({ head: [...HEAD], chars: PLAIN, style });
+  table.push(...healths.map((health) => [...cellsOf(health)]));
+  return table.toString().replaceAll(/ +$/gm, '');
 };

@@ -3,11 +3,11 @@ import { allProjections } from '../projections/all-projections.ts';
 import { startProjections } from '../projections/engine/projection-engine.ts';
 import type { ProjectionStatus } from '../projections/engine/projection-status.ts';
 import { resetReadModels } from '../projections/engine/reset.ts';
-import { sleep } from '../shared/backoff.ts';
+import { sleep } from '../shared/async/backoff.ts';
 import { START } from '../shared/event-store/event-store.ts';
 import type { Logger } from '../shared/log.ts';
 import { countServices } from '../shared/postgres/running-services.ts';
-import type { Progress } from './event-move/progress-line.ts';
+import type { Progress } from './command.ts';
 
 /** Processes of the service run on the database: they would serve, and write, while it is taken apart. */
 class ServiceRunningError extends Error {

@@ -1,59 +1,57 @@
 import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { reEncryptSecrets } from '../shared/secrets/re-encrypt-secrets.ts';
-import { command } from './command.ts';
+import type { OperatorCommand, Tools } from './command.ts';
 
-/** Encrypts every secret with the first key of the installation, beside a running service. */
-export const reEncryptCommand = command({
-  name: 'secrets re-encrypt',
-  places: [],
-  about:
-    'Encrypts every secret with the first of SECRET_KEYS, beside a running service whose processes know that key ' +
-    'already. Ended, it goes on with what is left.',
-  statuses: { 1: 'some could not be read, and are as they were' },
-  understand: () =>
-    async function* ({ backbone, config, remark }) {
-      const { pool } = await backbone();
-      const keys = await keyRingOf(config())();
-      const [missing, needed] = [new Map<string, number>(), new Map<string, number>()];
-      let [seen, done] = [0, 0];
-      const soFar = (): string =>
-        `${seen} secrets looked at, ${done} of them encrypted with ${keys[0].id} now`;
-      for await (const page of reEncryptSecrets(pool, keys)) {
-        seen += page.seen;
-        done += page.done;
-        addTo(missing, page.unreadable);
-        addTo(needed, page.needed);
-        remark(soFar());
-      }
-      const unreadable = byId(missing).map(([keyId, secrets]) => ({
-        keyId,
-        secrets,
-        problem: keys.some(({ id }) => id === keyId)
-          ? 'they are not what was sealed with'
-          : 'there is no key',
-      }));
-      const unneeded = keys.slice(1).flatMap(({ id }) => (needed.has(id) ? [] : [id]));
-      yield {
-        value: {
-          secrets: seen,
-          encrypted: done,
-          withKey: keys[0].id,
-          needed: Object.fromEntries(byId(needed)),
-          unneeded,
-          unreadable,
-        },
-        text: [
-          soFar(),
-          ...unreadable.map(
-            (one) => `${one.secrets} secrets were left as they are: ${one.problem} ${one.keyId}`,
-          ),
-          ...byId(needed).map(([id, count]) => `key ${id}: ${count} secrets`),
-          ...unneeded.map((id) => `key ${id}: no secret needs it any more`),
-        ].join('\n'),
-      };
-      return missing.size === 0 ? undefined : 'amiss';
+export const addSecretCommands = (program: OperatorCommand, tools: Tools): void => {
+  program
+    .command('secrets')
+    .description('Secrets that the service keeps.')
+    .command('re-encrypt')
+    .description(
+      'Encrypts every secret with the first of SECRET_KEYS, beside a running service whose processes know that key ' +
+        'already. Ended, it goes on with what is left.',
+    )
+    .exits({ 1: 'some could not be read, and are as they were' })
+    .action(() => reEncrypt(tools));
+};
+
+const reEncrypt = async ({ backbone, config, print, remark, fail }: Tools): Promise<void> => {
+  const { pool } = await backbone();
+  const keys = await keyRingOf(config())();
+  const [missing, needed] = [new Map<string, number>(), new Map<string, number>()];
+  let [seen, done] = [0, 0];
+  const soFar = (): string => `${seen} secrets looked at, ${done} of them encrypted with ${keys[0].id} now`;
+  for await (const page of reEncryptSecrets(pool, keys)) {
+    seen += page.seen;
+    done += page.done;
+    addTo(missing, page.unreadable);
+    addTo(needed, page.needed);
+    remark(soFar());
+  }
+  const unreadable = byId(missing).map(([keyId, secrets]) => ({
+    keyId,
+    secrets,
+    problem: keys.some(({ id }) => id === keyId) ? 'they are not what was sealed with' : 'there is no key',
+  }));
+  const unneeded = keys.slice(1).flatMap(({ id }) => (needed.has(id) ? [] : [id]));
+  print(
+    {
+      secrets: seen,
+      encrypted: done,
+      withKey: keys[0].id,
+      needed: Object.fromEntries(byId(needed)),
+      unneeded,
+      unreadable,
     },
-});
+    [
+      soFar(),
+      ...unreadable.map((one) => `${one.secrets} secrets were left as they are: ${one.problem} ${one.keyId}`),
+      ...byId(needed).map(([id, count]) => `key ${id}: ${count} secrets`),
+      ...unneeded.map((id) => `key ${id}: no secret needs it any more`),
+    ].join('\n'),
+  );
+  if (missing.size > 0) fail();
+};
 
 const byId = (sums: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
   [...sums].sort(([one], [other]) => (one < other ? -1 : 1));

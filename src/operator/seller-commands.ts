@@ -9,127 +9,121 @@ import { createSnapshotStore } from '../shared/command/snapshots.ts';
 import { defined } from '../shared/defined.ts';
 import { randomId } from '../shared/ids.ts';
 import { createLog } from '../shared/log.ts';
-import { command, telling, type Command, type Told, type Work } from './command.ts';
-import { idOf, read, WordsError } from './words.ts';
+import type { OperatorCommand, Tools } from './command.ts';
+import { parsed, parseId, readOptions, WordsError } from './words.ts';
 
-/** The operator's commands on sellers, and what sellers say of creatives: from words to words. */
+const textOf = ({ sellerId, name, channels, retired }: Seller): string =>
+  `${sellerId} ${name}${retired ? ' (retired)' : ''}: ${channels.join(', ') || 'all channels'}`;
 
-const told = (seller: Seller): Told => {
-  const { sellerId, name, channels, retired } = seller;
-  return {
-    value: seller,
-    text: `${sellerId} ${name}${retired ? ' (retired)' : ''}: ${channels.join(', ') || 'all channels'}`,
-  };
-};
+interface MemberOptions {
+  readonly name?: string;
+  readonly channels?: string;
+  readonly logoUrl?: string;
+}
 
-const sellersList = command({
-  name: 'sellers list',
-  places: [],
-  about: 'Lists the directory, retired sellers too.',
-  understand: () =>
-    async function* ({ backbone }) {
-      for (const seller of await loadDirectory(await backbone())) yield told(seller);
-      return undefined;
-    },
-});
+const optionsOfMembers = { name: '--name', channels: '--channels', logoUrl: '--logo-url' } as const;
 
-type Writes = Parameters<typeof addSeller>[0];
-
-const sellerWork = (work: (writes: Writes) => Promise<Seller>): Work =>
-  telling(async ({ backbone }) => {
-    const { store } = await backbone();
-    return told(await work({ store, clock: systemClock }));
-  });
-
-const changeWork = (word: string | undefined, changes: Parameters<typeof changeSeller>[2]): Work => {
-  const sellerId = idOf('SELLER', word);
-  return sellerWork((writes) => changeSeller(writes, sellerId, changes));
-};
-
-const members = {
-  name: { type: 'string', value: 'NAME' },
-  channels: { type: 'string', value: 'CHANNEL,...' },
-  'logo-url': { type: 'string', value: 'URL' },
-} as const;
-
-const membersOf = (given: {
-  readonly name?: string | undefined;
-  readonly channels?: string | undefined;
-  readonly 'logo-url'?: string | undefined;
-}) =>
+const membersOf = ({ name, channels, logoUrl }: MemberOptions) =>
   defined({
-    name: given.name,
-    logoUrl: given['logo-url'],
-    channels: given.channels === '' ? [] : given.channels?.split(',').map((channel) => channel.trim()),
+    name,
+    logoUrl,
+    channels: channels === '' ? [] : channels?.split(',').map((channel) => channel.trim()),
   });
 
-const sellersAdd = command({
-  name: 'sellers add',
-  places: [],
-  options: { ...members, name: { ...members.name, needed: true } },
-  about: 'Adds a seller to the directory; without channels it sells in all.',
-  understand: (_, given) => {
-    const seller = read(SellerInput, membersOf({ ...given, channels: given.channels ?? '' }));
-    return sellerWork((writes) => addSeller(writes, seller));
-  },
-});
+/** The directory of sellers, and what sellers decide about creatives. */
+export const addSellerCommands = (program: OperatorCommand, tools: Tools): void => {
+  const { backbone, print } = tools;
+  const sellers = program.command('sellers').description('The directory of sellers.');
+  const writes = async () => ({ store: (await backbone()).store, clock: systemClock });
+  const change = async (sellerId: number, changes: Parameters<typeof changeSeller>[2]): Promise<void> => {
+    const seller = await changeSeller(await writes(), sellerId, changes);
+    print(seller, textOf(seller));
+  };
 
-const sellersChange = command({
-  name: 'sellers change',
-  places: ['SELLER'],
-  options: members,
-  about: 'Changes what is given of a seller.',
-  understand: ([seller], given) => changeWork(seller, read(SellerInput.partial(), membersOf(given))),
-});
+  sellers
+    .command('list')
+    .description('Lists the directory, retired sellers too.')
+    .action(async () => {
+      for (const seller of await loadDirectory(await backbone())) print(seller, textOf(seller));
+    });
 
-const retiringCommand = (verb: 'retire' | 'reopen', about: string): Command =>
-  command({
-    name: `sellers ${verb}`,
-    places: ['SELLER'],
-    about,
-    understand: ([seller]) => changeWork(seller, { retired: verb === 'retire' }),
-  });
+  sellers
+    .command('add')
+    .description('Adds a seller to the directory; without channels it sells in all.')
+    .requiredOption('--name <NAME>', '1 to 200 characters')
+    .option('--channels <CHANNEL,...>', 'where it sells')
+    .option('--logo-url <URL>', 'https only')
+    .action(async ({ channels = '', ...given }: MemberOptions) => {
+      const input = readOptions(SellerInput, membersOf({ ...given, channels }), optionsOfMembers);
+      const seller = await addSeller(await writes(), input);
+      print(seller, textOf(seller));
+    });
 
-const Revision = z.coerce.number().optional();
+  sellers
+    .command('change')
+    .description('Changes the members of a seller that are given.')
+    .argument('<SELLER>', 'id of the seller', parseId)
+    .option('--name <NAME>', '1 to 200 characters')
+    .option('--channels <CHANNEL,...>', 'where it sells; empty: everywhere')
+    .option('--logo-url <URL>', 'https only')
+    .action((sellerId: number, given: MemberOptions) =>
+      change(sellerId, readOptions(SellerInput.partial(), membersOf(given), optionsOfMembers)),
+    );
 
-const creativesReview = command({
-  name: 'creatives review',
-  places: ['ACCOUNT', 'CREATIVE', 'SELLER'],
-  options: {
-    status: { type: 'string', value: 'STATUS', needed: true },
-    reason: { type: 'string', value: 'TEXT' },
-    revision: { type: 'string', value: 'N' },
-  },
-  about:
-    'Enters what a seller has decided of a creative, as of that revision of it: with approved it has to be said.',
-  understand: ([account, creativeId = '', seller], given) => {
-    const customerId = idOf('ACCOUNT', account);
-    const sellerId = idOf('SELLER', seller);
-    const { status, reason: rejectionReason } = given;
-    const expectedRevision = read(Revision, given.revision);
-    if (status === 'approved' && expectedRevision === undefined) {
-      throw new WordsError(
-        '--revision is needed with --status approved: the revision that the seller has looked at',
+  for (const [verb, retired, about] of [
+    ['retire', true, 'Lets a seller take no more creatives.'],
+    ['reopen', false, 'Lets a retired seller take creatives again.'],
+  ] as const) {
+    sellers
+      .command(verb)
+      .description(about)
+      .argument('<SELLER>', 'id of the seller', parseId)
+      .action((sellerId: number) => change(sellerId, { retired }));
+  }
+
+  addCreatives(program, tools);
+};
+
+interface ReviewOptions {
+  readonly status: string;
+  readonly reason?: string;
+  readonly revision?: number;
+}
+
+const addCreatives = (program: OperatorCommand, { backbone, print }: Tools): void => {
+  program
+    .command('creatives')
+    .description('Creatives of accounts.')
+    .command('review')
+    .description('Enters what a seller has decided about a creative.')
+    .argument('<ACCOUNT>', 'id of the account', parseId)
+    .argument('<CREATIVE>', 'id of the creative')
+    .argument('<SELLER>', 'id of the seller', parseId)
+    .requiredOption('--status <STATUS>', 'as over the API')
+    .option('--reason <TEXT>', 'needed with rejected')
+    .option(
+      '--revision <N>',
+      'the revision of the creative that the seller has looked at; needed with approved',
+      parsed(z.coerce.number().int().min(1), 'It must be the number of a revision.'),
+    )
+    .action(async (customerId: number, creativeId: string, sellerId: number, given: ReviewOptions) => {
+      const { status, reason: rejectionReason, revision: expectedRevision } = given;
+      if (status === 'approved' && expectedRevision === undefined) {
+        throw new WordsError(
+          '--revision is needed with --status approved: the revision that the seller has looked at',
+        );
+      }
+      const body = readOptions(
+        ReviewCreativeBody,
+        { status, rejectionReason, expectedRevision },
+        { status: '--status', rejectionReason: '--reason', expectedRevision: '--revision' },
       );
-    }
-    const body = read(ReviewCreativeBody, { status, rejectionReason, expectedRevision });
-    return telling(async ({ backbone }) => {
       const { store, pool } = await backbone();
       const commandId = randomId();
       const context = { commandId, customerId, actor: 'operator', requestId: commandId };
       const snapshots = createSnapshotStore(pool, createLog('silent'));
       const stores = { store, snapshots, clock: systemClock };
       const review = await reviewForSeller(stores, creativeId, sellerId, body, context);
-      return { value: review, text: `${creativeId} is ${review.status} at ${review.seller.name}` };
+      print(review, `${creativeId} is ${review.status} at ${review.seller.name}`);
     });
-  },
-});
-
-export const sellerCommands: readonly Command[] = [
-  sellersList,
-  sellersAdd,
-  sellersChange,
-  retiringCommand('retire', 'It takes no more creatives.'),
-  retiringCommand('reopen', 'It takes them again.'),
-  creativesReview,
-];
+};

@@ -1,41 +1,51 @@
+import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { ApiError } from '../shared/http/errors.ts';
-import { validate } from '../shared/http/validate.ts';
+import { check, sentenceOf } from '../shared/http/problems.ts';
 
-/** How the operator's words are read. */
+/** How arguments and options are read. */
 
-/** The words do not make a command; the message says what is missing. */
+/** The arguments do not go together; the message says why. */
 export class WordsError extends Error {
   override readonly name = 'WordsError';
 }
 
-/** Whether something is right could not be found out: exit status 2. */
-export class VerifyFailedError extends Error {
-  override readonly name = 'VerifyFailedError';
-}
+/**
+ * Makes a parser of one argument or option.
+ * @param problem what to say when the value does not fit
+ * @returns a function that throws InvalidArgumentError
+ */
+export const parsed =
+  <T>(schema: z.ZodType<T>, problem: string) =>
+  (word: string): T => {
+    const checked = check(schema, word);
+    if (checked.problems !== undefined) throw new InvalidArgumentError(problem);
+    return checked.value;
+  };
+
+export const parseId = parsed(
+  z
+    .string()
+    .regex(/^[1-9]\d{0,9}$/)
+    .transform(Number),
+  'It must be an id: a whole number from 1.',
+);
 
 /**
- * @param problem what to say when the value does not fit. Default: what the schema says
- * @throws WordsError
+ * Reads several options at once.
+ * @param options the option that each member of `values` was given with, e.g. `--logo-url`
+ * @throws WordsError naming every option at fault
  */
-export const read = <Schema extends z.ZodType>(
+export const readOptions = <Schema extends z.ZodObject>(
   schema: Schema,
-  value: unknown,
-  problem?: string,
+  values: { readonly [Member in keyof z.input<Schema>]?: unknown },
+  options: Readonly<Record<keyof z.input<Schema>, string>>,
 ): z.output<Schema> => {
-  try {
-    return validate(schema, value);
-  } catch (error) {
-    if (error instanceof ApiError) throw new WordsError(problem ?? error.message);
-    throw error;
-  }
+  const checked = check(schema, values);
+  if (checked.problems === undefined) return checked.value;
+  const optionOf = (path: string): string =>
+    (options as Readonly<Record<string, string>>)[path.split('.')[0] ?? ''] ?? '';
+  const problems = checked.problems.map((one) =>
+    sentenceOf({ ...one, path: optionOf(one.path) }, 'What was given'),
+  );
+  throw new WordsError(problems.join('; '));
 };
-
-const Id = z
-  .string()
-  .regex(/^[1-9]\d{0,9}$/)
-  .transform(Number);
-
-/** @param word its place in the command, e.g. `ACCOUNT` */
-export const idOf = (place: string, word: string | undefined): number =>
-  read(Id, word, `${place} must be the id of ${/^[AEIOU]/.test(place) ? 'an' : 'a'} ${place.toLowerCase()}`);

@@ -1,10 +1,8 @@
 import { assetEvents } from '../domain/assets/asset-events.ts';
 import { ASSET, evolve, initialState, type Asset, type AssetState } from '../domain/assets/asset.ts';
-import { countInBlocks } from './engine/blocks/count-in-blocks.ts';
-import type { ListBlocks } from './engine/blocks/list-blocks.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
-import { applyFolded, countedChanges, type FoldedTable } from './folded-rows.ts';
-import { addCounts } from './kept-counts.ts';
+import { applyFolded, type FoldedTable } from './folded-rows.ts';
+import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
 
 const table: FoldedTable<AssetState, Asset> = {
   table: 'assets',
@@ -25,58 +23,26 @@ const table: FoldedTable<AssetState, Asset> = {
   ],
 };
 
-/** Of the libraries; each filter is a kind of its own: media kind, source, both. */
-const assetBlocks: ListBlocks = {
-  table: 'asset_blocks',
-  rows: table.table,
-  where: `r.status = 'READY'`,
-  lists: 'advertiser',
-  at: 'created_at',
-  idType: 'uuid',
-  kinds: `array[r.media_kind, '/' || r.source, r.media_kind || '/' || r.source]`,
+/** What is in the library, and nothing that is on its way there. */
+const counts: CountTable<Asset> = {
+  table: 'asset_counts',
+  columns: countedBy(table, 'advertiser_id', 'media_kind', 'source'),
+  counted: (asset) => (asset.status === 'READY' ? [asset] : []),
 };
 
-/** The read model behind endpoint 8: tables `assets`, `asset_counts`, `asset_blocks`. */
+/** The read model behind endpoint 8: tables `assets`, `asset_counts`. */
 export const assetsProjection: Projection = {
   name: 'assets',
   categories: [ASSET],
-  tables: [table.table, 'asset_counts', assetBlocks.table],
+  tables: [table.table, counts.table],
   compared: {
     // The others are swept a week after their end (`command/assets/sweep-assets.ts`), or are about to be.
     [table.table]: {
       where: `not (status in ('EXPIRED', 'REMOVED') and expires_at < now() - interval '6 days 23 hours')`,
     },
-    asset_counts: keptCounts,
+    [counts.table]: keptCounts,
   },
-  blocks: [assetBlocks],
   apply: async (client, events) => {
-    const changes = await applyFolded(client, table, events);
-    await addCounts(
-      client,
-      { table: 'asset_counts', columns: ['kind'] },
-      countedChanges(changes, (asset) => inLibrary(asset).map(counted)),
-    );
-    await countInBlocks(
-      client,
-      assetBlocks,
-      countedChanges(changes, (asset) => inLibrary(asset).map(placed)),
-    );
+    await addCounts(client, counts, await applyFolded(client, table, events));
   },
 };
-
-/** What is in the library, and nothing that is on its way there. */
-const inLibrary = (asset: Asset): readonly Asset[] => (asset.status === 'READY' ? [asset] : []);
-
-const counted = ({ customerId, advertiserId, mediaKind, source }: Asset) => ({
-  customerId,
-  advertiserId,
-  kind: [`${mediaKind}/${source}`],
-});
-
-const placed = ({ customerId, advertiserId, assetId, createdAt, mediaKind, source }: Asset) => ({
-  customerId,
-  advertiserId,
-  at: createdAt,
-  id: assetId,
-  kinds: [mediaKind, `/${source}`, `${mediaKind}/${source}`],
-});

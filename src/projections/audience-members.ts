@@ -2,11 +2,14 @@ import type { ClientBase } from 'pg';
 import {
   audienceBatchEvents,
   audienceEvents,
+  type AudienceBatch,
   type AudienceEvent,
   type AudienceMembersStored,
 } from '../domain/audiences/audience-events.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
+import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { decodeEvent } from './engine/decode-event.ts';
+import { byStream } from './engine/fold-streams.ts';
 import { UnprojectableEventError } from './engine/projection.ts';
 
 /**
@@ -15,8 +18,12 @@ import { UnprojectableEventError } from './engine/projection.ts';
  */
 const ABANDONED_DAYS = 5;
 
-/** How long it is known who was removed. An agent that hears of it later is given the whole audience anew. */
+/** How long it is known who was removed. An agent that asks later is sent the whole audience again. */
 const REMOVALS_DAYS = 7;
+
+/** Limits of one statement, so that each takes a few hundredths of a second. */
+const STORED_BYTES_AT_ONCE = 2 ** 20;
+const REMOVED_AT_ONCE = 20_000;
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -26,169 +33,327 @@ const idOfStream = (event: RecordedEvent): string => {
   return id;
 };
 
-/** Keeps a part of a batch until the event that refers to it. */
-export const storePart = async (client: ClientBase, event: RecordedEvent): Promise<void> => {
-  const { data } = decodeEvent(event, audienceBatchEvents);
+const customersOf = (rows: readonly { readonly customerId: number }[]): Buffer =>
+  int8Array(rows.map(({ customerId }) => customerId));
+
+/** Consecutive items whose sizes add up to `max` at most; one that is larger stands alone. */
+function* inSteps<Item>(
+  items: readonly Item[],
+  sizeOf: (item: Item) => number,
+  max: number,
+): Generator<readonly Item[]> {
+  let step: Item[] = [];
+  let size = 0;
+  for (const item of items) {
+    if (step.length > 0 && size + sizeOf(item) > max) {
+      yield step;
+      step = [];
+      size = 0;
+    }
+    step.push(item);
+    size += sizeOf(item);
+  }
+  if (step.length > 0) yield step;
+}
+
+/** Keeps parts of batches until the events that refer to them. */
+export const storeParts = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+  if (events.length === 0) return;
+  const parts = events.map((event) => {
+    const data = decodeEvent(event, audienceBatchEvents).data as AudienceMembersStored;
+    return { ...event.metadata, batchId: idOfStream(event), part: data.part, body: JSON.stringify(data) };
+  });
   await client.query({
     name: 'audience-batches-store',
-    text: `insert into audience_batches (customer_id, batch_id, part, stored_at, body) values ($1, $2, $3, $4, $5)
+    text: `insert into audience_batches (customer_id, batch_id, part, stored_at, body)
+           select customer_id, batch_id, part, stored_at::timestamptz, body
+           from unnest($1::bigint[], $2::uuid[], $3::int[], $4::text[], $5::text[])
+             as n(customer_id, batch_id, part, stored_at, body)
            on conflict do nothing`,
     values: [
-      event.metadata.customerId,
-      idOfStream(event),
-      (data as AudienceMembersStored).part,
-      event.metadata.occurredAt,
-      JSON.stringify(data),
+      customersOf(parts),
+      uuidArray(parts.map(({ batchId }) => batchId)),
+      int4Array(parts.map(({ part }) => part)),
+      textArray(parts.map(({ occurredAt }) => occurredAt)),
+      textArray(parts.map(({ body }) => body)),
     ],
   });
 };
 
-/** Adds and removes what an audience's event refers to. To be called once for each event, in their order. */
-export const applyMembers = async (client: ClientBase, event: RecordedEvent): Promise<void> => {
-  const { type, data } = decodeEvent(event, audienceEvents) as AudienceEvent;
-  const audience = { customerId: event.metadata.customerId, audienceId: idOfStream(event) };
-  if (type === 'AudienceArchived') return removeAll(client, audience);
-  // Whoever forgot them has taken them out of the rows; made anew, there is nothing of them to read.
-  if (type === 'AudienceMembersForgotten') return;
-  if (data.batch === undefined) return;
-  const { batchId } = data.batch;
-  const { rows: parts } = await client.query<{ part: number }>({
-    name: 'audience-batches-parts',
-    text: 'select part from audience_batches where customer_id = $1 and batch_id = $2 order by part',
-    values: [audience.customerId, batchId],
-  });
-  // Its parts are before it in the log. One that is parked must not be passed over in silence.
-  if (parts.length !== data.batch.parts) {
-    throw new UnprojectableEventError(event, `${parts.length} of the ${data.batch.parts} parts of its batch`);
-  }
-  let members = 0;
-  // Part by part, so that no statement takes long.
-  const change = { batchId, revision: event.revision, at: event.metadata.occurredAt };
-  for (const { part } of parts) members += await applyPart(client, audience, change, part);
-  await client.query({
-    name: 'audiences-count',
-    text: 'update audiences set members = members + $3 where customer_id = $1 and id = $2',
-    values: [audience.customerId, audience.audienceId, members],
-  });
-  await client.query({
-    name: 'audience-batches-done',
-    text: `delete from audience_batches where customer_id = $1
-           and (batch_id = $2 or stored_at < $3::timestamptz - make_interval(days => $4))`,
-    values: [audience.customerId, batchId, event.metadata.occurredAt, ABANDONED_DAYS],
-  });
-  await client.query({
-    name: 'audience-removals-purge',
-    text: `delete from audience_removals
-           where customer_id = $1 and removed_at < $2::timestamptz - make_interval(days => $3)`,
-    values: [audience.customerId, event.metadata.occurredAt, REMOVALS_DAYS],
-  });
-};
-
-/** Writes down how many members the audience has behind its event, which was applied just now: for lists of the past. */
-export const keepSize = async (client: ClientBase, event: RecordedEvent): Promise<void> => {
-  await client.query({
-    name: 'audience-sizes-keep',
-    text: `insert into audience_sizes (customer_id, audience_id, revision, members)
-           select customer_id, id, $3, members from audiences where customer_id = $1 and id = $2
-           on conflict do nothing`,
-    values: [event.metadata.customerId, idOfStream(event), event.revision],
-  });
-};
-
-interface AudienceKey {
+/** One event of an audience, as far as its members go. */
+interface AudienceChange {
+  readonly event: RecordedEvent;
   readonly customerId: number;
   readonly audienceId: string;
+  readonly isArchived: boolean;
+  readonly batch: AudienceBatch | undefined;
 }
 
-/** What an event of an audience does to its members. */
-interface MemberChange {
-  readonly batchId: string;
-  /** Of the event. */
-  readonly revision: number;
-  readonly at: string;
+const changeOf = (event: RecordedEvent): AudienceChange => {
+  const decoded = decodeEvent(event, audienceEvents) as AudienceEvent;
+  return {
+    event,
+    customerId: event.metadata.customerId,
+    audienceId: idOfStream(event),
+    isArchived: decoded.type === 'AudienceArchived',
+    // `AudienceMembersForgotten` changes nothing here: those persons are neither in the log nor in the rows any more.
+    batch: decoded.type === 'AudienceSynced' ? decoded.data.batch : undefined,
+  };
+};
+
+/**
+ * Adds and removes what the events of audiences refer to, and keeps the sizes that lists of the past show. The n-th events
+ * of all streams are applied together, so no statement changes an audience twice.
+ * @param events that the rows of `audiences` have just taken in, each once
+ */
+export const applyMembers = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+  const streams = [...byStream(events).values()];
+  const turns = Math.max(0, ...streams.map((stream) => stream.length));
+  for (let turn = 0; turn < turns; turn += 1) {
+    const changes = streams.flatMap((stream) => stream.slice(turn, turn + 1)).map(changeOf);
+    await removeAll(
+      client,
+      changes.filter(({ isArchived }) => isArchived),
+    );
+    await applyBatches(client, changes);
+    await keepSizes(client, changes);
+  }
+  await forgetOld(client, events);
+};
+
+interface StoredPart {
+  readonly change: AudienceChange & { readonly batch: AudienceBatch };
+  readonly part: number;
+  readonly bytes: number;
 }
 
-/** @returns by how much the audience has grown */
-const applyPart = async (
-  client: ClientBase,
-  { customerId, audienceId }: AudienceKey,
-  { batchId, revision, at }: MemberChange,
-  part: number,
-): Promise<number> => {
-  const { rows } = await client.query<{ change: number }>({
+/** @throws UnprojectableEventError when parts of a batch are missing */
+const applyBatches = async (client: ClientBase, changes: readonly AudienceChange[]): Promise<void> => {
+  const synced = changes.flatMap(({ batch, ...change }) =>
+    batch === undefined ? [] : [{ ...change, batch }],
+  );
+  if (synced.length === 0) return;
+  const batches = [customersOf(synced), uuidArray(synced.map(({ batch }) => batch.batchId))];
+  const { rows } = await client.query<{ n: string; part: number; bytes: number }>({
+    name: 'audience-batches-parts',
+    text: `select w.n, b.part, octet_length(b.body) as bytes
+           from unnest($1::bigint[], $2::uuid[]) with ordinality as w(customer_id, batch_id, n)
+           join audience_batches b on b.customer_id = w.customer_id and b.batch_id = w.batch_id
+           order by w.n, b.part`,
+    values: batches,
+  });
+  /** The first part of every batch, then the second ones. */
+  const rounds: StoredPart[][] = [];
+  const found = synced.map(() => 0);
+  for (const { n, part, bytes } of rows) {
+    const at = Number(n) - 1;
+    const change = synced[at];
+    const round = found[at] ?? 0;
+    if (change === undefined) continue;
+    (rounds[round] ??= []).push({ change, part, bytes });
+    found[at] = round + 1;
+  }
+  for (const [at, { event, batch }] of synced.entries()) {
+    // Its parts are before it in the log. One that is parked must not be passed over in silence.
+    if (found[at] === batch.parts) continue;
+    throw new UnprojectableEventError(event, `${found[at]} of the ${batch.parts} parts of its batch`);
+  }
+  for (const round of rounds) {
+    for (const parts of inSteps(round, ({ bytes }) => bytes, STORED_BYTES_AT_ONCE)) {
+      await applyParts(client, parts);
+    }
+  }
+  await client.query({
+    name: 'audience-batches-done',
+    text: `delete from audience_batches b using unnest($1::bigint[], $2::uuid[]) as d(customer_id, batch_id)
+           where b.customer_id = d.customer_id and b.batch_id = d.batch_id`,
+    values: batches,
+  });
+};
+
+/** @param parts of different audiences */
+const applyParts = async (client: ClientBase, parts: readonly StoredPart[]): Promise<void> => {
+  const changes = parts.map(({ change }) => change);
+  await client.query({
     name: 'audience-members-apply',
     text: `with stored as materialized (
-             select body::jsonb as body from audience_batches
-             where customer_id = $1 and batch_id = $3 and part = $4
+             select p.customer_id, p.audience_id, p.revision, p.at::timestamptz as at, b.body::jsonb as body
+             from unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::int[], $5::bigint[], $6::text[])
+               as p(customer_id, audience_id, batch_id, part, revision, at)
+             join audience_batches b on b.customer_id = p.customer_id and b.batch_id = p.batch_id and b.part = p.part
            ), added as (
              insert into audience_members as m
-               (customer_id, audience_id, external_id, hashed_email, hashed_phone, revision)
-             select $1, $2, m ->> 0, decode(m ->> 1, 'hex'), decode(m ->> 2, 'hex'), $5
+               (customer_id, audience_id, external_id, hashed_email, hashed_phone, uids, revision)
+             select customer_id, audience_id, m ->> 0, decode(m ->> 1, 'hex'), decode(m ->> 2, 'hex'),
+               (m ->> 3)::jsonb, revision
              from stored, jsonb_array_elements(stored.body -> 'add') m
              on conflict (customer_id, audience_id, external_id) do update
                set hashed_email = excluded.hashed_email, hashed_phone = excluded.hashed_phone,
-                 revision = excluded.revision
-               where (m.hashed_email, m.hashed_phone)
-                 is distinct from (excluded.hashed_email, excluded.hashed_phone)
-             returning (xmax = 0) as is_new
+                 uids = excluded.uids, revision = excluded.revision
+               where (m.hashed_email, m.hashed_phone, m.uids)
+                 is distinct from (excluded.hashed_email, excluded.hashed_phone, excluded.uids)
+             returning customer_id, audience_id, (xmax = 0) as is_new
            ), back as (
-             delete from audience_removals r using stored, jsonb_array_elements(stored.body -> 'add') m
-             where r.customer_id = $1 and r.audience_id = $2 and r.external_id = m ->> 0
+             delete from audience_removals r using stored s, jsonb_array_elements(s.body -> 'add') m
+             where r.customer_id = s.customer_id and r.audience_id = s.audience_id and r.external_id = m ->> 0
            ), removed as (
-             delete from audience_members m using stored, jsonb_array_elements_text(stored.body -> 'remove') gone
-             where m.customer_id = $1 and m.audience_id = $2 and m.external_id = gone
-             returning m.external_id, m.hashed_email, m.hashed_phone
+             delete from audience_members m using stored s, jsonb_array_elements_text(s.body -> 'remove') gone
+             where m.customer_id = s.customer_id and m.audience_id = s.audience_id and m.external_id = gone
+             returning m.customer_id, m.audience_id, m.external_id, m.hashed_email, m.hashed_phone, m.uids,
+               s.revision, s.at
            ), told as (
              insert into audience_removals
-               (customer_id, audience_id, external_id, hashed_email, hashed_phone, revision, removed_at)
-             select $1, $2, external_id, hashed_email, hashed_phone, $5, $6::timestamptz from removed
+               (customer_id, audience_id, external_id, hashed_email, hashed_phone, uids, revision, removed_at)
+             select * from removed
              on conflict do nothing
            )
-           select ((select count(*) from added where is_new) - (select count(*) from removed))::int as change`,
-    values: [customerId, audienceId, batchId, part, revision, at],
+           update audiences a set members = a.members + c.change
+           from (
+             select customer_id, audience_id, sum(change) as change from (
+               select customer_id, audience_id, 1 as change from added where is_new
+               union all select customer_id, audience_id, -1 from removed) each_one
+             group by 1, 2) c
+           where a.customer_id = c.customer_id and a.id = c.audience_id`,
+    values: [
+      customersOf(changes),
+      uuidArray(changes.map(({ audienceId }) => audienceId)),
+      uuidArray(changes.map(({ batch }) => batch.batchId)),
+      int4Array(parts.map(({ part }) => part)),
+      int8Array(changes.map(({ event }) => event.revision)),
+      textArray(changes.map(({ event }) => event.metadata.occurredAt)),
+    ],
   });
-  return rows[0]?.change ?? 0;
 };
 
-/** Of one statement: a few hundredths of a second. An audience may have more members than one statement could. */
-const REMOVED_AT_ONCE = 20_000;
+interface MembersPage {
+  readonly customerId: number;
+  readonly audienceId: string;
+  /** Ids of members: those behind `after`, up to `last`. */
+  readonly after: string;
+  readonly last: string;
+  readonly count: number;
+}
 
-/** In the order of their ids, each statement from where the last one ended. */
-const removeAll = async (client: ClientBase, { customerId, audienceId }: AudienceKey): Promise<void> => {
-  for (let after = '', last: string | undefined; ; after = last) {
-    last = await idAfter(client, { customerId, audienceId }, after);
-    await client.query({
-      name: `audience-members-clear-${last === undefined ? 'rest' : 'some'}`,
-      text: `delete from audience_members where customer_id = $1 and audience_id = $2 and external_id > $3
-             ${last === undefined ? '' : 'and external_id <= $4'}`,
-      values: [customerId, audienceId, after, ...(last === undefined ? [] : [last])],
+/** In the order of their ids, each statement from where the one before it ended. */
+const removeAll = async (client: ClientBase, archived: readonly AudienceChange[]): Promise<void> => {
+  if (archived.length === 0) return;
+  for (let left = archived.map((audience) => ({ ...audience, after: '' })); left.length > 0;) {
+    const pages = await nextPages(client, left);
+    for (const step of inSteps(pages, ({ count }) => count, REMOVED_AT_ONCE)) {
+      await client.query({
+        name: 'audience-members-clear',
+        text: `delete from audience_members m
+               using unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[]) as p(customer_id, audience_id, after, last)
+               where m.customer_id = p.customer_id and m.audience_id = p.audience_id
+                 and m.external_id > p.after and m.external_id <= p.last`,
+        values: [
+          customersOf(step),
+          uuidArray(step.map(({ audienceId }) => audienceId)),
+          textArray(step.map(({ after }) => after)),
+          textArray(step.map(({ last }) => last)),
+        ],
+      });
+    }
+    const more = new Map(
+      pages.flatMap(({ audienceId, count, last }) =>
+        count < REMOVED_AT_ONCE ? [] : [[audienceId, last] as const],
+      ),
+    );
+    left = left.flatMap((audience) => {
+      const after = more.get(audience.audienceId);
+      return after === undefined ? [] : [{ ...audience, after }];
     });
-    if (last === undefined) break;
   }
   await client.query({
-    name: 'audience-removals-clear',
-    text: 'delete from audience_removals where customer_id = $1 and audience_id = $2',
-    values: [customerId, audienceId],
-  });
-  await client.query({
     name: 'audiences-clear',
-    text: 'update audiences set members = 0 where customer_id = $1 and id = $2',
-    values: [customerId, audienceId],
+    text: `with gone as (
+             select * from unnest($1::bigint[], $2::uuid[]) as g(customer_id, audience_id)
+           ), removals as (
+             delete from audience_removals r using gone g
+             where r.customer_id = g.customer_id and r.audience_id = g.audience_id
+           )
+           update audiences a set members = 0 from gone g
+           where a.customer_id = g.customer_id and a.id = g.audience_id`,
+    values: [customersOf(archived), uuidArray(archived.map(({ audienceId }) => audienceId))],
   });
 };
 
-/** The last of the next `REMOVED_AT_ONCE` members; undefined when there are fewer. */
-const idAfter = async (
+/** @returns the next `REMOVED_AT_ONCE` members of each, or as many as there are; none of those that have none */
+const nextPages = async (
   client: ClientBase,
-  { customerId, audienceId }: AudienceKey,
-  after: string,
-): Promise<string | undefined> => {
-  const { rows } = await client.query<{ external_id: string }>({
+  audiences: readonly Pick<MembersPage, 'customerId' | 'audienceId' | 'after'>[],
+): Promise<readonly MembersPage[]> => {
+  const { rows } = await client.query<{ n: string; count: number; last: string }>({
     name: 'audience-members-next',
-    text: `select external_id from audience_members
-           where customer_id = $1 and audience_id = $2 and external_id > $3
-           order by external_id offset $4 limit 1`,
-    values: [customerId, audienceId, after, REMOVED_AT_ONCE - 1],
+    text: `select p.n, m.count, m.last
+           from unnest($1::bigint[], $2::uuid[], $3::text[]) with ordinality as p(customer_id, audience_id, after, n),
+             lateral (select count(*)::int as count, max(external_id) as last from (
+               select external_id from audience_members k
+               where k.customer_id = p.customer_id and k.audience_id = p.audience_id and k.external_id > p.after
+               order by external_id limit $4) page) m
+           where m.count > 0`,
+    values: [
+      customersOf(audiences),
+      uuidArray(audiences.map(({ audienceId }) => audienceId)),
+      textArray(audiences.map(({ after }) => after)),
+      REMOVED_AT_ONCE,
+    ],
   });
-  return rows[0]?.external_id;
+  return rows.flatMap(({ n, count, last }) => {
+    const audience = audiences[Number(n) - 1];
+    return audience === undefined ? [] : [{ ...audience, count, last }];
+  });
+};
+
+/** How many members each audience has behind its event, and when that number superseded the one before it. */
+const keepSizes = async (client: ClientBase, changes: readonly AudienceChange[]): Promise<void> => {
+  await client.query({
+    name: 'audience-sizes-keep',
+    text: `with changed as materialized (
+             select customer_id, audience_id, revision, at::timestamptz as at
+             from unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::text[])
+               as c(customer_id, audience_id, revision, at)
+           ), kept as (
+             insert into audience_sizes (customer_id, audience_id, revision, members)
+             select c.customer_id, c.audience_id, c.revision, a.members
+             from changed c join audiences a on a.customer_id = c.customer_id and a.id = c.audience_id
+             on conflict do nothing
+           )
+           update audience_sizes s set superseded_at = c.at from changed c
+           where s.customer_id = c.customer_id and s.audience_id = c.audience_id and s.revision = c.revision - 1`,
+    values: [
+      customersOf(changes),
+      uuidArray(changes.map(({ audienceId }) => audienceId)),
+      int8Array(changes.map(({ event }) => event.revision)),
+      textArray(changes.map(({ event }) => event.metadata.occurredAt)),
+    ],
+  });
+};
+
+/** By the clock of the accounts' own events: what is rebuilt later purges the same. */
+const forgetOld = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+  if (events.length === 0) return;
+  const latest = latestByCustomer(events);
+  await client.query({
+    name: 'audiences-forget-old',
+    text: `with latest as (
+             select customer_id, at::timestamptz as at from unnest($1::bigint[], $2::text[]) as n(customer_id, at)
+           ), batches as (
+             delete from audience_batches b using latest n
+             where b.customer_id = n.customer_id and b.stored_at < n.at - make_interval(days => $3)
+           )
+           delete from audience_removals r using latest n
+           where r.customer_id = n.customer_id and r.removed_at < n.at - make_interval(days => $4)`,
+    values: [int8Array([...latest.keys()]), textArray([...latest.values()]), ABANDONED_DAYS, REMOVALS_DAYS],
+  });
+};
+
+/** When the last of each account's events occurred: ISO 8601 in UTC of one length, so texts compare as times. */
+export const latestByCustomer = (events: readonly RecordedEvent[]): ReadonlyMap<number, string> => {
+  const latest = new Map<number, string>();
+  for (const { metadata } of events) {
+    const { customerId, occurredAt } = metadata;
+    if (occurredAt > (latest.get(customerId) ?? '')) latest.set(customerId, occurredAt);
+  }
+  return latest;
 };

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import { audienceEvents, type AudienceEvent } from '../domain/audiences/audience-events.ts';
+import { SIZES_KEPT_DAYS } from '../domain/audiences/audience-resource.ts';
 import {
   AUDIENCE,
   AUDIENCE_BATCH,
@@ -9,7 +10,8 @@ import {
 } from '../domain/audiences/audience.ts';
 import { TASK, taskEvents, type TaskEvent } from '../domain/tasks/task.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
-import { applyMembers, keepSize, storePart } from './audience-members.ts';
+import { int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
+import { applyMembers, latestByCustomer, storeParts } from './audience-members.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import type { Projection } from './engine/projection.ts';
 import { applyToRows, type KeyedResources } from './keyed-resources.ts';
@@ -39,40 +41,54 @@ export const audiencesProjection: Projection = {
     'audience_batches',
     'tasks',
   ],
-  // Older ones are purged by the clock (`command/audiences/purge-removals.ts`), or are about to be.
+  // Older rows are purged by the clock (`command/audiences/purge-audiences.ts`), or are about to be.
   compared: {
     audience_removals: { where: `removed_at > now() - interval '6 days 23 hours'` },
-    // How many there were stays as it was when some of them are forgotten; the log has only the others then.
     audience_sizes: {
-      where: 'not exists (select from forgettings f where f.customer_id = audience_sizes.customer_id)',
+      instead: {
+        key: ['customer_id', 'audience_id', 'revision'],
+        // Without `superseded_at`: rows that are older than that column have the time when it was added. And how many
+        // members there were stays as it was when some of them are forgotten; the log has only the others then.
+        select: (table) => `select customer_id, audience_id, revision, members from ${table} s
+          where (superseded_at is null or superseded_at > now() - interval '${SIZES_KEPT_DAYS - 1} days')
+            and not exists (select from forgettings f where f.customer_id = s.customer_id)`,
+      },
     },
   },
   apply: async (client, events) => {
     const of = (category: string): readonly RecordedEvent[] =>
       events.filter(({ stream }) => categoryOf(stream) === category);
-    for (const event of of(AUDIENCE_BATCH)) await storePart(client, event);
-    for (const event of await applyToRows(client, audiences, of(AUDIENCE))) {
-      await applyMembers(client, event);
-      await keepSize(client, event);
-    }
-    for (const event of of(TASK)) await finishTask(client, event);
+    await storeParts(client, of(AUDIENCE_BATCH));
+    await applyMembers(client, await applyToRows(client, audiences, of(AUDIENCE)));
+    await finishTasks(client, of(TASK));
   },
 };
 
 const TASK_DAYS = 30;
 
-const finishTask = async (client: ClientBase, event: RecordedEvent): Promise<void> => {
-  const { data } = decodeEvent(event, taskEvents) as TaskEvent;
-  const { customerId, occurredAt } = event.metadata;
+const finishTasks = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+  if (events.length === 0) return;
+  const bodies = events.map((event) => (decodeEvent(event, taskEvents) as TaskEvent).data);
+  const latest = latestByCustomer(events);
   await client.query({
     name: 'tasks-insert',
-    text: `insert into tasks (customer_id, task_id, accepted_at, body) values ($1, $2, $3, $4) on conflict do nothing`,
-    values: [customerId, data.taskId, occurredAt, JSON.stringify(data)],
+    text: `insert into tasks (customer_id, task_id, accepted_at, body)
+           select customer_id, task_id, accepted_at::timestamptz, body
+           from unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[])
+             as n(customer_id, task_id, accepted_at, body)
+           on conflict do nothing`,
+    values: [
+      int8Array(events.map(({ metadata }) => metadata.customerId)),
+      uuidArray(bodies.map(({ taskId }) => taskId)),
+      textArray(events.map(({ metadata }) => metadata.occurredAt)),
+      textArray(bodies.map((body) => JSON.stringify(body))),
+    ],
   });
   await client.query({
     name: 'tasks-purge',
-    text: `delete from tasks
-           where customer_id = $1 and accepted_at < $2::timestamptz - make_interval(days => $3)`,
-    values: [customerId, occurredAt, TASK_DAYS],
+    text: `delete from tasks t using unnest($1::bigint[], $2::text[]) as n(customer_id, at)
+           where t.customer_id = n.customer_id
+             and t.accepted_at < n.at::timestamptz - make_interval(days => $3)`,
+    values: [int8Array([...latest.keys()]), textArray([...latest.values()]), TASK_DAYS],
   });
 };

@@ -1,11 +1,9 @@
 import { campaignEvents } from '../domain/campaigns/campaign-events.ts';
 import type { Campaign } from '../domain/campaigns/campaign-resource.ts';
 import { CAMPAIGN, evolve, initialState, type CampaignState } from '../domain/campaigns/campaign.ts';
-import { countInBlocks } from './engine/blocks/count-in-blocks.ts';
-import type { ListBlocks } from './engine/blocks/list-blocks.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
-import { applyFolded, countedChanges, type FoldedTable } from './folded-rows.ts';
-import { addCounts } from './kept-counts.ts';
+import { applyFolded, type FoldedTable } from './folded-rows.ts';
+import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
 
 const table: FoldedTable<CampaignState, Campaign> = {
   table: 'campaigns',
@@ -24,62 +22,20 @@ const table: FoldedTable<CampaignState, Campaign> = {
   ],
 };
 
-const counts = { table: 'campaign_counts', columns: ['phase'] };
+/** Each campaign counts for its advertiser, and under advertiser 0 for the account. */
+const counts: CountTable<Campaign> = {
+  table: 'campaign_counts',
+  columns: countedBy(table, 'advertiser_id', 'phase', 'archived'),
+  counted: (campaign) => [campaign, { ...campaign, advertiserId: 0 }],
+};
 
-/** Each phase is a kind, and so is what is not archived. */
-const inBlocks = {
-  rows: table.table,
-  at: 'created_at',
-  idType: 'uuid',
-  kinds: `case when r.archived then array[r.phase] else array[r.phase, 'live'] end`,
-} as const;
-
-/** Of accounts' lists and of advertisers'. */
-const campaignBlocks: readonly [ListBlocks, ListBlocks] = [
-  { ...inBlocks, table: 'campaign_blocks', lists: 'account' },
-  { ...inBlocks, table: 'advertiser_campaign_blocks', lists: 'advertiser' },
-];
-
-/** The read model behind campaigns: tables `campaigns`, `campaign_counts`, and the blocks of both lists. */
+/** The read model behind campaigns: tables `campaigns`, `campaign_counts`. */
 export const campaignsProjection: Projection = {
   name: 'campaigns',
   categories: [CAMPAIGN],
-  tables: [table.table, counts.table, ...campaignBlocks.map((blocks) => blocks.table)],
+  tables: [table.table, counts.table],
   compared: { [counts.table]: keptCounts },
-  blocks: campaignBlocks,
   apply: async (client, events) => {
-    const changes = await applyFolded(client, table, events);
-    const [ofAccount, ofAdvertiser] = campaignBlocks;
-    await addCounts(
-      client,
-      counts,
-      countedChanges(changes, (campaign) => [counted(campaign, 0), counted(campaign, campaign.advertiserId)]),
-    );
-    await countInBlocks(
-      client,
-      ofAccount,
-      countedChanges(changes, (campaign) => [placed(campaign, 0)]),
-    );
-    await countInBlocks(
-      client,
-      ofAdvertiser,
-      countedChanges(changes, (campaign) => [placed(campaign, campaign.advertiserId)]),
-    );
+    await addCounts(client, counts, await applyFolded(client, table, events));
   },
 };
-
-/** @param advertiserId 0: in the account's count */
-const counted = ({ customerId, phase }: Campaign, advertiserId: number) => ({
-  customerId,
-  advertiserId,
-  kind: [phase],
-});
-
-/** @param advertiserId 0: in the account's list */
-const placed = ({ customerId, campaignId, createdAt, phase }: Campaign, advertiserId: number) => ({
-  customerId,
-  advertiserId,
-  at: createdAt,
-  id: campaignId,
-  kinds: phase === 'archived' ? [phase] : [phase, 'live'],
-});

@@ -3,11 +3,9 @@ import { creativeEvents } from '../domain/creatives/creative-events.ts';
 import { assetIdsOf, type Creative } from '../domain/creatives/creative-resource.ts';
 import { CREATIVE, evolve, initialState, type CreativeStateOf } from '../domain/creatives/creative.ts';
 import { boolArray, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
-import { countInBlocks } from './engine/blocks/count-in-blocks.ts';
-import type { ListBlocks } from './engine/blocks/list-blocks.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
-import { applyFolded, countedChanges, type FoldedTable, type RowChange } from './folded-rows.ts';
-import { addCounts } from './kept-counts.ts';
+import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
+import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
 
 const table: FoldedTable<CreativeStateOf, Creative> = {
   table: 'creatives',
@@ -29,21 +27,11 @@ const table: FoldedTable<CreativeStateOf, Creative> = {
   ],
 };
 
-const counts = { table: 'creative_counts', columns: ['role', 'promoted', 'source', 'format_kind'] };
-
-/**
- * Of the libraries. Each filter alone is a kind of its own, and so is each group of `creative_counts`: what several
- * filters name together is the sum of its groups.
- */
-const creativeBlocks: ListBlocks = {
-  table: 'creative_blocks',
-  rows: table.table,
-  where: 'not r.archived',
-  lists: 'advertiser',
-  at: 'created_at',
-  idType: 'uuid',
-  kinds: `array[r.role || '///', '/' || r.promoted::text || '//', '//' || r.source || '/', '///' || r.format_kind,
-    r.role || '/' || r.promoted::text || '/' || r.source || '/' || r.format_kind]`,
+/** What is in the library: archived ones are not. */
+const counts: CountTable<Creative> = {
+  table: 'creative_counts',
+  columns: countedBy(table, 'advertiser_id', 'role', 'promoted', 'source', 'format_kind'),
+  counted: (creative) => (creative.state === 'archived' ? [] : [creative]),
 };
 
 /**
@@ -53,9 +41,8 @@ const creativeBlocks: ListBlocks = {
 export const creativesProjection: Projection = {
   name: 'creatives',
   categories: [CREATIVE],
-  tables: [table.table, 'creative_campaigns', 'creative_assets', counts.table, creativeBlocks.table],
+  tables: [table.table, 'creative_campaigns', 'creative_assets', counts.table],
   compared: { [counts.table]: keptCounts },
-  blocks: [creativeBlocks],
   apply: async (client, events) => {
     const changes = await applyFolded(client, table, events);
     await linkCampaigns(
@@ -66,16 +53,7 @@ export const creativesProjection: Projection = {
       client,
       changes.filter(usesOtherAssets).map(({ after }) => after),
     );
-    await addCounts(
-      client,
-      counts,
-      countedChanges(changes, (creative) => inLibrary(creative).map(counted)),
-    );
-    await countInBlocks(
-      client,
-      creativeBlocks,
-      countedChanges(changes, (creative) => inLibrary(creative).map(placed)),
-    );
+    await addCounts(client, counts, changes);
   },
 };
 
@@ -88,34 +66,6 @@ const usedAssets = (creative: Creative): readonly string[] =>
 
 const usesOtherAssets = ({ before, after }: RowChange<Creative>): boolean =>
   (before === undefined ? '' : usedAssets(before).join()) !== usedAssets(after).join();
-
-/** What is in the library: archived ones are not. */
-const inLibrary = (creative: Creative): readonly Creative[] =>
-  creative.state === 'archived' ? [] : [creative];
-
-const counted = ({ customerId, advertiserId, role, promoted, source, formatKind }: Creative) => ({
-  customerId,
-  advertiserId,
-  kind: [role ?? '', String(promoted), source, formatKind],
-});
-
-const placed = (creative: Creative) => {
-  const { customerId, advertiserId, creativeId, createdAt, promoted, source, formatKind } = creative;
-  const role = creative.role ?? '';
-  return {
-    customerId,
-    advertiserId,
-    at: createdAt,
-    id: creativeId,
-    kinds: [
-      `${role}///`,
-      `/${promoted}//`,
-      `//${source}/`,
-      `///${formatKind}`,
-      `${role}/${promoted}/${source}/${formatKind}`,
-    ],
-  };
-};
 
 /** Rows of one creative are few: they are made anew. */
 const forget = async (client: ClientBase, links: string, creatives: readonly Creative[]): Promise<void> => {

@@ -8,8 +8,8 @@ import { UnprojectableEventError } from './engine/projection.ts';
 /** Where a stream's row is. */
 export interface RowPlace {
   readonly customerId: number;
-  /** UUID. */
-  readonly id: string;
+  /** As `FoldedTable.idType` says. */
+  readonly id: string | number;
 }
 
 /** What a row is found and ordered by, made of the folded state. */
@@ -26,6 +26,8 @@ export type Column<State> = {
 export interface FoldedTable<State, Live extends State> {
   /** Has the columns `customer_id`, `id`, `revision`, `body` and those named below. */
   readonly table: string;
+  /** Default: `uuid`. */
+  readonly idType?: 'uuid' | 'int4';
   readonly category: string;
   readonly events: EventSchemas;
   readonly initialState: State;
@@ -43,19 +45,6 @@ export interface RowChange<Live> {
   /** Those that the row did not hold before. */
   readonly events: readonly RecordedEvent[];
 }
-
-/**
- * What the rows' changes change of what is counted: a row counts no longer as it was, and counts as it is.
- * @param counted what a row counts as, in each of the counts that it is in
- */
-export const countedChanges = <Live, Counted extends object>(
-  changes: readonly RowChange<Live>[],
-  counted: (row: Live) => readonly Counted[],
-): readonly (Counted & { readonly change: 1 | -1 })[] =>
-  changes.flatMap(({ before, after }) => [
-    ...(before === undefined ? [] : counted(before)).map((one) => ({ ...one, change: -1 as const })),
-    ...counted(after).map((one) => ({ ...one, change: 1 as const })),
-  ]);
 
 /**
  * Brings a table of one row for each stream up to date: the folded state as JSON text, and what it is found by.
@@ -101,23 +90,40 @@ const placed = <State, Live extends State>(
 const streamOf = ({ category }: { readonly category: string }, { customerId, id }: RowPlace): string =>
   `${category}-${customerId}-${id}`;
 
-const STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+const ids = {
+  uuid: {
+    sql: 'uuid',
+    stream: /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/,
+    array: (values: readonly RowPlace['id'][]): Buffer => uuidArray(values.map(String)),
+  },
+  int4: {
+    sql: 'int',
+    stream: /^[^-]+-(\d+)-(\d+)$/,
+    array: (values: readonly RowPlace['id'][]): Buffer => int4Array(values.map(Number)),
+  },
+} as const;
 
 const loadRows = async <State, Live extends State>(
   client: ClientBase,
   table: FoldedTable<State, Live>,
   streams: readonly string[],
 ): Promise<Map<string, { readonly state: Live; readonly revision: number }>> => {
+  const { sql, array, stream: pattern } = ids[table.idType ?? 'uuid'];
   const keys = streams.flatMap((stream) => {
-    const [, customerId, id] = STREAM.exec(stream) ?? [];
+    const [, customerId, id] = pattern.exec(stream) ?? [];
     return customerId === undefined || id === undefined ? [] : [{ customerId: Number(customerId), id }];
   });
-  const { rows } = await client.query<{ customer_id: string; id: string; revision: string; body: string }>({
+  const { rows } = await client.query<{
+    customer_id: string;
+    id: RowPlace['id'];
+    revision: string;
+    body: string;
+  }>({
     name: `${table.table}-load`,
     text: `select t.customer_id, t.id, t.revision, t.body
-           from unnest($1::bigint[], $2::uuid[]) as s(customer_id, id)
+           from unnest($1::bigint[], $2::${sql}[]) as s(customer_id, id)
            join ${table.table} t on t.customer_id = s.customer_id and t.id = s.id`,
-    values: [int8Array(keys.map(({ customerId }) => customerId)), uuidArray(keys.map(({ id }) => id))],
+    values: [int8Array(keys.map(({ customerId }) => customerId)), array(keys.map(({ id }) => id))],
   });
   return new Map(
     rows.map(({ customer_id, id, revision, body }) => [
@@ -127,7 +133,8 @@ const loadRows = async <State, Live extends State>(
   );
 };
 
-const sqlTypes = {
+/** The SQL type of a column's values. */
+export const sqlTypes = {
   int4: 'int',
   int8: 'bigint',
   uuid: 'uuid',
@@ -138,14 +145,14 @@ const sqlTypes = {
 
 const writeRows = async <State, Live extends State>(
   client: ClientBase,
-  { table, columns, place }: FoldedTable<State, Live>,
+  { table, idType = 'uuid', columns, place }: FoldedTable<State, Live>,
   rows: readonly { readonly after: Live; readonly revision: number }[],
 ): Promise<void> => {
   if (rows.length === 0) return;
   const names = columns.map(({ name }) => name);
   const changing = columns.filter(({ isFixed }) => isFixed !== true).map(({ name }) => name);
   const all = ['customer_id', 'id', 'revision', 'body', ...names];
-  const types = ['bigint', 'uuid', 'bigint', 'text', ...columns.map(({ type }) => sqlTypes[type])];
+  const types = ['bigint', ids[idType].sql, 'bigint', 'text', ...columns.map(({ type }) => sqlTypes[type])];
   const selected = columns.map(({ name, type }) => (type === 'timestamptz' ? `${name}::timestamptz` : name));
   await client.query({
     name: `${table}-write`,
@@ -157,7 +164,7 @@ const writeRows = async <State, Live extends State>(
              where t.revision < excluded.revision`,
     values: [
       int8Array(rows.map(({ after }) => place(after).customerId)),
-      uuidArray(rows.map(({ after }) => place(after).id)),
+      ids[idType].array(rows.map(({ after }) => place(after).id)),
       int8Array(rows.map(({ revision }) => revision)),
       textArray(rows.map(({ after }) => JSON.stringify(after))),
       ...columns.map((column) =>
@@ -170,7 +177,8 @@ const writeRows = async <State, Live extends State>(
   });
 };
 
-const arrayOf = <Live>(column: Column<Live>, states: readonly Live[]): Buffer => {
+/** The values of a column as one parameter. */
+export const arrayOf = <Live>(column: Column<Live>, states: readonly Live[]): Buffer => {
   switch (column.type) {
     case 'int4':
       return int4Array(states.map(column.value));

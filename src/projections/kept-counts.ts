@@ -1,50 +1,65 @@
 import type { ClientBase } from 'pg';
-import { int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
+import { int8Array } from '../shared/postgres/binary-array.ts';
+import { arrayOf, sqlTypes, type Column, type RowChange } from './folded-rows.ts';
 
-/** A table of counts: of an advertiser's things, or with `advertiser_id` 0 of the account's, by their kind. */
-export interface CountTable {
-  readonly table: string;
-  /** Text columns that say the kind. */
-  readonly columns: readonly string[];
-}
-
-/** So many more, or less, of a kind. */
-interface CountChange {
+interface OfAccount {
   readonly customerId: number;
-  readonly advertiserId: number;
-  /** In the order of the columns. */
-  readonly kind: readonly string[];
-  readonly change: number;
 }
 
-/** Adds to kept counts, in a fixed order, so that two writers can never wait for each other. */
-export const addCounts = async (
+/** How many rows there are of each kind: what totals of lists are made of, written with the rows. */
+export interface CountTable<Row extends OfAccount> {
+  readonly table: string;
+  /** What rows are counted by; with `customer_id` the table's key. */
+  readonly columns: readonly Column<Row>[];
+  /** What a row counts as; nothing where it is in no list. Default: as itself. */
+  readonly counted?: (row: Row) => readonly Row[];
+}
+
+/**
+ * Counts what a batch has changed: a row counts no longer as it was, and counts as it is. In a fixed order, so that two
+ * writers can never wait for each other.
+ */
+export const addCounts = async <Row extends OfAccount>(
   client: ClientBase,
-  { table, columns }: CountTable,
-  changes: readonly CountChange[],
+  { table, columns, counted = (row) => [row] }: CountTable<Row>,
+  changes: readonly Pick<RowChange<Row>, 'before' | 'after'>[],
 ): Promise<void> => {
-  const sums = new Map<string, CountChange>();
-  for (const one of changes) {
-    const key = [one.customerId, one.advertiserId, ...one.kind].join('/');
-    sums.set(key, { ...one, change: (sums.get(key)?.change ?? 0) + one.change });
+  const sums = new Map<string, { readonly row: Row; sum: number }>();
+  const add = (row: Row | undefined, change: 1 | -1): void => {
+    for (const one of row === undefined ? [] : counted(row)) {
+      const key = [one.customerId, ...columns.map(({ value }) => value(one))].join('/');
+      const known = sums.get(key);
+      if (known === undefined) sums.set(key, { row: one, sum: change });
+      else known.sum += change;
+    }
+  };
+  for (const { before, after } of changes) {
+    add(before, -1);
+    add(after, 1);
   }
   const deltas = [...sums]
-    .filter(([, { change }]) => change !== 0)
+    .filter(([, { sum }]) => sum !== 0)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, delta]) => delta);
   if (deltas.length === 0) return;
-  const key = ['customer_id', 'advertiser_id', ...columns].join(', ');
+  const rows = deltas.map(({ row }) => row);
+  const key = ['customer_id', ...columns.map(({ name }) => name)].join(', ');
   await client.query({
     name: `${table}-add`,
-    text: `insert into ${table} as c (${key}, count)
-           select * from unnest($1::bigint[], $2::int[], ${columns.map((_, n) => `$${n + 4}::text[]`).join(', ')},
-             $3::bigint[])
+    text: `insert into ${table} as c (count, ${key})
+           select * from unnest($1::bigint[], $2::bigint[],
+             ${columns.map(({ type }, n) => `$${n + 3}::${sqlTypes[type]}[]`).join(', ')})
            on conflict (${key}) do update set count = c.count + excluded.count`,
     values: [
-      int8Array(deltas.map(({ customerId }) => customerId)),
-      int4Array(deltas.map(({ advertiserId }) => advertiserId)),
-      int8Array(deltas.map(({ change }) => change)),
-      ...columns.map((_, n) => textArray(deltas.map(({ kind }) => kind[n] ?? ''))),
+      int8Array(deltas.map(({ sum }) => sum)),
+      int8Array(rows.map(({ customerId }) => customerId)),
+      ...columns.map((column) => arrayOf(column, rows)),
     ],
   });
 };
+
+/** Those of a table's columns that its rows are counted by. */
+export const countedBy = <Row>(
+  { columns }: { readonly columns: readonly Column<Row>[] },
+  ...names: readonly string[]
+): readonly Column<Row>[] => columns.filter(({ name }) => names.includes(name));

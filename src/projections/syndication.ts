@@ -3,12 +3,8 @@ import { AUDIENCE } from '../domain/audiences/audience.ts';
 import { CATALOG } from '../domain/catalogs/catalog.ts';
 import { EVENT_SOURCE } from '../domain/event-sources/event-source.ts';
 import { syndicationEvents } from '../domain/syndication/syndication-events.ts';
-import {
-  isWaiting,
-  wasLeftThere,
-  type ResourceType,
-  type SyndicationRecord,
-} from '../domain/syndication/syndication-resource.ts';
+import type { ResourceType, SyndicationRecord } from '../domain/syndication/syndication-resource.ts';
+import { isWaiting, wasLeftThere } from '../domain/syndication/syndication-states.ts';
 import { isSyndicatedChange } from '../domain/syndication/syndicated-change.ts';
 import {
   evolve,
@@ -18,11 +14,10 @@ import {
 } from '../domain/syndication/syndication.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../shared/ids.ts';
-import { boolArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
-import { countInBlocks } from './engine/blocks/count-in-blocks.ts';
-import type { ListBlocks } from './engine/blocks/list-blocks.ts';
+import { boolArray, int4Array, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
-import { applyFolded, countedChanges, type FoldedTable, type RowChange } from './folded-rows.ts';
+import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
+import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
 
 /** Categories of the streams of what can be syndicated, by its type. */
 const RESOURCES: Readonly<Record<ResourceType, string>> = {
@@ -64,14 +59,9 @@ const table: FoldedTable<SyndicationState, SyndicationRecord> = {
   ],
 };
 
-/** Its kinds are those of `syndication_counts`. */
-export const syndicationBlocks: ListBlocks = {
-  table: 'syndication_blocks',
-  rows: table.table,
-  lists: 'advertiser',
-  at: 'updated_at',
-  idType: 'uuid',
-  kinds: `array[r.agent_id || '/' || r.resource_type || '/' || r.status]`,
+const counts: CountTable<SyndicationRecord> = {
+  table: 'syndication_counts',
+  columns: countedBy(table, 'advertiser_id', 'agent_id', 'resource_type', 'status'),
 };
 
 /**
@@ -82,10 +72,9 @@ export const syndicationBlocks: ListBlocks = {
 export const syndicationProjection: Projection = {
   name: 'syndication',
   categories: [SYNDICATION, 'advertiser', ...Object.values(RESOURCES)],
-  tables: [table.table, 'syndication_counts', syndicationBlocks.table, 'syndication_work'],
+  tables: [table.table, counts.table, 'syndication_work'],
   workLists: ['syndication_work'],
-  compared: { syndication_counts: keptCounts },
-  blocks: [syndicationBlocks],
+  compared: { [counts.table]: keptCounts },
   apply: async (client, events) => {
     for (const some of inTurns(events)) await applySome(client, some);
   },
@@ -94,12 +83,7 @@ export const syndicationProjection: Projection = {
 const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   const records = events.filter(({ stream }) => categoryOf(stream) === SYNDICATION);
   const changes = await applyFolded(client, table, records);
-  await count(client, changes);
-  await countInBlocks(
-    client,
-    syndicationBlocks,
-    countedChanges(changes, (record) => [placed(record)]),
-  );
+  await addCounts(client, counts, changes);
   await listWork(client, changes);
   await listArchived(
     client,
@@ -135,47 +119,6 @@ const inTurns = (events: readonly RecordedEvent[]): readonly (readonly RecordedE
   return [...turns, turn];
 };
 
-const placed = (record: SyndicationRecord) => {
-  const { customerId, advertiserId, agentId, resourceType, status, recordId, updatedAt } = record;
-  const kinds = [`${agentId}/${resourceType}/${status}`];
-  return { customerId, advertiserId, at: updatedAt, id: recordId, kinds };
-};
-
-/** Adds to the kept counts; in a fixed order, so that two writers can never wait for each other. */
-const count = async (client: ClientBase, changes: readonly RowChange<SyndicationRecord>[]): Promise<void> => {
-  const sums = new Map<string, { record: SyndicationRecord; sum: number }>();
-  const add = (record: SyndicationRecord, change: number): void => {
-    const { customerId, advertiserId, agentId, resourceType, status } = record;
-    const key = [customerId, advertiserId, agentId, resourceType, status].join('/');
-    sums.set(key, { record, sum: (sums.get(key)?.sum ?? 0) + change });
-  };
-  for (const { before, after } of changes) {
-    if (before !== undefined) add(before, -1);
-    add(after, 1);
-  }
-  const deltas = [...sums]
-    .filter(([, { sum }]) => sum !== 0)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, delta]) => delta);
-  if (deltas.length === 0) return;
-  await client.query({
-    name: 'syndication-counts-add',
-    text: `insert into syndication_counts as c
-             (customer_id, advertiser_id, agent_id, resource_type, status, count)
-           select * from unnest($1::bigint[], $2::int[], $3::uuid[], $4::text[], $5::text[], $6::bigint[])
-           on conflict (customer_id, advertiser_id, agent_id, resource_type, status)
-             do update set count = c.count + excluded.count`,
-    values: [
-      int8Array(deltas.map(({ record }) => record.customerId)),
-      int4Array(deltas.map(({ record }) => record.advertiserId)),
-      uuidArray(deltas.map(({ record }) => record.agentId)),
-      textArray(deltas.map(({ record }) => record.resourceType)),
-      textArray(deltas.map(({ record }) => record.status)),
-      int8Array(deltas.map(({ sum }) => sum)),
-    ],
-  });
-};
-
 /**
  * A generation that is new is due at once; one that workers know of keeps its place, and its row is not even locked:
  * who frees its turn passes over rows that are. A record that has its account's turn keeps it: an earlier
@@ -196,7 +139,7 @@ const listWork = async (
                                and k.record_id = n.record_id and k.generation = n.generation)
              on conflict (customer_id, record_id) do update
                set generation = excluded.generation, archived = false, changes = 0, has_job = false,
-                 due_at = now(), attempts = 0, lost = 0
+                 due_at = now(), attempts = 0, lost = 0, last_error = null
                where w.generation <> excluded.generation`,
       values: [...placesOf(waiting), int4Array(waiting.map(({ generation }) => generation))],
     });

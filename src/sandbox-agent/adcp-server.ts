@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { adcpError, createIdempotencyStore, InMemoryStateStore, memoryBackend } from '@adcp/sdk/server';
 import { createAdcpServer, type AdcpServer } from '@adcp/sdk/server/legacy/v5';
 import { z } from 'zod';
@@ -133,7 +134,7 @@ const run = async (
     case 'works':
       return answer(effect());
     case 'slow':
-      await after(delayMs);
+      await sleep(delayMs);
       return answer(effect());
     case 'silent':
       return new Promise<never>(() => undefined);
@@ -156,5 +157,3 @@ const run = async (
       return mode satisfies never;
   }
 };
-
-const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -4,10 +4,12 @@ type AudienceParams = AdcpToolMap['sync_audiences']['params'];
 type SourceParams = AdcpToolMap['sync_event_sources']['params'];
 type CatalogParams = AdcpToolMap['sync_catalogs']['params'];
 
+type Member = NonNullable<NonNullable<AudienceParams['audiences']>[number]['add']>[number];
+
 interface Audience {
   readonly name: string | undefined;
   /** What is known of each, by the buyer's id. */
-  readonly members: Map<string, unknown>;
+  readonly members: Map<string, Member>;
 }
 
 interface Holding {
@@ -100,7 +102,7 @@ const audienceRows = (kept: Map<string, Audience>, params: AudienceParams) => {
       return { audience_id, action: deleted };
     }
     const before = kept.get(audience_id);
-    const members = before?.members ?? new Map<string, unknown>();
+    const members = before?.members ?? new Map<string, Member>();
     for (const member of add) members.set(member.external_id, member);
     for (const member of remove) members.delete(member.external_id);
     const action = put(kept, audience_id, { name: name ?? before?.name, members });
@@ -110,11 +112,38 @@ const audienceRows = (kept: Map<string, Audience>, params: AudienceParams) => {
       status: 'ready' as const,
       uploaded_count: add.length,
       total_uploaded_count: members.size,
+      matched_count: members.size,
+      ...matchBreakdown(members.values()),
     };
   });
   const named = wanted.map(({ audience_id }) => audience_id);
   const gone = dropOthers(kept, named, params.delete_missing === true);
   return [...rows, ...gone.map((audience_id) => ({ audience_id, action: deleted }))];
+};
+
+/** AdCP 3.0: identifier types that match results name otherwise than members do. */
+const MATCH_TYPES: Readonly<Record<string, string>> = {
+  rampid_derived: 'rampid',
+  publisher_first_party: 'other',
+};
+
+/** The sandbox matches every member by any of its identifiers. */
+const matchBreakdown = (members: Iterable<Member>) => {
+  const counts = new Map<string, number>();
+  for (const { hashed_email, hashed_phone, uids = [] } of members) {
+    const types = new Set(uids.map(({ type }) => MATCH_TYPES[type] ?? type));
+    if (hashed_email !== undefined) types.add('hashed_email');
+    if (hashed_phone !== undefined) types.add('hashed_phone');
+    for (const type of types) counts.set(type, (counts.get(type) ?? 0) + 1);
+  }
+  if (counts.size === 0) return {};
+  const match_breakdown = [...counts].map(([id_type, submitted]) => ({
+    id_type,
+    submitted,
+    matched: submitted,
+    match_rate: 1,
+  }));
+  return { match_breakdown };
 };
 
 const sourceRows = (kept: Map<string, unknown>, params: SourceParams) => {

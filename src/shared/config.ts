@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { connectionStringProblem } from './event-store/eventstoredb/connection-string.ts';
 import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts';
+import { check } from './http/problems.ts';
 import type { OutboundPolicy } from './outbound/outbound-url.ts';
 import { parseKeyRing, type KeyRing } from './secrets/key-ring.ts';
 import { parseS3Location, type S3Location } from './storage/s3-location.ts';
@@ -14,23 +15,26 @@ import { specifiedLimits, type Limit, type LimitName, type Limits } from './limi
 
 const port = z
   .string()
-  .regex(/^\d{1,5}$/, 'a port number, 0 to 65535')
+  .regex(/^\d{1,5}$/, 'must be a port number, 0 to 65535')
   .transform(Number)
-  .pipe(z.int().max(65_535));
+  .pipe(z.int().max(65_535, 'must be a port number, 0 to 65535'));
 
-const integer = (min: number, max: number) =>
-  z
+const integer = (min: number, max: number) => {
+  const problem = `must be a whole number, ${min} to ${max}`;
+  return z
     .string()
-    .regex(/^\d{1,9}$/, `a whole number, ${min} to ${max}`)
+    .regex(/^\d{1,9}$/, problem)
     .transform(Number)
-    .pipe(z.int().min(min).max(max));
+    .pipe(z.int().min(min, problem).max(max, problem));
+};
 
 const urlOf = (...protocols: readonly string[]) =>
   z
     .string()
     .refine(
-      (url) => URL.canParse(url) && protocols.includes(new URL(url).protocol),
-      `a URL starting with ${protocols.join(' or ')}//`,
+      (url) =>
+        URL.canParse(url) && protocols.some((protocol) => url.toLowerCase().startsWith(`${protocol}//`)),
+      `must be a URL starting with ${protocols.join(' or ')}//`,
     );
 
 /** Checked by hand: several hosts make no URL, and the client prints a string that it does not like. */
@@ -44,7 +48,7 @@ const limitOf = (name: LimitName, what: string) => {
   const specified = specifiedLimits[name];
   return z
     .string()
-    .regex(/^[1-9]\d{0,8}(?:\/[1-9]\d{0,4})?$/, 'requests, or requests/seconds, e.g. 100/60')
+    .regex(/^[1-9]\d{0,8}(?:\/[1-9]\d{0,4})?$/, 'must be requests, or requests/seconds, e.g. 100/60')
     .transform((text): Limit => {
       const [requests, seconds] = text.split('/').map(Number);
       return {
@@ -81,7 +85,7 @@ export type Role = (typeof roles)[number];
 const rolesList = z
   .string()
   .transform((list) => list.split(',').map((role) => role.trim()))
-  .pipe(z.array(z.enum(roles, `any of ${roles.join(', ')}, separated by commas`)).min(1));
+  .pipe(z.array(z.enum(roles, `must be any of ${roles.join(', ')}, separated by commas`)).min(1));
 
 /** One entry a variable: what it means, its unit, its default. */
 export const variables = {
@@ -92,6 +96,8 @@ export const variables = {
   PORT: port.default(3000).describe('TCP port to listen on; 0 picks a free one.'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on; 0.0.0.0 for all.'),
   BASE_URL: urlOf('http:', 'https:')
+    // Paths are put behind it as they are.
+    .transform((url) => url.replace(/\/+$/, ''))
     .optional()
     .describe('How clients reach the service, e.g. https://api.example.com. Default: http://HOST:PORT.'),
   DATA_DIR: z
@@ -102,18 +108,30 @@ export const variables = {
   DATABASE_URL: urlOf('postgres:', 'postgresql:')
     .optional()
     .describe('An existing Postgres (14 or newer) instead of the embedded one.'),
+  POSTGRES_BUFFERS_MB: integer(16, 1_048_576)
+    .optional()
+    .describe('Shared buffers of the embedded Postgres, MB. Default: a quarter of the memory, at most 256.'),
+  POSTGRES_WAL_MB: integer(128, 1_048_576)
+    .optional()
+    .describe(
+      'Write-ahead log of the embedded Postgres between two checkpoints, MB. Default: a tenth of the free disk, at most 1024.',
+    ),
   DATABASE_POOL_MAX: integer(2, 500)
     .default(10)
-    .describe('Connections of one process to Postgres at most, besides some twenty of its own.'),
+    .describe(
+      'Connections to Postgres that requests of one process share, at most. It has others besides: docs/operations.md.',
+    ),
   EVENTSTORE_URL: eventStoreDbUrl
     .optional()
     .describe('EventStoreDB for the events (esdb: or esdb+discover:) instead of Postgres.'),
   REDIS_URL: urlOf('redis:', 'rediss:')
     .optional()
-    .describe('Redis for jobs and the counters of the rate limits. Default: they are in Postgres.'),
+    .describe(
+      'Redis for jobs and the counters of the rate limits. Default: Postgres; counters of a single process are in its memory.',
+    ),
   REDIS_KEY_PREFIX: z
     .string()
-    .regex(/^[\w.:-]{0,64}$/, 'up to 64 letters, digits, "_", ".", ":" or "-"')
+    .regex(/^[\w.:-]{0,64}$/, 'must be up to 64 letters, digits, "_", ".", ":" or "-"')
     .default('buyer-exchange:')
     .describe('Begins every key in Redis, so that installations can share one.'),
   SECRET_KEYS: secretKeys.describe(
@@ -128,12 +146,20 @@ export const variables = {
     .describe(
       'Milliseconds that an agent has to say what it offers when it is registered; 0: it is not asked.',
     ),
+  BRAND_LOOKUP_MS: integer(0, 2_000)
+    .default(0)
+    .describe(
+      "Milliseconds that a brand's own domain has to say who it is (https://DOMAIN/.well-known/brand.json), when an advertiser is linked to it; 0: it is not asked.",
+    ),
   ASSET_STORE_URL: assetStore.describe(
     'S3-compatible store of asset bytes: s3://[key:secret@]bucket[/prefix]?region=REGION[&endpoint=URL]. Default: a folder in DATA_DIR.',
   ),
   UPLOAD_BYTES_MAX: uploadLimits.describe(
     'The largest upload, bytes; and for media types, e.g. 104857600,image/*=10485760. Default 104857600.',
   ),
+  UPLOADS_OPEN_MAX: integer(1, 100_000)
+    .default(100)
+    .describe('Uploads that one client address, and one account, may have open at once in this process.'),
   LOG_SIGNING_KEYS: secretKeys.describe(
     'Keys that checkpoints of the log are signed with: id:key pairs, separated by commas, the first one in use; a key is the 32 bytes of an Ed25519 seed as base64url. Without one they are not signed: whoever can write to the database can forge them. With one, only what is signed is signed on.',
   ),
@@ -153,17 +179,19 @@ export const variables = {
   CONNECTIONS_MAX: integer(1, 1_000_000)
     .default(10_000)
     .describe('Open connections of clients at most; a further one is closed at once.'),
+  DRAIN_DELAY_MS: integer(0, 60_000)
+    .default(0)
+    .describe(
+      'Milliseconds from SIGTERM until the process takes no more connections; `/ready` is 503 meanwhile. Above 0 behind a load balancer: longer than it takes to notice. Default 0.',
+    ),
   LIMIT_CREDENTIAL: limitOf('credential', 'Requests of one API key or access token'),
   LIMIT_ADDRESS: limitOf('address', 'Requests of one client address, from app sessions and anonymous'),
-  LIMIT_AUTH: limitOf('auth', 'Sign-in and other /auth/* requests of one address'),
-  LIMIT_SIGNUP: limitOf('signup', 'Signups from one address'),
-  LIMIT_PASSWORD_RESET: limitOf('passwordReset', 'Password reset requests of one address'),
-  LIMIT_CLIENT_REGISTRATION: limitOf('clientRegistration', 'OAuth client registrations from one address'),
-  LIMIT_TOKEN: limitOf('token', '/auth/token and /auth/revoke requests of one address'),
   LIMIT_UNVERIFIED: limitOf('unverified', 'Credentials of one address that do not verify'),
   LIMIT_NODES: integer(1, 1_000)
     .default(1)
-    .describe('Processes that serve the API. Without their shared counters each allows its part of a limit.'),
+    .describe(
+      'Processes that serve the API. Above 1 they count rate limits together; each allows its part while it cannot.',
+    ),
   EXCHANGE_FAILPOINTS: z
     .string()
     .regex(/^[a-z-]+:[0-9.]+(,[a-z-]+:[0-9.]+)*$/, 'must be name:probability, separated by commas')
@@ -190,13 +218,13 @@ export class ConfigError extends Error {
  */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = Environment.safeParse(given);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
+  const checked = check(Environment, given);
+  if (checked.problems !== undefined) {
+    const problems = checked.problems.map(({ path, message }) => `${path.split('.')[0]}: ${message}`);
     throw new ConfigError(`Wrong configuration.\n  ${problems.join('\n  ')}`);
   }
-  if (parsed.data.NODE_ENV === 'production') refuseInProduction(parsed.data);
-  return parsed.data;
+  if (checked.value.NODE_ENV === 'production') refuseInProduction(checked.value);
+  return checked.value;
 };
 
 const refuseInProduction = (config: Config): void => {
@@ -212,18 +240,16 @@ const refuseInProduction = (config: Config): void => {
 };
 
 /** Where the service may connect to when a user names the address. */
-export const outboundPolicyOf = (config: Pick<Config, 'OUTBOUND_ALLOW_LOOPBACK'>): OutboundPolicy => ({
+export const outboundPolicyOf = (
+  config: Pick<Config, 'OUTBOUND_ALLOW_LOOPBACK' | 'NODE_ENV'>,
+): OutboundPolicy => ({
   allowLoopback: config.OUTBOUND_ALLOW_LOOPBACK === 'true',
+  loopbackSetting: config.NODE_ENV === 'production' ? undefined : 'OUTBOUND_ALLOW_LOOPBACK=true',
 });
 
 /** The rate limits that the configuration sets. */
 export const limitsOf = (config: Config): Limits => ({
   credential: config.LIMIT_CREDENTIAL,
   address: config.LIMIT_ADDRESS,
-  auth: config.LIMIT_AUTH,
-  signup: config.LIMIT_SIGNUP,
-  passwordReset: config.LIMIT_PASSWORD_RESET,
-  clientRegistration: config.LIMIT_CLIENT_REGISTRATION,
-  token: config.LIMIT_TOKEN,
   unverified: config.LIMIT_UNVERIFIED,
 });

@@ -1,4 +1,4 @@
-import { sleep } from './backoff.ts';
+import { sleep } from './async/backoff.ts';
 import type { Logger } from './log.ts';
 
 const EVERY_MS = 60_000;

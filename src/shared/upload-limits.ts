@@ -15,7 +15,7 @@ export const parseUploadLimits = (text: string): UploadBytesMax => {
   for (const entry of text.split(',')) {
     const [, type = '*', bytes] = LIMIT.exec(entry.trim()) ?? [];
     if (bytes === undefined || limits.has(type)) {
-      throw new RangeError('bytes, or TYPE=bytes, each type once, separated by commas');
+      throw new RangeError('must be bytes, or TYPE=bytes, each type once, separated by commas');
     }
     limits.set(type, Number(bytes));
   }

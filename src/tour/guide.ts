@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 
 /** What the API always answers with (specification, "Response envelope"). */
@@ -46,6 +47,8 @@ export class StumbledError extends Error {
 
 const WAIT_MS_MAX = 30_000;
 const WAIT_MS = 200;
+/** For windows of the rate limit, a minute each, for one request. */
+const WAITS_MAX = 2;
 const ANSWER_MS_MAX = 10_000;
 /** More than any answer of an empty service has; lists of one that runs may be longer. */
 const LINES_MAX = 250;
@@ -70,14 +73,19 @@ export const createGuide = (url: string, key: string, print: (text: string) => v
       signal: AbortSignal.timeout(ANSWER_MS_MAX),
     });
     const text = await answer.text();
-    return { status: answer.status, text };
+    return { status: answer.status, text, retryAfterSeconds: Number(answer.headers.get('retry-after') ?? 1) };
   };
 
   const read = <T>(text: string, schema: z.ZodType<T>, where: string): T => {
     const whole: unknown = text === '' ? { data: null, error: null } : parse(text, where);
     const envelope = Envelope.safeParse(whole);
     const data = schema.safeParse(envelope.success ? envelope.data.data : whole);
-    if (!data.success) throw new StumbledError(`${where}: ${z.prettifyError(data.error)}`);
+    if (!data.success) {
+      const members = data.error.issues.map(({ path }) => path.join('.')).join(', ');
+      throw new StumbledError(
+        `${where}: the answer is not as the API declares it, at ${members || 'its root'}`,
+      );
+    }
     return data.data;
   };
 
@@ -91,14 +99,14 @@ export const createGuide = (url: string, key: string, print: (text: string) => v
       if (asked.bytes !== undefined) print(`> ${asked.bytes.length} bytes\n`);
       else if (asked.body !== undefined) print(`${indented(JSON.stringify(asked.body, null, 2), '> ')}\n`);
       const startedAt = performance.now();
-      const { status, text } = await send(method, path, asked);
+      const { status, text } = await inTime(print, () => send(method, path, asked));
       const ms = performance.now() - startedAt;
       seen.push({ endpoint: asked.endpoint, request: `${method} ${shown}`, status, ms });
       print(`\n${status}, ${ms.toFixed(1)} ms\n${shortened(text)}\n`);
       const expected = [asked.status ?? 200].flat();
       if (!expected.includes(status)) {
         throw new StumbledError(
-          `${method} ${shown} was answered with ${status}, not with ${expected.join(' or ')}`,
+          `${method} ${shown} was answered with ${status}, not with ${expected.join(' or ')}${reasonIn(text)}`,
         );
       }
       return read(text, schema, `${method} ${shown}`);
@@ -106,13 +114,38 @@ export const createGuide = (url: string, key: string, print: (text: string) => v
     until: async (path, schema, isDone) => {
       const give = performance.now() + WAIT_MS_MAX;
       for (;;) {
-        const { status, text } = await send('GET', path, {});
+        const { status, text } = await inTime(print, () => send('GET', path, {}));
         if (status === 200 && isDone(read(text, schema, path))) return;
         if (performance.now() > give) throw new StumbledError(`${path} did not come to its end:\n${text}`);
-        await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+        await sleep(WAIT_MS);
       }
     },
   };
+};
+
+interface Sent {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfterSeconds: number;
+}
+
+/** A key may have used up its requests before the tour: then the tour waits for the next window. */
+const inTime = async (print: (text: string) => void, send: () => Promise<Sent>): Promise<Sent> => {
+  for (let waits = 0; ; waits += 1) {
+    const answer = await send();
+    if (answer.status !== 429 || waits === WAITS_MAX) return answer;
+    print(`\nThe rate limit is reached: the tour goes on in ${answer.retryAfterSeconds} s.\n`);
+    await sleep(answer.retryAfterSeconds * 1_000);
+  }
+};
+
+/** What the service says of its refusal. */
+const reasonIn = (text: string): string => {
+  try {
+    return `: ${Envelope.parse(JSON.parse(text)).error?.message ?? ''}`;
+  } catch {
+    return '';
+  }
 };
 
 const parse = (text: string, where: string): unknown => {

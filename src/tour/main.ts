@@ -12,7 +12,8 @@ request and answer.
                                                     It needs \`npm run -s sandbox-agent\`, and the service
                                                     OUTBOUND_ALLOW_LOOPBACK=true to reach it.
 
-Exit status: 0 when every answer was what it should be, else 1; 2 for wrong options.
+Exit status: 0 when every answer was what it should be, else 1; 2 for wrong options;
+130 after Ctrl-C.
 `;
 const ENDPOINTS = 14;
 const options = {
@@ -35,8 +36,12 @@ const main = async (): Promise<number> => {
   }
   print('Starting an empty service and a sandbox agent.\n');
   const programs = await startPrograms();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void programs.stop().finally(() => process.exit(1)));
+  // As a shell says of what these signals have ended.
+  for (const [signal, status] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    process.once(signal, () => void programs.stop().finally(() => process.exit(status)));
   }
   try {
     return await walkThrough(programs.url, programs.key, programs.agent, () => operate(programs));

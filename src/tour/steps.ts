@@ -34,7 +34,10 @@ const Records = z.object({
   total: z.number(),
 });
 /** What the sandbox agent says that it has. */
-const Holdings = z.object({ accounts: z.array(z.object({ audiences: z.array(z.unknown()) })) });
+const Holdings = z.object({
+  accounts: z.array(z.object({ account: z.unknown(), audiences: z.array(z.unknown()) })),
+});
+const RegisteredAgent = z.object({ id: z.string(), status: z.string(), statusReason: z.string().optional() });
 const Logged = z.object({
   accepted: z.number(),
   duplicates: z.number(),
@@ -51,15 +54,53 @@ const expectThat = (isSo: boolean, otherwise: string): void => {
  * @throws StumbledError when an answer is not what it should be
  */
 export const walk = async (guide: Guide, agent: Agent): Promise<void> => {
+  const registered = await prepare(guide, agent);
   const { advertiserId, campaignId } = await sessions(guide);
   await advertisers(guide);
   await engine(guide);
-  await syndication(guide, advertiserId, agent);
+  await syndication(guide, advertiserId, registered);
   const { assetId } = await library(guide, advertiserId);
   await creatives(guide, campaignId, assetId);
   await uploads(guide, advertiserId);
   await conversions(guide, advertiserId);
   await past(guide);
+};
+
+/** The agent as the service knows it. */
+interface TourAgent {
+  readonly id: string;
+  /** Where it shows what it holds. */
+  readonly url: string;
+  /** The buyer's account at the agent: of this tour alone, whoever else holds something there. */
+  readonly accountId: string;
+}
+
+/**
+ * What could keep the tour from its end is asked for before anything is created.
+ * @throws StumbledError saying what is in the way
+ */
+const prepare = async ({ tell, ask, until }: Guide, { url, token }: Agent): Promise<TourAgent> => {
+  tell('First the sandbox agent, which the tour needs later: it runs, and the service may connect to it.');
+  await ask('GET', `${url}/`, Holdings).catch((error: unknown) => {
+    if (error instanceof StumbledError) throw error;
+    throw new StumbledError(
+      `nothing answers at ${url}. Start the agent with \`npm run -s sandbox-agent\`, or name it with --agent`,
+    );
+  });
+  const accountId = `tour-${randomUUID()}`;
+  const { id } = await ask('POST', '/adcp-agents', RegisteredAgent, {
+    body: {
+      name: 'Sandbox agent',
+      url: `${url}/mcp`,
+      protocol: 'MCP',
+      auth: { type: 'bearer', token },
+      accountId,
+    },
+    status: 201,
+  });
+  // An agent that did not answer at once is asked again a second later.
+  await until(`/adcp-agents/${id}`, RegisteredAgent, ({ status }) => status === 'ACTIVE');
+  return { id, url, accountId };
 };
 
 const sessions = async ({ tell, ask }: Guide) => {
@@ -130,9 +171,13 @@ const engine = async ({ tell, ask }: Guide): Promise<void> => {
   expectThat(credential.maskedKey === `****${apiKey.slice(-4)}`, 'the key is not masked as it should be');
 };
 
-const syndication = async (guide: Guide, advertiserId: number, agent: Agent): Promise<void> => {
+const syndication = async (
+  guide: Guide,
+  advertiserId: number,
+  { id: agentId, url, accountId }: TourAgent,
+): Promise<void> => {
   const { tell, ask, until } = guide;
-  tell('An audience of hashed identifiers, taken in by a task, and an agent to bring it to:');
+  tell('An audience of hashed identifiers, taken in by a task:');
   const hashedEmail = createHash('sha256').update('jane@example.com').digest('hex');
   const { taskId } = await ask(
     'POST',
@@ -144,16 +189,6 @@ const syndication = async (guide: Guide, advertiserId: number, agent: Agent): Pr
     },
   );
   await until(`/tasks/${taskId}`, Task, ({ task }) => task.status === 'completed');
-  const { id: agentId } = await ask('POST', '/adcp-agents', WithId, {
-    body: {
-      name: 'Sandbox agent',
-      url: `${agent.url}/mcp`,
-      protocol: 'MCP',
-      auth: { type: 'bearer', token: agent.token },
-      accountId: 'tour',
-    },
-    status: 201,
-  });
   const status = `/advertisers/${advertiserId}/syndication-status?resourceType=AUDIENCE&resourceId=customers`;
   const toggle = (enabled: boolean) =>
     ask('POST', `/advertisers/${advertiserId}/syndicate`, z.array(WithId), {
@@ -167,15 +202,16 @@ const syndication = async (guide: Guide, advertiserId: number, agent: Agent): Pr
   await until(status, Records, isAt('COMPLETED'));
   tell('7. A moment later it is there; at the agent, too:');
   await ask('GET', status, Records, { endpoint: 7 });
-  await ask('GET', `${agent.url}/`, Holdings);
+  await ask('GET', `${url}/`, Holdings);
   tell('Switched off, it is DISABLED at once, and then gone at the agent:');
   await toggle(false);
   const off = await ask('GET', `${status}&enabled=false&status=DISABLED`, Records, { endpoint: 7 });
   expectThat(off.total === 1, 'it is not DISABLED');
-  await until(`${agent.url}/`, Holdings, ({ accounts }) =>
-    accounts.every(({ audiences }) => audiences.length === 0),
+  const own = JSON.stringify({ account_id: accountId });
+  await until(`${url}/`, Holdings, ({ accounts }) =>
+    accounts.every(({ account, audiences }) => JSON.stringify(account) !== own || audiences.length === 0),
   );
-  await ask('GET', `${agent.url}/`, Holdings);
+  await ask('GET', `${url}/`, Holdings);
 };
 
 /** Reserves a place for a picture. @returns where its bytes go */

@@ -176,7 +176,7 @@ describe('codes and names of others', () => {
 
   it('duplicates collapse, in their order', async () => {
     const cap = (interval: number) => ({ max_impressions: 1, window: { interval } });
-    const utm = (paramValue: string) => ({ paramKey: 'k', paramValue });
+    const utm = (paramKey: string) => ({ paramKey, paramValue: 'v' });
     const advertiser = await created({
       channels: ['ctv', 'display', 'ctv'],
       brandCountries: ['US', 'DE', 'US', 'DE'],

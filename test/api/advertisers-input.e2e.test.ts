@@ -49,6 +49,7 @@ describe('brand', () => {
     `${'a.'.repeat(200)}com`,
     7,
     ['acme.com'],
+    'https:example.com',
   ])('%j is no host', async (brand) => {
     expect(refusalOf(await create({ brand }))).toEqual(invalid('brand'));
     expect(refusalOf(await create({ brandDomain: brand }))).toEqual(invalid('brandDomain'));
@@ -129,6 +130,11 @@ describe('utmConfig, labels, controls', () => {
     ['a utm key of 101 characters', utm('k'.repeat(101), 'v'), 'utmConfig.0.paramKey'],
     ['an empty utm value', utm('k', ''), 'utmConfig.0.paramValue'],
     ['a utm value of 201 characters', utm('k', 'v'.repeat(201)), 'utmConfig.0.paramValue'],
+    [
+      'a utm key with two values',
+      { utmConfig: ['a', 'b', 'a', 'b'].map((key, n) => ({ paramKey: key, paramValue: n < 3 ? 'v' : 'w' })) },
+      'utmConfig.3.paramKey',
+    ],
     ['21 utm parameters', { utmConfig: many(21).flatMap((n) => utm(`k${n}`, 'v').utmConfig) }, 'utmConfig'],
     ['a label that is no list', { labels: { team: 'x' } }, 'labels.team'],
     ['a label value that is no text', { labels: { team: [1] } }, 'labels.team.0'],

@@ -157,11 +157,20 @@ describe('pages', () => {
     'limit=201',
     'skip=-1',
     'skip=9007199254740992',
+    'offset=9007199254740992',
+    'limit=9007199254740992',
     'skip=99999999999999999999',
     'skip=1e3',
     'offset=-1',
   ])('%s is refused, never clamped', async (query) => {
-    expect(refusalOf(await list(`?${query}`))).toEqual(invalid(query.slice(0, query.indexOf('='))));
+    const name = query.slice(0, query.indexOf('='));
+    const answer = await list(`?${query}`);
+    expect(refusalOf(answer)).toEqual(invalid(name));
+    // What is wrong is listed once, under the name that was sent; not every refusal has a list.
+    const { issues } = (answer.body.error?.details ?? {}) as {
+      issues?: readonly { readonly path: string }[];
+    };
+    expect(issues?.map(({ path }) => path) ?? [name]).toEqual([name]);
   });
 
   it('behind the end are empty, as far as offsets go', async () => {

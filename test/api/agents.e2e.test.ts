@@ -133,11 +133,6 @@ describe('an agent', () => {
     const [young, old, replaced] = [randomUUID(), randomUUID(), randomUUID()];
     await plant(young, randomUUID(), '10 minutes');
     await plant(old, randomUUID(), '2 hours');
-    // As an earlier version keeps it.
-    await pool.query(
-      'update secrets set agent_id = owner_id, owner_kind = null, owner_id = null where id = $1',
-      [old],
-    );
     await plant(replaced, agentIdOf(live) ?? '', '2 hours');
     // The read model is behind, or being rebuilt: the stream knows the agent, and which token is its own.
     await pool.query('delete from adcp_agents where customer_id = $1 and id = $2', [
@@ -194,7 +189,11 @@ describe('the address of an agent', () => {
     // The one of the other tests asks no agent anything.
     const asking = await startRunningService({ AGENT_CHECK_MS: '1000' });
     const { api } = await asking.openAccount();
-    const urls = hostileUrls((canary.address() as AddressInfo).port);
+    const urls = [
+      ...hostileUrls((canary.address() as AddressInfo).port),
+      'https:example.com',
+      'https:/example.com/',
+    ];
     expect(urls.length).toBeGreaterThanOrEqual(60);
     const forms = (['MCP', 'A2A'] as const).flatMap((protocol) => urls.map((url) => ({ protocol, url })));
     const accepted: unknown[] = [];

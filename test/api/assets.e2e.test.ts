@@ -7,7 +7,7 @@ import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser
 import { assetIdOf, assetIdOfUpload, type AssetResource } from '../../src/domain/assets/asset-resource.ts';
 import { assetStream } from '../../src/domain/assets/asset.ts';
 import { setAccess } from '../../src/operator/accounts.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
 import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';

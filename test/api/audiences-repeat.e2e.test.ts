@@ -40,8 +40,9 @@ const run = (id: number, key: string) =>
     `/advertisers/${id}/audiences/sync`,
     {
       audiences: [
-        { audienceId: 'kept', add: members(8, 12), remove: members(0, 2) },
+        { audienceId: 'kept', add: [...members(8, 12), { externalId: 'wrong' }], remove: members(0, 2) },
         { audienceId: 'new', add: members(0, LARGE) },
+        { audienceId: 'wrong', name: '' },
       ],
       deleteMissing: true,
     },
@@ -53,14 +54,14 @@ const APPENDS = 7;
 
 const effectOf = async (id: number, taskId: string) => {
   const task = await account.api.get<{
-    task: { status: string; response: { audiences: readonly object[] } };
+    task: { status: string; response: object };
   }>(`/tasks/${taskId}`);
   const list = await account.api.get<{
     audiences: readonly { audienceId: string; uploadedCount: number }[];
   }>(`/advertisers/${id}/audiences`);
   return {
     status: task.body.data.task.status,
-    response: task.body.data.task.response.audiences,
+    response: task.body.data.task.response,
     sizes: Object.fromEntries(
       list.body.data.audiences.map(({ audienceId, uploadedCount }) => [audienceId, uploadedCount]),
     ),
@@ -69,11 +70,15 @@ const effectOf = async (id: number, taskId: string) => {
 
 const expected = {
   status: 'completed',
-  response: [
-    { audienceId: 'kept', action: 'updated' },
-    { audienceId: 'new', action: 'created' },
-    { audienceId: 'gone', action: 'deleted' },
-  ],
+  response: {
+    audiences: [
+      { audienceId: 'kept', action: 'updated', membersFailed: 1 },
+      { audienceId: 'new', action: 'created' },
+      { audienceId: 'wrong', action: 'failed', index: 2, error: expect.stringContaining('name') },
+      { audienceId: 'gone', action: 'deleted' },
+    ],
+    failedMembers: [{ audienceId: 'kept', list: 'add', index: 4, reason: expect.any(String) }],
+  },
   sizes: { kept: 10, new: LARGE },
 };
 

@@ -29,7 +29,11 @@ interface Accepted {
 interface Task {
   readonly task: {
     readonly status: string;
-    readonly response: { readonly audiences: readonly { audienceId: string; action: string }[] };
+    readonly error: string | null;
+    readonly response: {
+      readonly audiences: readonly { audienceId: string | null; action: string }[];
+      readonly failedMembers?: readonly object[];
+    };
   };
 }
 interface Listed {
@@ -55,23 +59,29 @@ const list = async (query = ''): Promise<Listed> =>
   (await account.api.get<Listed>(`/advertisers/${advertiserId}/audiences${query}`)).body.data;
 const sizes = async () =>
   (await list()).audiences.map(({ audienceId, uploadedCount }) => [audienceId, uploadedCount]);
-const done = async (answer: ApiAnswer<Accepted>): Promise<readonly string[]> => {
+const ended = async (answer: ApiAnswer<Accepted>): Promise<Task['task']> => {
   expect(answer.status).toBe(202);
   let task = await taskOf(answer);
-  for (let tries = 0; task.status !== 'completed' && tries < 100; tries++) {
-    expect(task).toMatchObject({ status: 'working', response: null, retryAfterSeconds: 1 });
+  for (let tries = 0; task.status === 'working' && tries < 100; tries++) {
+    expect(task).toMatchObject({ response: null, retryAfterSeconds: 1 });
     await new Promise((resolve) => setTimeout(resolve, 200));
     task = await taskOf(answer);
   }
-  return task.response.audiences.map(({ audienceId, action }) => `${audienceId} ${action}`);
+  return task;
+};
+const done = async (answer: ApiAnswer<Accepted>): Promise<readonly string[]> => {
+  const { status, response } = await ended(answer);
+  expect(status).toBe('completed');
+  return response.audiences.map(({ audienceId, action }) => `${audienceId} ${action}`);
 };
 const storedMembers = async (key: string) => {
   const { rows } = await service.pool.query<{
     external_id: string;
     email: string | null;
     phone: string | null;
+    uids: readonly (readonly [string, string])[] | null;
   }>(
-    `select external_id, encode(hashed_email, 'hex') as email, encode(hashed_phone, 'hex') as phone
+    `select external_id, encode(hashed_email, 'hex') as email, encode(hashed_phone, 'hex') as phone, uids
      from audience_members where customer_id = $1 and audience_id = $2 order by external_id`,
     [account.customerId, resourceIdOf('audience', account.customerId, advertiserId, key)],
   );
@@ -131,6 +141,7 @@ describe('sync', () => {
       external_id: 'crm-1',
       email: hash('1@example.com'),
       phone: hash('+12065551'),
+      uids: null,
     });
   });
 
@@ -201,38 +212,28 @@ describe('sync', () => {
     expect((await service.pool.query('select from audience_batches')).rowCount).toBe(0);
   }, 120_000);
 
-  const wrong = (add: readonly unknown[], remove: readonly unknown[] = []) => ({
-    audiences: [
-      { audienceId: 'ok', add: [member(1)] },
-      { audienceId: 'crm', add, remove },
-    ],
-  });
   it.each([
-    [
-      'a raw e-mail',
-      wrong([member(1), { externalId: 'x', hashedEmail: 'jane@example.com' }]),
-      'audiences.1.add.1.hashedEmail',
-    ],
-    ['a raw phone', wrong([{ hashedPhone: '+12065551234' }]), 'audiences.1.add.0.hashedPhone'],
-    [
-      'an e-mail as id',
-      wrong([{ ...member(1), externalId: 'jane@example.com' }]),
-      'audiences.1.add.0.externalId',
-    ],
-    ['no identifier', wrong([{ externalId: 'x' }]), 'audiences.1.add.0'],
-    ['no object', wrong([null]), 'audiences.1.add.0'],
-    ['a removal of nobody', wrong([], [{}]), 'audiences.1.remove.0'],
     ['one audience twice', { audiences: [{ audienceId: 'a' }, { audienceId: 'a' }] }, 'audiences'],
+    ['no list of audiences', { audiences: { audienceId: 'a' } }, 'audiences'],
     ['none', { audiences: [] }, 'audiences'],
+    [
+      'too many',
+      { audiences: Array.from({ length: 51 }, (_, n) => ({ audienceId: `a-${n}` })) },
+      'audiences',
+    ],
     [
       'another account',
       { audiences: [{ audienceId: 'a' }], account: { account_id: '1' } },
       'account.account_id',
     ],
-  ])('%s: 400, nothing is written, and what was sent is not repeated', async (_what, body, field) => {
+    [
+      'an audience without its id where those that are left out are to be deleted',
+      { audiences: [{ audienceId: 'a' }, { name: 'B' }], deleteMissing: true },
+      'audiences.1.audienceId',
+    ],
+  ])('%s: 400, and nothing is written', async (_what, body, field) => {
     const answer = await account.api.post(`/advertisers/${advertiserId}/audiences/sync`, body);
     expect(refusalOf(answer)).toEqual(invalid(field));
-    expect(answer.text).not.toMatch(/jane|1206/);
     expect(await eventsOf('AudienceMembersStored')).toEqual([]);
     expect(await eventsOf('AudienceSynced')).toEqual([]);
   });
@@ -262,6 +263,223 @@ describe('sync', () => {
     const again = await sync([{ audienceId: 'crm', add: members(0, 5) }], {}, key);
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
     expect(await eventsOf('AudienceSynced')).toHaveLength(1);
+  });
+});
+
+describe('people known by universal ids', () => {
+  const uid2 = { type: 'uid2', value: 'KlKKKfE66A7xBnL/DsT1UV/Q+V/r3xwKL89Wp7hpNllxmNkPaF8vdzenDvfoatn6' };
+  const maid = { type: 'maid', value: 'EA7583CD-A667-48BC-B806-42ECB2B48606' };
+
+  it('are added and removed like people known by hashes', async () => {
+    const ramp = { externalId: 'crm-2', hashedEmail: hash('2@example.com'), uids: [uid2, maid, uid2] };
+    expect(await done(await sync([{ audienceId: 'crm', add: [{ uids: [uid2] }, ramp] }]))).toEqual([
+      'crm created',
+    ]);
+    expect(await sizes()).toEqual([['crm', 2]]);
+    expect(await storedMembers('crm')).toEqual(
+      [
+        {
+          external_id: hash(`uid2:${uid2.value}`),
+          email: null,
+          phone: null,
+          uids: [['uid2', uid2.value]],
+        },
+        {
+          external_id: 'crm-2',
+          email: hash('2@example.com'),
+          phone: null,
+          uids: [
+            ['maid', maid.value],
+            ['uid2', uid2.value],
+          ],
+        },
+      ].sort((one, other) => (one.external_id < other.external_id ? -1 : 1)),
+    );
+    await done(await sync([{ audienceId: 'crm', remove: [{ uids: [uid2] }] }]));
+    expect((await storedMembers('crm')).map(({ external_id }) => external_id)).toEqual(['crm-2']);
+  });
+
+  it('may have ten long ids each: events and answers stay bounded', async () => {
+    const add = Array.from({ length: 400 }, (_, n) => ({
+      externalId: `crm-${n}`,
+      uids: Array.from({ length: 10 }, (_unused, m) => ({
+        type: 'other',
+        value: `${n}-${m}-`.padEnd(512, 'x'),
+      })),
+    }));
+    expect(await done(await sync([{ audienceId: 'crm', add }]))).toEqual(['crm created']);
+    expect(await sizes()).toEqual([['crm', 400]]);
+    const bytes = (await eventsOf('AudienceMembersStored')).map(({ data }) => JSON.stringify(data).length);
+    expect(Math.max(...bytes)).toBeLessThan(900_000);
+  });
+});
+
+describe('what is wrong with an audience or a member', () => {
+  /** Texts of any table, wherever they are. */
+  const tablesWith = async (needle: string): Promise<readonly string[]> => {
+    const { rows } = await service.pool.query<{ name: string }>(
+      `select tablename as name from pg_tables where schemaname = 'public'`,
+    );
+    const found: string[] = [];
+    for (const { name } of rows) {
+      const hits = await service.pool.query(`select from ${name} t where t::text like $1 limit 1`, [
+        `%${needle}%`,
+      ]);
+      if (hits.rowCount !== 0) found.push(name);
+    }
+    return found;
+  };
+
+  it('fails alone and is named in the task: index, audience, reason; the others are done', async () => {
+    const answer = await sync([
+      { audienceId: 'ok', add: [member(1)] },
+      {
+        audienceId: 'crm',
+        add: [
+          member(1),
+          { externalId: 'x', hashedEmail: 'jane@example.com' },
+          { hashedPhone: '+12065551234' },
+          { ...member(2), externalId: 'jane@example.com' },
+          { externalId: 'x' },
+          null,
+          { uids: [{ type: 'uid2', value: 'jane@example.com' }] },
+          { uids: [{ type: 'other', value: '+1-206-555-1234' }] },
+          { uids: [{ type: 'hashed_email', value: 'jane@example.com' }] },
+          { uids: [{ type: 'cookie', value: 'abc' }] },
+          { uids: [{ type: 'uid2' }] },
+          { ...member(3), uids: Array.from({ length: 11 }, () => ({ type: 'uid2', value: 'a' })) },
+          member(4),
+        ],
+        remove: [{}, { externalId: 'crm-1' }],
+      },
+    ]);
+    const task = await ended(answer);
+    expect(task).toMatchObject({ status: 'completed', error: null });
+    expect(task.response).toEqual({
+      audiences: [
+        { audienceId: 'ok', action: 'created' },
+        { audienceId: 'crm', action: 'created', membersFailed: 12 },
+      ],
+      failedMembers: [
+        ['add', 1, /^hashedEmail must be a SHA-256 hash of 64 hexadecimal digits/],
+        ['add', 2, /^hashedPhone must be a SHA-256 hash of 64 hexadecimal digits/],
+        ['add', 3, /^externalId must be 1 to 128 letters, digits/],
+        ['add', 4, /^the member must have hashedEmail, hashedPhone or uids$/],
+        ['add', 5, /^the member must be an object$/],
+        ['add', 6, /^uids\.0\.value must be an opaque id/],
+        ['add', 7, /^uids\.0\.value must be an opaque id .* no phone number$/],
+        ['add', 8, /^uids\.0\.value must be a SHA-256 hash/],
+        ['add', 9, /^uids\.0\.type must be one of rampid, .*, uid2, /],
+        ['add', 10, /^uids\.0\.value is required$/],
+        ['add', 11, /^uids must be a list of at most 10 ids$/],
+        ['remove', 0, /^the member must have externalId, hashedEmail, hashedPhone or uids$/],
+      ].map(([of, index, reason]) => ({
+        audienceId: 'crm',
+        list: of,
+        index,
+        reason: expect.stringMatching(reason as RegExp),
+      })),
+    });
+    expect((await storedMembers('crm')).map(({ external_id }) => external_id)).toEqual(['crm-4']);
+    // What is of persons in the log is sealed; here is what is read of it.
+    const log = JSON.stringify(await service.eventsOfAccount(account));
+    for (const raw of ['jane@example.com', '2065551234', '206-555-1234']) {
+      expect([answer.text, JSON.stringify(task), log].join()).not.toContain(raw);
+      expect(await tablesWith(raw)).toEqual([]);
+    }
+  });
+
+  it('of an audience itself has that one fail, whether or not it says which it is', async () => {
+    await done(await sync([{ audienceId: 'kept', name: 'Kept', add: [member(1)] }]));
+    const task = await ended(
+      await sync([
+        { audienceId: 'kept', name: '', add: [member(2)] },
+        { audienceId: 'new', add: [member(3)] },
+        { name: 'Which one?', add: [member(4)] },
+        'nonsense',
+        { audienceId: 'list', add: member(5) },
+      ]),
+    );
+    expect(task.status).toBe('completed');
+    const because = (name: string) => expect.stringMatching(new RegExp(`^${name}\\b.`));
+    expect(task.response).toEqual({
+      audiences: [
+        { audienceId: 'kept', action: 'failed', index: 0, error: because('name') },
+        { audienceId: 'new', action: 'created' },
+        { audienceId: null, action: 'failed', index: 2, error: because('audienceId') },
+        { audienceId: null, action: 'failed', index: 3, error: expect.any(String) },
+        { audienceId: 'list', action: 'failed', index: 4, error: because('add') },
+      ],
+    });
+    expect(Object.fromEntries(await sizes())).toEqual({ kept: 1, new: 1 });
+  });
+
+  it('of the form of JSON has its audience fail, and the others are done', async () => {
+    const texts = [
+      '{"audienceId":"odd","add":[{"externalId":"crm-1","hashedEmail":"\\u0000"}]}',
+      '{"audienceId":"large","add":[{"externalId":"crm-1","age":1e999}]}',
+      JSON.stringify({ audienceId: 'new', add: [member(1)] }),
+    ];
+    const task = await ended(
+      await account.api.post<Accepted>(
+        `/advertisers/${advertiserId}/audiences/sync`,
+        `{"audiences":[${texts.join()}]}`,
+      ),
+    );
+    const failed = (index: number, what: string) => ({
+      audienceId: null,
+      action: 'failed',
+      index,
+      error: `The item must not hold ${what}`,
+    });
+    expect(task).toMatchObject({
+      status: 'completed',
+      response: {
+        audiences: [
+          failed(0, 'text with U+0000'),
+          failed(1, 'a number that is too large'),
+          { audienceId: 'new', action: 'created' },
+        ],
+      },
+    });
+    expect(await sizes()).toEqual([['new', 1]]);
+  });
+
+  it('of every member has the audience fail, and so the task where there is no other', async () => {
+    const task = await ended(await sync([{ audienceId: 'raw', add: [{ hashedEmail: 'jane@example.com' }] }]));
+    expect(task).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/^raw: None of its members can be used\. add\.0: hashedEmail must be/),
+      response: { audiences: [{ audienceId: 'raw', action: 'failed', index: 0, membersFailed: 1 }] },
+    });
+    expect(await sizes()).toEqual([]);
+    expect((await ended(await sync([{ name: 'Which one?' }]))).error).toMatch(/^audiences\.0: audienceId/);
+  });
+
+  it('of very many members is counted, and the first 500 are named', async () => {
+    const add = [member(0), ...Array.from({ length: 3_000 }, () => ({ hashedEmail: 'x'.repeat(100) }))];
+    const task = await ended(
+      await sync([
+        { audienceId: 'a', add },
+        { audienceId: 'b', add },
+      ]),
+    );
+    expect(task.response.audiences).toEqual(
+      ['a', 'b'].map((audienceId) => ({ audienceId, action: 'created', membersFailed: 3_000 })),
+    );
+    expect(task.response.failedMembers).toHaveLength(500);
+  });
+
+  it('fails alike when the sync is repeated with its key', async () => {
+    const key = { 'Idempotency-Key': randomId() };
+    const send = () => sync([{ audienceId: 'crm', add: [member(1), {}] }, { name: 'B' }], {}, key);
+    const [first, again] = [await send(), await send()];
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    expect((await ended(again)).response).toMatchObject({
+      audiences: [{ membersFailed: 1 }, { index: 1, action: 'failed' }],
+      failedMembers: [{ audienceId: 'crm', list: 'add', index: 1 }],
+    });
+    expect(await eventsOf('TaskAccepted')).toHaveLength(1);
   });
 });
 

@@ -11,7 +11,7 @@ import {
 import { createUploadTokens, type UploadGrant } from '../../src/command/assets/upload-token.ts';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import { assetIdOf, type AssetResource } from '../../src/domain/assets/asset-resource.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
 import type { ObjectStore } from '../../src/shared/storage/object-store.ts';

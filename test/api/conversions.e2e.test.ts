@@ -139,6 +139,106 @@ describe('a batch', () => {
     for (const { reason } of rejected) expect(reason).toMatch(/^[a-z]\w+ /i);
   });
 
+  const text = (eventId: string, members: string): string => {
+    const plain = JSON.stringify(item(eventId));
+    return `${plain.slice(0, -1)}${members === '' ? '' : `,${members}`}}`;
+  };
+  const logText = (key: string, events: readonly string[], headers: Record<string, string> = {}, more = '') =>
+    account.api.post<BatchResult>(
+      `/event-sources/${key}/events`,
+      `{"events":[${events.join(' ,\n')}]${more}}`,
+      headers,
+    );
+  const nested = (levels: number): string => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
+  const unreadable: readonly (readonly [string, string])[] = [
+    ['"value":1e999', 'value must not hold a number that is too large'],
+    ['"value":-1e999', 'value must not hold a number that is too large'],
+    ['"note":[{"deep":1e999}]', 'must not hold a number that is too large'],
+    ['"__proto__":{"polluted":true}', 'must not hold a member named __proto__'],
+    ['"note":{"\\u005f_proto__":1}', 'must not hold a member named __proto__'],
+    ['"userMatch":{"__proto__":{}}', 'userMatch must not hold a member named __proto__'],
+    [`"contentIds":${nested(33)}`, 'contentIds must not hold values nested deeper than 32 levels'],
+    [`"note":${nested(100_000)}`, 'must not hold values nested deeper than 32 levels'],
+    ['"orderId":"\\u0000"', 'orderId must not hold text with U+0000'],
+    ['"note":"\\ud800"', 'must not hold text with half of a surrogate pair'],
+  ];
+
+  it.each([0, 1_000])(
+    'takes all but the events that no JSON reader could keep, among %i others',
+    async (among) => {
+      const key = await newSource();
+      const others = Array.from({ length: among }, (_, n) => text(`other-${n}`, '"value":12.5'));
+      const events = unreadable.flatMap(([members], n) => [text(`odd-${n}`, members), text(`fine-${n}`, '')]);
+      const answer = await logText(key, [...others, ...events]);
+      const rejected = unreadable.map(([, reason], n) => ({ index: among + 2 * n, reason }));
+      expect([answer.status, answer.body.data.rejected, answer.body.data.accepted]).toEqual([
+        200,
+        rejected,
+        among + unreadable.length,
+      ]);
+      expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+    },
+  );
+
+  it('takes events with members named prototype or constructor, and with thousands of unknown ones', async () => {
+    const key = await newSource();
+    const many = Array.from({ length: 2_000 }, (_, n) => `"m${n}":${n}`).join();
+    const events = [
+      '"prototype":1',
+      '"constructor":{"prototype":[]}',
+      '"toString":"x"',
+      many,
+      `"note":{${many}}`,
+    ];
+    const answer = await logText(
+      key,
+      events.map((members, n) => text(`named-${n}`, members)),
+    );
+    expect([answer.status, answer.body.data]).toEqual([200, result(events.length, 0)]);
+  });
+
+  it.each([
+    ['a number that is too large', '"unknown":1e999', 'unknown'],
+    ['__proto__', '"__proto__":1', '__proto__'],
+    ['U+0000', '"testEventCode":"\\u0000"', 'testEventCode'],
+    ['33 levels', `"unknown":${nested(33)}`, undefined],
+  ])('is refused as a whole with %s outside of its events', async (_what, member, field) => {
+    const key = await newSource();
+    const answer = await logText(key, [text('a', '')], {}, `,${member}`);
+    expect(refusalOf(answer).slice(0, 2)).toEqual([400, 'VALIDATION_ERROR']);
+    if (field !== undefined) expect(refusalOf(answer)[2]).toBe(field);
+    expect((await logText(key, [text('a', '')])).body.data).toEqual(result(1, 0));
+  });
+
+  it('with such events is repeated by its key, in any text around them, and is another call with another one', async () => {
+    const key = await newSource();
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const at = agoIso();
+    const odd = (value: string): string => `{"eventId":"a","eventTime":"${at}","value":${value}}`;
+    const fine = (order: readonly string[]): string => `{${order.join(', ')}}`;
+    const members = ['"eventId":"b"', `"eventTime":"${at}"`, '"value":1.50'];
+    const first = await logText(key, [odd('1e999'), fine(members)], headers);
+    expect(first.body.data).toMatchObject({ accepted: 1, rejected: [{ index: 0 }] });
+    const again = await logText(key, [odd('1e999'), fine(members.toReversed())], headers);
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    for (const value of ['2e999', '-1e999', 'null', '"1e999"', '[[1e999]]']) {
+      const other = await logText(key, [odd(value), fine(members)], headers);
+      expect([value, refusalOf(other)[1]]).toEqual([value, 'IDEMPOTENCY_CONFLICT']);
+    }
+  });
+
+  it('with such events is shown and then confirmed', async () => {
+    const key = await newSource();
+    const events = [text('a', '"value":1e999'), text('b', '')];
+    const shown = await logText(key, events, {}, ',"confirm":false');
+    expect(shown.body.data).toMatchObject({ accepted: 1, rejected: [{ index: 0 }] });
+    const uid = shown.headers.get('confirmation-uid') ?? '';
+    const confirm = `,"confirm":true,"confirmationUid":"${uid}"`;
+    const other = await logText(key, [text('a', '"value":2e999'), ...events.slice(1)], {}, confirm);
+    expect(refusalOf(other)).toEqual([409, 'CONFLICT', 'confirmationUid']);
+    expect((await logText(key, events, {}, confirm)).body.data).toMatchObject({ accepted: 1 });
+  });
+
   it.each([
     ['no events', {}, 'events'],
     ['an empty array', { events: [] }, 'events'],
@@ -363,7 +463,11 @@ describe('an idempotency key', () => {
     expect(first.text.length).toBeGreaterThan(256 * 1024);
     await log(key, items(100));
     const again = await log(key, events, { headers });
-    expect([again.status, again.text]).toEqual([200, first.text]);
+    expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([
+      200,
+      first.text,
+      'true',
+    ]);
   });
 
   it('of many events knows the call in any text, and no other', async () => {
@@ -413,15 +517,53 @@ describe('confirm', () => {
     expect((await confirmed(key, events, uid)).body.data).toMatchObject({ accepted: 1, duplicates: 2 });
   });
 
-  it('repeats the same answer for the same confirmation, and logs once', async () => {
+  const spent = [409, 'CONFIRMATION_EXPIRED', 'confirmationUid'];
+
+  it('uses a confirmation once: a second call is refused, without a key and with another', async () => {
     const key = await newSource();
     const events = [item('a'), item('b')];
     const { uid } = await shown(key, events);
     expect((await confirmed(key, events, uid)).body.data).toEqual(result(2, 0));
-    expect((await confirmed(key, events, uid)).body.data).toEqual(result(2, 0));
-    expect((await confirmed(key, events, uid, { headers: { 'Idempotency-Key': randomUUID() } })).status).toBe(
-      409,
-    );
+    expect(refusalOf(await confirmed(key, events, uid))).toEqual(spent);
+    const headers = { 'Idempotency-Key': randomUUID() };
+    expect(refusalOf(await confirmed(key, events, uid, { headers }))).toEqual(spent);
+  });
+
+  it('repeats the answer for the key that the confirmation was used with, and for no other call', async () => {
+    const key = await newSource();
+    const events = [item('a'), item('b')];
+    const { uid } = await shown(key, events);
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const first = await confirmed(key, events, uid, { headers });
+    expect(first.body.data).toEqual(result(2, 0));
+    const again = await confirmed(key, events, uid, { headers });
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    await service.pool.query('delete from idempotency_keys where key = $1', [headers['Idempotency-Key']]);
+    const derived = await confirmed(key, events, uid, { headers });
+    expect([derived.text, derived.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    expect(refusalOf(await confirmed(key, events, uid))).toEqual(spent);
+  });
+
+  it('carries out one of many calls that use a confirmation at once', async () => {
+    const key = await newSource();
+    const events = [item('a'), item('b')];
+    const { uid } = await shown(key, events);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => confirmed(key, events, uid)));
+    expect(answers.filter(({ status }) => status === 200).map(({ body }) => body.data)).toEqual([
+      result(2, 0),
+    ]);
+    expect(answers.filter(({ status }) => status === 409).length).toBe(9);
+  });
+
+  it('leaves a confirmation as it is when the call is refused', async () => {
+    const owner = await newAdvertiser();
+    const key = await newSource({}, { owner });
+    const events = [item('a')];
+    const { uid } = await shown(key, events);
+    await account.api.delete(`/advertisers/${owner}`);
+    expect(refusalOf(await confirmed(key, events, uid))).toEqual([409, 'CONFLICT', undefined]);
+    await account.api.post(`/advertisers/${owner}/restore`);
+    expect((await confirmed(key, events, uid)).body.data).toEqual(result(1, 0));
   });
 
   it('is of one account and one payload', async () => {

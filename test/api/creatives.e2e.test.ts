@@ -160,6 +160,8 @@ describe('create', () => {
     ['formatKind', { formatKind: 'poster' }],
     ['name', { name: 'x'.repeat(256) }],
     ['clickUrl', { clickUrl: 'javascript:alert(1)' }],
+    ['clickUrl', { clickUrl: 'https:example.com' }],
+    ['clickUrl', { clickUrl: 'http:///example.com' }],
     ['slots', { slots: ['a', 'a'].map((slotId) => ({ slotId, kind: 'text' })) }],
     ['slots.0.kind', { slots: [{ slotId: 'a', kind: 'image' }] }],
     ['slots.0.assetId', { slots: [{ slotId: 'a', kind: 'text', assetId: 'x' }] }],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import { notSeen, type EventSourceResource } from '../../src/domain/event-sources/event-source-resource.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -163,8 +163,10 @@ describe('sync', () => {
       { event_source_id: 'z', mapping: { text: 'x'.repeat(20_000) } },
     ]);
     expect(actions(answer)).toEqual(['x failed', 'ok created', 'y failed', 'z failed']);
-    expect(answer.body.data.event_sources[0]?.error).toMatch(/^event_types\.0: /);
-    expect(answer.body.data.event_sources[2]?.error).toMatch(/^allowed_domains\.0: must be a domain/);
+    expect(answer.body.data.event_sources[0]?.error).toMatch(
+      /^event_types\.0 must be one of .*"page_view", /,
+    );
+    expect(answer.body.data.event_sources[2]?.error).toMatch(/^allowed_domains\.0 must be a domain/);
     expect((await list()).total).toBe(1);
   });
 
@@ -180,7 +182,7 @@ describe('sync', () => {
     ['none', { event_sources: [] }, 'event_sources'],
     ['51', { event_sources: named(...Array.from({ length: 51 }, (_, n) => `s${n}`)) }, 'event_sources'],
     ['one twice', { event_sources: named('a', 'b', 'a') }, 'event_sources'],
-    ['an item without id', { event_sources: [{ name: 'x' }] }, 'event_sources.0'],
+    ['an item without id', { event_sources: [{ name: 'x' }] }, 'event_sources.0.event_source_id'],
     ['no account', { event_sources: named('a'), account: undefined }, 'account'],
     ['another account', { event_sources: named('a'), account: { account_id: '1' } }, 'account.account_id'],
   ])('%s: 400, nothing is written', async (_what, body, field) => {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { BatchResult } from '../../src/domain/conversions/decide-batch.ts';
+import { EventType } from '../../src/domain/event-sources/event-type.ts';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import { notSeen, type EventSourceResource } from '../../src/domain/event-sources/event-source-resource.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -92,6 +94,29 @@ describe('the summary', () => {
     expect((await summary(`?startHour=${hourIso(30)}&endHour=${hourIso(2)}`)).totalEventCount).toBe(4);
     expect((await summary(`?startHour=${hourIso(30)}`)).totalEventCount).toBe(5);
     expect((await summary(`?startHour=${hourIso(1)}&endHour=${hourIso(1)}`)).entries).toHaveLength(1);
+  });
+
+  it('counts each of the 31 event types, and those of sources that take one of them', async () => {
+    expect(EventType.options).toHaveLength(31);
+    expect(EventType.options).toEqual(expect.arrayContaining(['follow', 'content_view', 'watch_milestone']));
+    await log(
+      'web',
+      EventType.options.map((type) => event('1', hourIso(1), type)),
+    );
+    const counted = (await summary()).entries.map(({ eventType }) => eventType);
+    expect(counted).toEqual([...EventType.options].sort());
+    expect((await summary('?eventType=watch_milestone')).totalEventCount).toBe(1);
+    const path = `/advertisers/${advertiserId}/event-sources`;
+    const restricted = { event_source_id: 'tv', event_types: ['follow'] };
+    const body = { account: { account_id: advertiserId }, event_sources: [restricted] };
+    expect((await account.api.post(`${path}/sync`, body)).status).toBe(200);
+    const events = ['follow', 'content_view'].map((type) => event('1', hourIso(1), type));
+    const { accepted, rejected } = (
+      await account.api.post<BatchResult>('/event-sources/tv/events', { events })
+    ).body.data;
+    expect([accepted, rejected.map(({ index }) => index)]).toEqual([1, [1]]);
+    const { body: shown } = await account.api.get<EventSourceResource>('/event-sources/tv');
+    expect([shown.data.eventTypes, shown.data.health.lastEventType]).toEqual([['follow'], 'follow']);
   });
 
   it('takes any offset, and the hour that a time lies in', async () => {

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { comparePositions, type Position } from '../../src/shared/event-store/event-store.ts';
 import { refusalOf, untilTold } from '../support/api-client.ts';
 import {

@@ -14,6 +14,7 @@ import { subjectsOfRoutes } from '../../src/audited-kinds/subjects-of-routes.ts'
 import { createUser } from '../../src/operator/accounts.ts';
 import { auditSearch, SCANNED_MAX, type AuditFilters } from '../../src/query/history/audit-search.ts';
 import { randomId } from '../../src/shared/ids.ts';
+import { builtStatement, sql } from '../../src/shared/postgres/build-statement.ts';
 import { createTenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
 
 let service: RunningService;
@@ -184,9 +185,7 @@ describe('a list as it was', () => {
       ['Renamed'],
       ['Renamed'],
     ]);
-    expect(await asOf('/advertisers', 'name=renam&status=ALL')).toEqual([[], [], ['Renamed'], ['Renamed']]);
     expect(await asOf('/campaigns', `advertiserId=${id}`)).toEqual([[], ['Spring'], ['Spring'], []]);
-    expect(await asOf('/campaigns', 'phase=archived')).toEqual([[], [], [], ['Spring']]);
     expect(refusalOf(await own.api.get('/advertisers?asOf=1'))).toEqual(invalid('asOf'));
     await service.pool.query(
       `insert into audit_entries (customer_id, occurred_at, position, stream, revision, event_id, type,
@@ -528,7 +527,7 @@ describe('the audit log', () => {
       expect(refusalOf(await own.api.get(`/audit-logs?${query}`))).toEqual(invalid(field));
     }
     const unread = (await own.api.get('/audit-logs?startDate=today')).body.error?.message;
-    expect(unread).toContain('must be a day, e.g. 2026-01-31, or a time');
+    expect(unread).toContain('must be a day, e.g. "2026-01-31", or an RFC 3339');
   });
 
   it('says of a refusal who tried what, and why not', async () => {
@@ -631,15 +630,16 @@ describe('the audit log', () => {
     await fillAuditLog(planned.customerId);
     const requests = createTenantDatabase(service.backbone.requestPool);
     const indexOf = async (filters: Partial<AuditFilters>): Promise<string> => {
-      const { text, values } = auditSearch(
+      const { search, given } = auditSearch(
         planned.customerId,
         { from: '1970-01-01T00:00:00.000Z', before: 'infinity', ...filters },
         { skip: 0, take: 50 },
       );
+      const { text, parameters } = builtStatement(sql.raw('explain with ? select * from page', [search]));
       const rows = await requests.query<{ 'QUERY PLAN': string }>(planned.customerId, {
         name: `explain-${randomId()}`,
-        text: `explain with ${text} select *, $2::text from page`,
-        values,
+        text,
+        values: parameters.map((parameter) => given[parameter]),
       });
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
       expect(plan).not.toMatch(/Seq Scan|Bitmap/);

@@ -208,13 +208,50 @@ describe('bodies', () => {
     ['half a surrogate pair in a label', labels('{"team":["\\udc00"]}'), 'labels.team.0'],
     ['U+0000 where nobody looks', '{"name":"Acme","unknown":[{"a":"\\u0000"}]}', 'unknown.0.a'],
     ['__proto__', labels('{"__proto__":["x"]}'), 'labels.__proto__'],
-    ['constructor', labels('{"constructor":["x"]}'), 'labels.constructor'],
     ['a number beyond all', '{"name":"Acme","unknown":1e309}', 'unknown'],
     ['1,001 labels', labels(`{${Array.from({ length: 1_001 }, (_, n) => `"l${n}":[]`).join()}}`), 'labels'],
   ])('that could not be stored are refused: %s', async (_what, body, field) => {
     const before = await service.store.head();
     expect(refusalOf(await create(body))).toEqual(invalid(field));
     expect(await service.store.head()).toBe(before);
+  });
+
+  it('with members named prototype or constructor keep them, in free-form members of any resource', async () => {
+    const names = ['prototype', 'constructor', 'hasOwnProperty', 'toString', 'valueOf', 'toJSON', 'then'];
+    const free = (value: unknown): object => Object.fromEntries(names.map((name) => [name, value]));
+    const { api } = await service.openAccount();
+    const created = await api.post<AdvertiserResource>('/advertisers', {
+      name: 'Acme',
+      labels: free(['v']),
+      unknown: free({}),
+      ...free(1),
+    });
+    expect([created.status, created.body.data.labels]).toEqual([201, free(['v'])]);
+    const { id } = created.body.data;
+    const renamed = await api.put<AdvertiserResource>(`/advertisers/${id}`, { name: 'New', ...free([]) });
+    expect(renamed.body.data.labels).toEqual(free(['v']));
+    expect((await api.get(`/advertisers/${id}`)).body.data).toEqual(renamed.body.data);
+    const { body } = await api.get<{ changes: { path: string }[] }>(`/advertisers/${id}/diff?from=0&to=1`);
+    const paths = body.data.changes.map(({ path: member }) => member);
+    expect(paths).toEqual(expect.arrayContaining(names.map((name) => `/labels/${name}`)));
+
+    const to = { account: { account_id: id } };
+    const source = { event_source_id: 'web', mapping: free({ constructor: 1 }) };
+    const sources = `/advertisers/${id}/event-sources`;
+    expect((await api.post(`${sources}/sync`, { ...to, event_sources: [source] })).status).toBe(200);
+    const { eventSources } = (await api.get<{ eventSources: { mapping: object }[] }>(sources)).body.data;
+    expect(eventSources[0]?.mapping).toEqual(free({ constructor: 1 }));
+    const item = { id: 'a', title: 'A', ...free('x') };
+    const catalog = { catalog_id: 'shop', type: 'product', items: [item] };
+    const synced = await api.post(`/advertisers/${id}/catalogs/sync`, { ...to, catalogs: [catalog] });
+    expect([synced.status, synced.text]).toEqual([200, expect.stringContaining('"created"')]);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it('with thousands of unknown members are taken', async () => {
+    const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`m${n}`, n]));
+    const answer = await account.api.post('/advertisers', { name: 'Acme', unknown: many, ...many });
+    expect(answer.status).toBe(201);
   });
 
   it.each([33, 6_000, 170_000])('nested %i levels are refused at once, in any member', async (depth) => {

@@ -112,7 +112,7 @@ describe('a request that is running', () => {
       [key],
     );
     const second = await create();
-    expect([second.status, isReplay(second), second.text]).toEqual([201, false, first.text]);
+    expect([second.status, isReplay(second), second.text]).toEqual([201, true, first.text]);
     expect(await service.eventsOf(`advertiser-${account.customerId}-${reservedId}`)).toHaveLength(1);
   });
 });

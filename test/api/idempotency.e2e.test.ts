@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import { invalid, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
 import { rawExchange } from '../support/raw-http.ts';
@@ -149,7 +150,7 @@ describe('a repeated request', () => {
        where completed_at is not null`,
     );
     const again = await rename('Mine', withKey());
-    expect([again.status, again.text]).toEqual([200, first.text]);
+    expectReplay(first, again);
     expect((await eventTypes()).length).toBe(452);
     const { rows } = await service.pool.query('select from snapshots where stream like $1', [`%-${id}`]);
     expect(rows).toHaveLength(1);
@@ -159,6 +160,104 @@ describe('a repeated request', () => {
     const read = () => account.api.get('/advertisers', withKey());
     expect([isReplay(await read()), isReplay(await read())]).toEqual([false, false]);
     expect((await account.api.get('/advertisers', withKey('x'))).status).toBe(200);
+  });
+});
+
+describe('a repeat whose first answer is not known any more', () => {
+  /** Writes of every kind that keeps its events in streams of its own. @returns how to send one */
+  const writes: Readonly<Record<string, () => Promise<() => Promise<ApiAnswer<unknown>>>>> = {
+    'an update': async () => {
+      const { id } = await advertiser();
+      return () => account.api.put(`/advertisers/${id}`, { name: 'New' }, withKey());
+    },
+    'an archiving': async () => {
+      const { id } = await advertiser();
+      return () => account.api.delete(`/advertisers/${id}`, withKey());
+    },
+    'a new campaign': async () => {
+      const { id } = await advertiser();
+      return () => account.api.post('/campaigns', { advertiserId: id, name: 'Spring' }, withKey());
+    },
+    'a new creative': async () => {
+      const { id } = await advertiser();
+      const { body } = await account.api.post<{ id: string }>('/campaigns', { advertiserId: id, name: 'C' });
+      const creative = { name: 'One', formatKind: 'image' };
+      return () => account.api.post(`/campaigns/${body.data.id}/creatives`, creative, withKey());
+    },
+    'a sync': async () => {
+      const { id } = await advertiser();
+      const sync = {
+        account: { account_id: String(id) },
+        event_sources: [{ event_source_id: 'site' }, { event_source_id: 'app' }],
+      };
+      return () => account.api.post(`/advertisers/${id}/event-sources/sync`, sync, withKey());
+    },
+    'an audience': async () => {
+      const { id } = await advertiser();
+      const member = { externalId: '1', hashedEmail: 'a'.repeat(64) };
+      const sync = { audiences: [{ audienceId: 'a', add: [member] }] };
+      return () => account.api.post(`/advertisers/${id}/audiences/sync`, sync, withKey());
+    },
+    'conversion events': async () => {
+      const { id } = await advertiser();
+      const sync = { account: { account_id: String(id) }, event_sources: [{ event_source_id: `e-${id}` }] };
+      await account.api.post(`/advertisers/${id}/event-sources/sync`, sync);
+      const events = [{ eventId: '1', eventTime: new Date().toISOString() }];
+      return () => account.api.post(`/event-sources/e-${id}/events`, { events }, withKey());
+    },
+    'an API key': async () => () => account.api.post('/api-keys', { name: 'Another' }, withKey()),
+    'a connection': async () => () =>
+      account.api.post('/creative-engines/1/connections', { apiKey: 'sbx_one-two-three' }, withKey()),
+  };
+
+  /** Without the name that a creative claims before it is created: a repeat that is not known as one claims it again. */
+  const eventIds = async (): Promise<readonly string[]> =>
+    (await service.eventsOfAccount(account))
+      .filter(({ type }) => type !== 'CreativeNameClaimed')
+      .map(({ id }) => id);
+
+  it.each(Object.keys(writes))('of %s, which was never completed, says that it is one', async (what) => {
+    const send = (await writes[what]?.()) ?? (() => create());
+    const first = await untilTold(send);
+    expect([first.text, first.status < 300]).toEqual([first.text, true]);
+    const before = await eventIds();
+    await service.pool.query(
+      `update idempotency_keys set completed_at = null, status = null, body = null, lease_until = now()
+       where key = $1`,
+      [key],
+    );
+    expectReplay(first, await untilTold(send));
+    expect(await eventIds()).toEqual(before);
+    expectReplay(first, await untilTold(send));
+  });
+
+  it.each(Object.keys(writes))('of %s, whose claim is lost, says that it is one', async (what) => {
+    const send = (await writes[what]?.()) ?? (() => create());
+    const first = await untilTold(send);
+    expect([first.text, first.status < 300]).toEqual([first.text, true]);
+    const before = await eventIds();
+    await service.pool.query('delete from idempotency_keys where key = $1', [key]);
+    expectReplay(first, await untilTold(send));
+    expect(await eventIds()).toEqual(before);
+  });
+
+  it('says nothing when the first ended before it did anything', async () => {
+    const { id } = await advertiser();
+    const fingerprint = fingerprintOf({
+      method: 'put',
+      path: '/api/v2/buyer/advertisers/{id}',
+      pathValues: { id: String(id) },
+      body: { name: 'New' },
+    });
+    await service.pool.query(
+      `insert into idempotency_keys (scope, key, fingerprint, reserved, lease_until)
+       values ($1, $2, $3, '{}', now())`,
+      [account.customerId, key, fingerprint],
+    );
+    const update = () => account.api.put(`/advertisers/${id}`, { name: 'New' }, withKey());
+    const second = await update();
+    expect([second.status, isReplay(second)]).toEqual([200, false]);
+    expectReplay(second, await update());
   });
 });
 

@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { purgeableAudiences } from '../../src/command/audiences/purge-audiences.ts';
+import { storeMembers } from '../../src/command/audiences/audience-members.ts';
+import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
+import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
+import { type AudienceMember } from '../../src/domain/audiences/audience-events.ts';
+import { AUDIENCE, audienceAggregate, audienceStream } from '../../src/domain/audiences/audience.ts';
+import { executeCommand } from '../../src/shared/command/execute-command.ts';
+import { toNewEvents } from '../../src/shared/command/recorded-domain-event.ts';
+import { resourceIdOf } from '../../src/shared/ids.ts';
 import { amount } from '../support/amount.ts';
 import { invalid, refusalOf, untilTold, type Api, type ApiEnvelope } from '../support/api-client.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
@@ -230,14 +239,11 @@ const LISTED = [
   'connections',
 ];
 
-/** Lists with their filters and pages, of what there is. */
-const listsOf = ({ advertisers, campaigns, agents, sources }: Things): readonly string[] => [
+/** Lists and their pages, of what there is. */
+const listsOf = ({ advertisers, campaigns }: Things): readonly string[] => [
   '/advertisers',
   '/advertisers?status=ALL&take=2&skip=1',
-  '/advertisers?status=ARCHIVED&sandbox=true',
-  '/advertisers?status=ALL&name=oAK',
   '/campaigns?take=3',
-  '/campaigns?phase=archived',
   '/adcp-agents?take=2',
   '/sales-agents?skip=1',
   '/api-keys?take=200',
@@ -251,26 +257,18 @@ const listsOf = ({ advertisers, campaigns, agents, sources }: Things): readonly 
     .flatMap((id) => [
       `/campaigns?advertiserId=${id}`,
       `/advertisers/${id}/creatives?take=2&skip=1`,
-      `/advertisers/${id}/creatives?source=uploaded&promoted=false&search=oak`,
-      `/advertisers/${id}/creatives?formatKind=image`,
       `/advertisers/${id}/assets?take=2`,
-      `/advertisers/${id}/assets?mediaKind=text&search=oak`,
       `/advertisers/${id}/event-sources?take=2`,
       `/advertisers/${id}/catalogs`,
-      `/advertisers/${id}/catalogs?type=store`,
       `/advertisers/${id}/audiences`,
       `/advertisers/${id}/audiences?take=1&skip=1`,
       `/advertisers/${id}/syndication-status?take=1`,
-      `/advertisers/${id}/syndication-status?resourceType=EVENT_SOURCE&enabled=false&resourceId=${sources[0]?.key}`,
-      ...agents
-        .slice(0, 1)
-        .map((agent) => `/advertisers/${id}/syndication-status?status=DISABLED&adcpAgentId=${agent}`),
     ]),
   ...campaigns
     .slice(0, 4)
     .flatMap(({ id }) => [
       `/campaigns/${id}/creatives`,
-      `/campaigns/${id}/creatives?search=oak&take=1`,
+      `/campaigns/${id}/creatives?take=1`,
       `/campaigns/${id}/creative-sessions`,
     ]),
 ];
@@ -378,6 +376,32 @@ it.each([1, 2, 3].slice(0, amount(2, 3)))(
   },
   600_000,
 );
+
+it('a list of the past has no filters: one is 400 with its name', async () => {
+  const { api } = await service.openAccount('Filters');
+  const { id } = (await api.post<{ id: number }>('/advertisers', { name: 'One' })).body.data;
+  const asOf = new Date().toISOString();
+  for (const [path, filter, value] of [
+    ['/advertisers', 'status', 'ARCHIVED'],
+    ['/advertisers', 'sandbox', 'true'],
+    ['/advertisers', 'name', 'oak'],
+    ['/advertisers?status=ALL', 'name', 'oak'],
+    ['/campaigns', 'phase', 'active'],
+    [`/campaigns?advertiserId=${id}`, 'phase', 'active'],
+    [`/advertisers/${id}/creatives`, 'promoted', 'false'],
+    [`/advertisers/${id}/creatives`, 'search', 'oak'],
+    [`/advertisers/${id}/assets`, 'mediaKind', 'text'],
+    [`/advertisers/${id}/catalogs`, 'type', 'store'],
+    [`/advertisers/${id}/syndication-status`, 'enabled', 'false'],
+    [`/advertisers/${id}/syndication-status`, 'resourceId', 'web'],
+  ] as const) {
+    const mark = path.includes('?') ? '&' : '?';
+    const filtered = `${path}${mark}${filter}=${value}`;
+    expect([filtered, (await untilTold(() => api.get(filtered))).status]).toEqual([filtered, 200]);
+    const refused = await untilTold(() => api.get(`${filtered}&asOf=${asOf}`));
+    expect([filtered, refusalOf(refused)]).toEqual([filtered, invalid(filter)]);
+  }
+});
 
 it('a list of the past looks through so much of a campaign, and says so where that is not enough', async () => {
   const own = await service.openAccount('Long');
@@ -520,4 +544,58 @@ it('an audience says that its members are not known of an event that no projecto
   // Behind its last event it is what it is now.
   expect(await seen()).toEqual([[['PROCESSING', 0]], [['READY', 2]]]);
   for (const at of moments) expect((await other.api.get(`${path}?asOf=${at}`)).status).toBe(404);
+});
+
+it('an audience of a moment has as many members as then for 400 days; before that the list says that it does not know', async () => {
+  const own = await service.openAccount('Sizes');
+  const { customerId } = own;
+  const advertiserId = 2_000_000_000;
+  const at = (daysAgo: number): string => new Date(Date.now() - daysAgo * 86_400_000).toISOString();
+  const context = { customerId, actor: 'test', requestId: 'test' };
+  const { id } = (await own.api.post<{ id: number }>('/advertisers', { name: 'New' })).body.data;
+  const [like] = await service.eventsOf(advertiserStream(customerId, id));
+  const created = {
+    type: 'AdvertiserCreated',
+    data: { ...like?.data, advertiserId, name: 'Old' },
+    occurredAt: at(500),
+  };
+  await service.store.append(
+    advertiserStream(customerId, advertiserId),
+    toNewEvents([created], { ...context, commandId: randomUUID() }, advertiserEvents),
+    'no-stream',
+  );
+  const audienceId = resourceIdOf(AUDIENCE, customerId, advertiserId, 'vip');
+  for (const [n, daysAgo] of [450, 410, 390].entries()) {
+    const now = at(daysAgo);
+    const changes = { add: [[`p${n}`, 'e'.repeat(64), null, null] satisfies AudienceMember], remove: [] };
+    const batch = await storeMembers(service.store, randomUUID(), changes, { ...context, now });
+    await executeCommand(service.store, audienceAggregate, {
+      stream: audienceStream(customerId, audienceId),
+      command: { type: 'SyncAudience', now, audienceId, customerId, advertiserId, key: 'vip', batch },
+      context: { ...context, commandId: randomUUID() },
+    });
+  }
+  const path = `/advertisers/${advertiserId}/audiences`;
+  const list = (daysAgo: number) =>
+    own.api.get<{ audiences: { uploadedCount: number }[] }>(`${path}?asOf=${at(daysAgo)}`);
+  const sizeAt = async (daysAgo: number) => (await list(daysAgo)).body.data.audiences[0]?.uploadedCount;
+  const kept = async () =>
+    (
+      await service.pool.query<{ members: number }>(
+        'select members::int from audience_sizes where customer_id = $1 order by revision',
+        [customerId],
+      )
+    ).rows.map(({ members }) => members);
+  for (let tries = 0; (await sizeAt(0)) !== 3 && tries < 100; tries++) await pause(100);
+
+  for (const rows of Object.values(purgeableAudiences(service.pool))) await rows.purge(1_000);
+  expect(await kept()).toEqual([2, 3]);
+  expect([await sizeAt(399.9), await sizeAt(390.1), await sizeAt(389.9), await sizeAt(0)]).toEqual([
+    2, 2, 3, 3,
+  ]);
+  const refused = await list(400.1);
+  expect([refusalOf(refused), refused.body.error?.details]).toEqual([invalid('asOf'), { keptDays: 400 }]);
+  // What no size is part of is answered as ever, and so is a time before the advertiser was there.
+  expect((await own.api.get(`/advertisers/${advertiserId}?asOf=${at(450)}`)).status).toBe(200);
+  expect((await list(501)).status).toBe(404);
 });

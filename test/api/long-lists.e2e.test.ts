@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { advertiserBlocks } from '../../src/projections/advertiser-rows.ts';
-import { fillBlocks } from '../../src/projections/engine/blocks/fill-blocks.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import type { NewEvent } from '../../src/shared/event-store/event-store.ts';
-import { inTransaction } from '../../src/shared/postgres/pool.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** Lists that are longer than what is counted from their ends (docs/records/0010-list-blocks.md), over HTTP. */
+/** A long list over HTTP, walked through from one end to the other. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -61,11 +58,6 @@ beforeAll(async () => {
     const gone = advertisers.filter(({ status }) => status === 'ARCHIVED');
     return advertisers.length === COUNT + 31 && gone.length === ARCHIVED;
   }, CAUGHT_UP_MS_MAX);
-  // Small blocks, so that there are many, as in a list that is much longer; behind the fence of the projector.
-  await inTransaction(service.pool, async (client) => {
-    await client.query(`select from projection_checkpoints where name = 'advertisers' for update`);
-    await fillBlocks(client, { ...advertiserBlocks, rowsMax: 256 });
-  });
 }, 120_000);
 afterAll(() => service.stop());
 

@@ -107,27 +107,34 @@ describe('operators and tools', () => {
   );
 });
 
-describe('the store of the windows', () => {
+describe('the store of the windows of several processes', () => {
+  let several: RunningService;
+  beforeAll(async () => {
+    several = await startRunningService({ LIMIT_NODES: '2', LIMIT_UNVERIFIED: '1000/600' });
+  });
+  afterAll(() => several.stop());
+
   /** Subjects that have a window, without what they name. */
   const kinds = async (): Promise<readonly string[]> => {
-    if (service.redis !== undefined) {
+    if (several.redis !== undefined) {
       // Jobs are there, too.
-      const windows = (await service.redis.entries()).map((entry) => entry.split(':'));
+      const windows = (await several.redis.entries()).map((entry) => entry.split(':'));
       return windows.filter(([of = '']) => of.endsWith('rate')).map(([, kind = '']) => kind);
     }
-    const { rows } = await service.pool.query<{ kind: string }>(
-      `select split_part(subject, ':', 1) as kind from rate_windows`,
+    const { rows } = await several.pool.query<{ kind: string }>(
+      `select split_part(key, ':', 1) as kind from rate_limits`,
     );
     return rows.map(({ kind }) => kind);
   };
 
   it('keeps one only for credentials that verified, and for addresses', async () => {
-    const { api } = await service.openAccount();
+    const { api } = await several.openAccount();
     await api.get('/advertisers');
+    await fetch(`${several.baseUrl}/api/v2/buyer/nothing`);
     const before = await kinds();
     expect(new Set(before)).toEqual(new Set(['address', 'credential', 'verified']));
     for (let n = 0; n < 10; n++) {
-      await fetch(`${service.baseUrl}/api/v2/buyer/advertisers`, {
+      await fetch(`${several.baseUrl}/api/v2/buyer/advertisers`, {
         headers: { Authorization: `Bearer bx_${String(n).padStart(16, '0')}_${'b'.repeat(43)}` },
       });
     }

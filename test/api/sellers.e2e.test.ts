@@ -6,11 +6,10 @@ import type { CreativeResource } from '../../src/domain/creatives/creative-resou
 import type { SellerSubmission } from '../../src/domain/creatives/seller-submission-resource.ts';
 import type { SellerStatus } from '../../src/domain/creatives/seller-review-resource.ts';
 import type { SellerResource } from '../../src/domain/sellers/seller-resource.ts';
-import type { Told, Tools } from '../../src/operator/command.ts';
-import { understand } from '../../src/operator/run-command.ts';
 import { createSubmissionList } from '../../src/command/workers/sellers/submission-list.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
+import { operate, type Printed } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { png } from '../support/sample-media.ts';
 import { until } from '../support/toy-projection.ts';
@@ -33,22 +32,10 @@ const gone = (field?: string) => [404, 'NOT_FOUND', field] as const;
 type Given = Readonly<Record<string, string>>;
 const operator = async (command: string, words: readonly string[], given: Given): Promise<unknown> =>
   (await said(command, words, given))[0]?.value;
-/** What a command tells that works on the running installation. */
-const said = async (
-  command: string,
-  words: readonly string[],
-  given: Given = {},
-): Promise<readonly Told[]> => {
+const said = (command: string, words: readonly string[], given: Given = {}): Promise<readonly Printed[]> => {
   const options = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
-  const { work } = understand([...command.split(' '), ...words, ...options]);
-  const told: Told[] = [];
-  for await (const one of work({ ...noTools, backbone: async () => service.backbone })) told.push(one);
-  return told;
+  return operate([...command.split(' '), ...words, ...options], async () => service.backbone);
 };
-const nothing = (): never => {
-  throw new Error('these commands have no use for it');
-};
-const noTools: Tools = { config: nothing, backbone: nothing, progress: nothing, remark: nothing };
 const newAdvertiser = async (more: object = { sandbox: true }): Promise<number> =>
   (await api().post<AdvertiserResource>('/advertisers', { name: 'Acme', ...more })).body.data.id;
 const newCampaign = async (advertiserId: number): Promise<string> =>
@@ -125,12 +112,16 @@ describe('the directory', () => {
   it('an operator is told what is wrong', async () => {
     const add = (given: Given) => operator('sellers add', [], given);
     await expect(add({ channels: 'print' })).rejects.toThrow('name');
-    await expect(add({ name: 'X', channels: 'paper' })).rejects.toThrow('channels.0');
-    await expect(add({ name: 'X', 'logo-url': 'http://x.example.com/' })).rejects.toThrow('logoUrl');
+    await expect(add({ name: 'X', channels: 'paper' })).rejects.toThrow('--channels must be one of');
+    for (const url of ['http://x.example.com/', 'https:x.example.com']) {
+      await expect(add({ name: 'X', 'logo-url': url })).rejects.toThrow('--logo-url must be a URL');
+    }
     await expect(add({ name: 'sandbox web' })).rejects.toThrow('Seller 1 has this name');
-    await expect(operator('sellers change', ['x'], {})).rejects.toThrow('SELLER must be the id of a seller');
+    await expect(operator('sellers change', ['x'], {})).rejects.toThrow(
+      "'x' is invalid for argument 'SELLER'",
+    );
     await expect(operator('sellers change', ['999'], { name: 'X' })).rejects.toThrow('No such seller');
-    await expect(operator('sellers sell', [], {})).rejects.toThrow('unknown command: sellers sell');
+    await expect(operator('sellers sell', [], {})).rejects.toThrow("unknown command 'sell'");
   });
 });
 
@@ -262,7 +253,7 @@ describe('reviews', () => {
     });
     expect((await detail(id)).sellerStatuses[0]).toMatchObject({ rejectionReason: 'Too loud' });
     await expect(enter({ status: 'approved', revision: '1' })).rejects.toThrow('has changed');
-    await expect(enter({ status: 'rejected' })).rejects.toThrow('rejectionReason');
+    await expect(enter({ status: 'rejected' })).rejects.toThrow('--reason is needed');
     await expect(enter({ status: 'approved' })).rejects.toThrow('--revision is needed');
     const elsewhere = enter({ status: 'approved', revision: '2' }, ['2147483647', id, '1']);
     await expect(elsewhere).rejects.toThrow('No such creative');
@@ -442,7 +433,7 @@ describe("a seller's key", () => {
 
   it('is made of a seller that is there, and for sellers only', async () => {
     await expect(openFor('999')).rejects.toThrow('No such seller');
-    await expect(openFor('x')).rejects.toThrow('SELLER must be the id');
+    await expect(openFor('x')).rejects.toThrow("option '--seller <SELLER>' argument 'x' is invalid");
     const { customerId } = await openFor('3');
     const add = (role: string, whose: number) =>
       operator('users create', [String(whose)], { name: 'Mo', role });
@@ -492,6 +483,7 @@ describe('a launched campaign', () => {
     const query = async (text: string) => (await service.pool.query(text, [account.customerId])).rowCount;
     const listed = () => query('select from submission_work where customer_id = $1');
     await query(`insert into parked_streams
+      (projection, stream, customer_id, position, revision, event_type, error, attempts)
       values ('creatives', 'creative-x', $1, '0', 0, 'CreativeCreated', 'test', 1)`);
     const campaignId = await newCampaign(await newAdvertiser());
     const { id } = await newCreative(campaignId);

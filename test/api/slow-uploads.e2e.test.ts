@@ -5,7 +5,7 @@ import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser
 import { assetIdOfUpload } from '../../src/domain/assets/asset-resource.ts';
 import { assetStream } from '../../src/domain/assets/asset.ts';
 import { setAccess } from '../../src/operator/accounts.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import type { ClientTimeouts } from '../../src/shared/http/server.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
@@ -37,7 +37,7 @@ let service: RunningService;
 let account: TestAccount;
 let advertiser: number;
 beforeAll(async () => {
-  service = await startRunningService({}, createLog('silent'), { timeouts });
+  service = await startRunningService({ UPLOADS_OPEN_MAX: '200' }, createLog('silent'), { timeouts });
   account = await service.openAccount();
   advertiser = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;
 });
@@ -287,3 +287,124 @@ it('a hundred that trickle are all ended, take no memory while they last, and le
   );
   expect((await library()).meta.pagination.total).toBeLessThanOrEqual(2);
 }, 90_000);
+
+describe('uploads that are open at once', () => {
+  const MAX = 3;
+  let bounded: RunningService;
+  beforeAll(async () => {
+    const settings = { UPLOADS_OPEN_MAX: String(MAX), TRUSTED_PROXIES: '1' };
+    bounded = await startRunningService(settings, createLog('silent'), { timeouts });
+  });
+  afterAll(() => bounded.stop());
+
+  interface Uploader {
+    readonly customerId: number;
+    /** Reserves a place and begins to send to it, from that client address. */
+    begin(address: string, more?: Partial<Begun>): Promise<Paced>;
+    /** Uploads of the account that the service receives now. */
+    open(): Promise<number>;
+  }
+  interface Begun {
+    readonly bytes: Buffer;
+    readonly pace: () => number;
+    readonly socket: Socket;
+    readonly contentType: string;
+  }
+  const large = png(10, 20, 20_000_000);
+
+  const openUploader = async (): Promise<Uploader> => {
+    const { api, customerId } = await bounded.openAccount();
+    const { id } = (await api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
+    return {
+      customerId,
+      begin: async (address, { bytes = large, pace = steadily, socket, contentType } = {}) => {
+        const { uploadUrl } = (await reserve(api, id, { name: 'Hero', mimeType: 'image/png' })).body.data;
+        const { pathname, search } = new URL(uploadUrl);
+        const head = headOf('PUT', `${pathname}${search}`, {
+          'Content-Type': contentType ?? 'application/octet-stream',
+          'Content-Length': bytes.length,
+          'X-Forwarded-For': address,
+        });
+        return sendPaced(head, bytes, pace, socket ?? connect(bounded.port, '127.0.0.1'));
+      },
+      open: async () =>
+        (await bounded.pool.query('select from asset_objects where customer_id = $1', [customerId]))
+          .rowCount ?? 0,
+    };
+  };
+
+  const noneOpen = async (uploader: Uploader): Promise<void> => {
+    while ((await uploader.open()) > 0) await sleep(20);
+  };
+
+  /** Begins one from each address and keeps them open until `end`. None of the account may be open before. */
+  const fill = async (uploader: Uploader, addresses: readonly string[]) => {
+    const own = addresses.map(() => connect(bounded.port, '127.0.0.1'));
+    const ended = Promise.allSettled(
+      addresses.map((address, n) => uploader.begin(address, own[n] === undefined ? {} : { socket: own[n] })),
+    );
+    while ((await uploader.open()) < addresses.length) await sleep(20);
+    return {
+      end: async () => {
+        own.forEach((socket) => socket.destroy());
+        await ended;
+        await noneOpen(uploader);
+      },
+    };
+  };
+
+  const refusalOf = (of: string) => ({
+    data: null,
+    error: {
+      code: 'RATE_LIMITED',
+      message: expect.stringContaining(`Your ${of} has ${MAX} uploads under way`),
+      details: { reason: 'open_uploads', of, limit: MAX, open: MAX },
+    },
+  });
+  const expectRefused = async ({ answer, socket }: Paced, of: string): Promise<void> => {
+    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([429, refusalOf(of)]);
+    expect(answer.headers).toMatchObject({ 'retry-after': '5', connection: 'close' });
+    expect(await closedWithin(socket, 10_000)).toBe(true);
+  };
+  const NETWORK = ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:3::3'];
+
+  it(`an address, an IPv6 one with its /64, has ${MAX}: the next one reads 429 although it sends its body`, async () => {
+    const [first, second] = [await openUploader(), await openUploader()];
+    const filled = await fill(first, NETWORK);
+    const fast = { pace: () => 100_000_000 };
+    await expectRefused(await second.begin('2001:db8:1:2:ffff::4', fast), 'client address');
+    const small = { ...fast, bytes: png(10, 20) };
+    expect((await second.begin('2001:db8:1:3::1', small)).answer.status).toBe(200);
+    await filled.end();
+    expect((await second.begin('2001:db8:1:2:ffff::4', small)).answer.status).toBe(200);
+  });
+
+  it(`an account has ${MAX}, from whatever addresses`, async () => {
+    const [first, second] = [await openUploader(), await openUploader()];
+    const filled = await fill(first, ['192.0.2.1', '192.0.2.2', '192.0.2.3']);
+    const fast = { pace: () => 100_000_000, bytes: png(10, 20) };
+    await expectRefused(await first.begin('192.0.2.4', fast), 'account');
+    expect((await second.begin('192.0.2.4', fast)).answer.status).toBe(200);
+    await filled.end();
+    expect((await first.begin('192.0.2.4', fast)).answer.status).toBe(200);
+  });
+
+  it('none of them counts any longer once it has ended, however it did', async () => {
+    const uploader = await openUploader();
+    const ADDRESS = '198.51.100.7';
+    const fast = { pace: () => 100_000_000 };
+    const statusOf = async (how: Partial<Begun>) => (await uploader.begin(ADDRESS, how)).answer.status;
+    expect(await statusOf({ ...fast, bytes: png(10, 20) })).toBe(200);
+    expect(await statusOf({ ...fast, bytes: Buffer.alloc(200_000_000) })).toBe(413);
+    expect(await statusOf({ ...fast, bytes: Buffer.from('no picture') })).toBe(415);
+    expect(await statusOf({ ...fast, bytes: png(10, 20), contentType: 'image/png' })).toBe(415);
+    expect(await statusOf({ pace: trickling, bytes: png(10, 20, 100_000) })).toBe(408);
+    await noneOpen(uploader);
+    // Cut off in the middle.
+    await (await fill(uploader, [ADDRESS])).end();
+    // As many as ever have room, and no more.
+    const filled = await fill(uploader, [ADDRESS, ADDRESS, ADDRESS]);
+    await expectRefused(await uploader.begin(ADDRESS, fast), 'client address');
+    await filled.end();
+  });
+});

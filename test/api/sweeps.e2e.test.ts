@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { runOnAsset } from '../../src/command/assets/asset-writes.ts';
+import { executeOnAsset } from '../../src/command/assets/asset-writes.ts';
 import { createOrphanedObjects, createOverdueReservations } from '../../src/command/assets/sweep-assets.ts';
 import { createObjectAttempts } from '../../src/command/assets/object-attempts.ts';
 import { createEndedFlights } from '../../src/command/campaigns/complete-campaigns.ts';
@@ -7,7 +7,7 @@ import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser
 import { assetStream } from '../../src/domain/assets/asset.ts';
 import type { CampaignResource } from '../../src/domain/campaigns/campaign-resource.ts';
 import { campaignStream } from '../../src/domain/campaigns/campaign.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import type { ObjectStore } from '../../src/shared/storage/object-store.ts';
@@ -93,7 +93,7 @@ describe(`behind ${POISONED} that cannot be done`, () => {
         expiresAt: now,
       } as const;
       const context = { commandId: assetId, customerId, actor: 'test', requestId: assetId };
-      await runOnAsset(writes, assetId, { type: 'ReserveAsset', now, asset }, context);
+      await executeOnAsset(writes, assetId, { type: 'ReserveAsset', now, asset }, { context });
     };
     for (let at = 0; at < ids.length; at += 50) await Promise.all(ids.slice(at, at + 50).map(reserve));
     await until(async () => (await countOf(`assets where status = 'RESERVED'`)) === ids.length);

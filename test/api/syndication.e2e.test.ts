@@ -94,7 +94,13 @@ const given = async (...sources: readonly string[]): Promise<Setting> => {
     accountId,
   });
   expect(registered.status).toBe(201);
-  return { advertiser, agentId: registered.body.data.id, accountId };
+  const { id: agentId } = registered.body.data;
+  // On a machine with much to do it may not answer in time, and is asked again.
+  await until(
+    async () =>
+      (await account.api.get<AgentResource>(`/adcp-agents/${agentId}`)).body.data?.status === 'ACTIVE',
+  );
+  return { advertiser, agentId, accountId };
 };
 
 /** @param shown id of a record, as it is shown */
@@ -154,6 +160,32 @@ const dropped = (setting: Setting): Promise<number> =>
   until(async () => (await status(setting)).items[0]?.responseData?.['withdrawal'] !== undefined, 20_000);
 
 describe('POST /advertisers/{id}/syndicate', () => {
+  it('names to an agent of AdCP 3.0 the event types that it knows, and `custom` for those that are newer', async () => {
+    const setting = await given();
+    const { advertiser } = setting;
+    const account_id = advertiser;
+    const types = ['purchase', 'follow', 'content_view', 'watch_milestone'];
+    const sources = [
+      { event_source_id: 'web', event_types: types },
+      { event_source_id: 'app', event_types: ['follow', 'custom'] },
+    ];
+    const body = { account: { account_id }, event_sources: sources };
+    expect((await account.api.post(`/advertisers/${advertiser}/event-sources/sync`, body)).status).toBe(200);
+    const items = [{ id: 'a', title: 'A' }];
+    const catalog = { catalog_id: 'shop', type: 'product', items, conversion_events: types };
+    const catalogs = { account: { account_id }, catalogs: [catalog] };
+    expect((await account.api.post(`/advertisers/${advertiser}/catalogs/sync`, catalogs)).status).toBe(200);
+    for (const resourceId of ['web', 'app', 'shop']) {
+      expect((await toggle(setting, resourceId, true)).status).toBe(201);
+    }
+    await until(async () => (await status(setting, '?status=COMPLETED')).total === 3);
+    const held = await agent.holding(setting.accountId);
+    const declared = new Map(held?.event_sources.map((one) => [one.event_source_id, one]));
+    expect(declared.get('web')).toMatchObject({ event_types: ['purchase', 'custom'] });
+    expect(declared.get('app')).toMatchObject({ event_types: ['custom'] });
+    expect(held?.catalogs).toMatchObject([{ conversion_events: ['purchase', 'custom'] }]);
+  });
+
   it('brings an event source to an agent, and takes it away again', async () => {
     const setting = await given('web');
     const on = await toggle(setting, 'web', true);
@@ -305,6 +337,49 @@ describe('an audience', () => {
     expect((await status(setting)).items[0]?.responseData).toEqual({ withdrawal: { removed: true } });
     expect((await service.pool.query('select from syndication_deliveries')).rows).toHaveLength(0);
   });
+
+  it.each(['MCP', 'A2A'] as const)(
+    'brings universal ids over %s, and says how they match',
+    async (protocol) => {
+      const { advertiser, accountId } = await given();
+      const registered = await account.api.post<AgentResource>('/adcp-agents', {
+        name: `Sandbox over ${protocol}`,
+        url: protocol === 'MCP' ? agent.url : agent.a2aUrl,
+        protocol,
+        auth: { type: 'bearer', token: agent.token },
+        accountId,
+      });
+      const setting = { advertiser, accountId, agentId: registered.body.data.id };
+      // A value for each type that AdCP knows.
+      const uids = [
+        { type: 'euid', value: 'QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE=' },
+        { type: 'hashed_email', value: 'a'.repeat(64) },
+        { type: 'id5', value: 'ID5*v8xQdfGYhvI3CbKs2hZ0' },
+        { type: 'maid', value: 'ea7583cd-a667-48bc-b806-42ecb2b48606' },
+        { type: 'other', value: 'partner~42' },
+        { type: 'pairid', value: 'Zm9vYmFy/+==' },
+        { type: 'publisher_first_party', value: 'pub:77' },
+        { type: 'rampid', value: 'XY1005wXyWPB1SgpMUKIpzA0I3UaLEz-2lg0BFAr1PWK7FMhs' },
+        { type: 'rampid_derived', value: 'Xi1005wXyWPB1SgpMUKIpzA0I3UaLEz-2lg0BFAr1PWK7FMhs' },
+        { type: 'uid2', value: 'KlKKKfE66A7xBnL/DsT1UV/Q+V/r3xwKL89Wp7hpNllxmNkPaF8vdzenDvfoatn6' },
+      ];
+      const only = { externalId: 'only-uids', uids };
+      await syncAudience(advertiser, { audienceId: 'vip', add: [member(1), only] });
+      await toggle(setting, 'vip', true);
+      const { responseData } = await settled(setting, 'COMPLETED');
+      expect(responseData).toMatchObject({
+        total_uploaded_count: 2,
+        match_breakdown: expect.arrayContaining([
+          { id_type: 'uid2', submitted: 1, matched: 1, match_rate: 1 },
+        ]),
+      });
+      const sent = { external_id: 'only-uids', uids };
+      expect(await agent.sentMembers(accountId, 'vip')).toContainEqual(sent);
+      await syncAudience(advertiser, { audienceId: 'vip', remove: [{ externalId: 'only-uids' }] });
+      await until(async () => (await idsAt(setting, 'vip'))?.join() === member(1).externalId);
+      await settled(setting, 'COMPLETED');
+    },
+  );
 
   it('without members is there, too; deleted, it is switched off and gone at its agents', async () => {
     const setting = await given();
@@ -681,9 +756,11 @@ describe('an agent that', () => {
     const setting = await given('web');
     await agent.behave({ mode: 'busy' });
     await toggle(setting, 'web', true);
-    await settled(setting, 'SYNCING');
+    // While it is tried, the record says what went wrong last.
+    await until(async () => (await status(setting)).items[0]?.errorMessage === 'Too many calls');
+    expect((await settled(setting, 'SYNCING')).errorMessage).toBe('Too many calls');
     await agent.behave({ mode: 'works' });
-    await settled(setting, 'COMPLETED');
+    expect((await settled(setting, 'COMPLETED')).errorMessage).toBeNull();
     expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
   });
 

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { shippedProgram } from '../support/bundles.ts';
+import { startRunningService, type RunningService } from '../support/running-service.ts';
+import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/toy-projection.ts';
 
 const TOUR_MS_MAX = 60_000;
 
@@ -53,3 +56,92 @@ it(
   },
   TOUR_MS_MAX,
 );
+
+describe('on a service that runs', () => {
+  const tour = async (...args: readonly string[]) => {
+    const child = spawn(process.execPath, ['--no-warnings', shippedProgram('tour.js'), ...args], {
+      env: { PATH: process.env['PATH'] },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+    return { stdout, stderr, status: child.exitCode };
+  };
+  let service: RunningService;
+  let agent: SandboxAgent;
+  beforeAll(async () => {
+    [service, agent] = await Promise.all([
+      startRunningService({ OUTBOUND_ALLOW_LOOPBACK: 'true', AGENT_CHECK_MS: '1500' }),
+      startSandboxAgent(),
+    ]);
+  });
+  afterAll(() => Promise.all([service.stop(), agent.stop()]));
+
+  it(
+    'the tour comes to its end while another account holds an audience at the same agent, and leaves that there',
+    async () => {
+      const { api } = await service.openAccount('Another');
+      const { id } = (await api.post<{ id: number }>('/advertisers', { name: 'Other' })).body.data;
+      await api.post(`/advertisers/${id}/audiences/sync`, {
+        audiences: [{ audienceId: 'customers', add: [{ externalId: 'x', hashedEmail: 'a'.repeat(64) }] }],
+      });
+      const registered = await api.post<{ id: string }>('/adcp-agents', {
+        name: 'Sandbox',
+        url: agent.url,
+        protocol: 'MCP',
+        auth: { type: 'bearer', token: agent.token },
+        accountId: 'another',
+      });
+      const held = () => agent.members('another', 'customers');
+      await api.post(`/advertisers/${id}/syndicate`, {
+        resourceType: 'AUDIENCE',
+        resourceId: 'customers',
+        adcpAgentIds: [registered.body.data.id],
+        enabled: true,
+      });
+      await until(async () => (await held()) !== undefined, 30_000);
+      const { apiKey } = await service.openAccount('Touring');
+      const at = ['--url', service.baseUrl, '--key', apiKey, '--agent', new URL(agent.url).origin];
+      // Twice: what the first has left behind is in nobody's way.
+      for (const run of [1, 2]) {
+        const { stdout, stderr, status } = await tour(...at);
+        expect({ run, stderr, status }).toEqual({ run, stderr: '', status: 0 });
+        expect(stdout).toContain('Summary: 14 of 14 endpoints');
+      }
+      expect(Object.keys((await held()) ?? {})).toEqual(['x']);
+    },
+    2 * TOUR_MS_MAX,
+  );
+
+  it('the tour says at its start what would keep it from its end, and creates nothing', async () => {
+    const strict = await startRunningService();
+    const { api, apiKey } = await strict.openAccount();
+    const origin = new URL(agent.url).origin;
+    const refused = await tour('--url', strict.baseUrl, '--key', apiKey, '--agent', origin);
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toMatch(
+      /^\nThe tour stopped: .*unless the service is started with OUTBOUND_ALLOW_LOOPBACK=true/,
+    );
+    const alone = await tour('--url', strict.baseUrl, '--key', apiKey, '--agent', 'http://127.0.0.1:1');
+    expect([alone.status, alone.stderr]).toEqual([
+      1,
+      expect.stringContaining('Start the agent with `npm run -s sandbox-agent`'),
+    ]);
+    expect((await api.get('/advertisers')).body.meta.pagination.total).toBe(0);
+    await strict.stop();
+  });
+
+  it('interrupted, the tour ends its programs and says 130, as a shell does', async () => {
+    const own = await createTestDatabase();
+    const child = spawn(process.execPath, ['--no-warnings', shippedProgram('tour.js')], {
+      env: { PATH: process.env['PATH'], DATABASE_URL: own.url },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const exited = once(child, 'exit');
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (chunk.includes('> POST')) child.kill('SIGINT');
+    });
+    const [status] = (await exited) as [number | null];
+    expect(status).toBe(130);
+    await own.drop();
+  }, 60_000);
+});

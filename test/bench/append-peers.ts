@@ -17,7 +17,7 @@ export interface Appender {
 }
 
 /** An event of the size of `AdvertiserCreated`: some 150 bytes of data, 300 of metadata. */
-const sampleEvent = (): NewEvent => ({
+export const sampleEvent = (): NewEvent => ({
   id: randomUUID(),
   type: 'SampleRecorded',
   data: { name: 'x'.repeat(120), budget: 1_000 },

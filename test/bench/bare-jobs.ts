@@ -36,7 +36,7 @@ export const openBareJobs = async (options: BareJobsOptions): Promise<BareJobs> 
     ...(prefix === undefined ? {} : { prefix }),
   });
   const openLine = createOutboundLines({ allowLoopback: true, timeoutMs: 30_000, bytesMax: 1_000_000 });
-  const callAgent = createAdcpAgent({ openLine, callMs: 30_000, clock: systemClock, log });
+  const callAgent = createAdcpAgent({ openLine, callMs: 30_000, clock: systemClock });
   const doneAt: number[] = [];
   let all = (): void => undefined;
   let wanted = 0;

@@ -16,13 +16,14 @@ import { tellCpuTime } from './child-server.ts';
 
 /**
  * The kernel alone, with the log lines of the real service going nowhere: what does it add to a constant, and what
- * do authentication, limits and security headers add to that? With `REDIS_URL` the counters are there.
+ * do authentication, limits and security headers add to that? The counters are in memory, or in Redis with `REDIS_URL`.
  */
 
 const log = pino({ level: 'info' }, destination('/dev/null'));
 const databaseUrl = process.env['DATABASE_URL'] ?? '';
 const pool = createPool({ connectionString: databaseUrl, applicationName: 'bench-kernel', max: 10 }, log);
-const constant = (path: string, options: Pick<Route, 'access' | 'limit'>): Route =>
+/** No limit counts what is below `/.well-known/`. */
+const constant = (path: string, options: Pick<Route, 'access'>): Route =>
   route({
     method: 'get',
     path,
@@ -53,13 +54,13 @@ const listen = async (routes: readonly Route[], headers: HeaderLines): Promise<n
 };
 const port = await listen(
   [
-    constant('/public', { access: 'public', limit: 'none' }),
+    constant('/.well-known/public', { access: 'public' }),
     constant('/address', { access: 'public' }),
-    constant('/verified', { access: 'exchange:read', limit: 'none' }),
+    constant('/.well-known/verified', { access: 'exchange:read' }),
     constant('/private', { access: 'exchange:read' }),
   ],
   securityHeaders(true),
 );
-const barePort = await listen([constant('/bare', { access: 'public', limit: 'none' })], []);
+const barePort = await listen([constant('/.well-known/bare', { access: 'public' })], []);
 tellCpuTime();
 process.stdout.write(`${JSON.stringify({ port, barePort })}\n`);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { createLog } from '../../src/shared/log.ts';
 import { startEmbeddedPostgres } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
-import type { PostgresSettings } from '../../src/shared/postgres/embedded/settings.ts';
+import { chosenSizes, type PostgresSettings } from '../../src/shared/postgres/embedded/settings.ts';
 
 export interface BenchPostgres {
   readonly url: string;
@@ -21,20 +21,31 @@ export const temporaryDataDir = async (): Promise<{ path: string; remove(): Prom
   return { path: join(folder, 'data'), remove };
 };
 
+/** Where the goals hold; the embedded one is sized for a laptop unless told otherwise. */
+export const benchSizes = chosenSizes({ POSTGRES_BUFFERS_MB: 4_096, POSTGRES_WAL_MB: 8_192 });
+
 /**
  * The Postgres of `DATABASE_URL`, or an embedded one with its data in a temporary folder.
- * @param settings over those of every embedded one
- * @throws Error when there are any and Postgres is given: it is somebody else's
+ * @param sizes of an embedded one
+ * @param plans settings that write plans down
+ * @throws Error when plans are wanted of a given Postgres: its log is not ours
  */
-export const openPostgres = async (settings: PostgresSettings = {}): Promise<BenchPostgres> => {
+export const openPostgres = async (
+  sizes: PostgresSettings = benchSizes,
+  plans: PostgresSettings = {},
+): Promise<BenchPostgres> => {
   const given = process.env['DATABASE_URL'];
   if (given !== undefined && given !== '') {
-    if (Object.keys(settings).length > 0)
+    if (Object.keys(plans).length > 0)
       throw new Error("plans are read from the benchmark's own Postgres: unset DATABASE_URL");
     return { url: given, stop: async () => undefined };
   }
   const dataDir = await temporaryDataDir();
-  const embedded = await startEmbeddedPostgres({ dataDir: dataDir.path, log: createLog('warn'), settings });
+  const embedded = await startEmbeddedPostgres({
+    dataDir: dataDir.path,
+    log: createLog('warn'),
+    settings: { ...sizes, ...plans },
+  });
   return {
     url: embedded.adminUrl,
     stop: async () => {

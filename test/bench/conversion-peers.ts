@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
 import knex from 'knex';
 import { Pool } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
 import { byteaArray, int8Array, textArray } from '../../src/shared/postgres/binary-array.ts';
-import { copyIn } from '../../src/shared/postgres/copy-in.ts';
 
 /** Ways to log each conversion event once that somebody else would take. Rates in events a second. */
 export interface ConversionPeer {
@@ -56,7 +57,7 @@ export const copyFloor = async (url: string, connections: number): Promise<Conve
       }
       const client = await pool.connect();
       try {
-        await copyIn(client, 'copy copied_conversions from stdin', [Buffer.from(rows.join(''))]);
+        await pipeline([rows.join('')], client.query(copyFrom('copy copied_conversions from stdin')));
       } finally {
         client.release();
       }

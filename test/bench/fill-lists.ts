@@ -1,12 +1,7 @@
 import type { StoredAsset } from '../../src/domain/assets/asset-resource.ts';
 import type { Campaign } from '../../src/domain/campaigns/campaign-resource.ts';
 import type { Creative } from '../../src/domain/creatives/creative-resource.ts';
-import { assetsProjection } from '../../src/projections/assets.ts';
-import { campaignsProjection } from '../../src/projections/campaigns.ts';
-import { creativesProjection } from '../../src/projections/creatives.ts';
-import type { Projection } from '../../src/projections/engine/projection.ts';
 import { runSql } from './bench-database.ts';
-import { makeListBlocks } from './make-list-blocks.ts';
 import { withoutIndexes } from './without-indexes.ts';
 
 /** What its id and its moment are in the template of a row. */
@@ -21,7 +16,6 @@ interface Owner {
 
 interface FilledTable {
   readonly table: string;
-  readonly projection: Projection;
   /** SQL of what the row with the number `n` is found by. */
   readonly columns: Readonly<Record<string, string>>;
   readonly body: Campaign | Creative | StoredAsset;
@@ -36,7 +30,6 @@ const mostly = (usual: string, other: string, n: number): string =>
 const tablesOf = (owner: Owner): readonly FilledTable[] => [
   {
     table: 'campaigns',
-    projection: campaignsProjection,
     columns: { phase: mostly(`'active'`, `'paused'`, 1), archived: 'false', ends_at: `'infinity'` },
     body: {
       campaignId: ID,
@@ -47,12 +40,12 @@ const tablesOf = (owner: Owner): readonly FilledTable[] => [
       revision: 1,
       ...dated,
     },
-    counts: `insert into campaign_counts (customer_id, advertiser_id, phase, count)
-      select customer_id, whose, phase, count(*) from campaigns, unnest(array[0, advertiser_id]) whose group by 1, 2, 3`,
+    counts: `insert into campaign_counts (customer_id, advertiser_id, phase, archived, count)
+      select customer_id, whose, phase, archived, count(*)
+      from campaigns, unnest(array[0, advertiser_id]) whose group by 1, 2, 3, 4`,
   },
   {
     table: 'creatives',
-    projection: creativesProjection,
     columns: {
       archived: 'false',
       role: mostly(`'evergreen'`, `''`, 2),
@@ -80,12 +73,11 @@ const tablesOf = (owner: Owner): readonly FilledTable[] => [
       ...dated,
     },
     counts: `insert into creative_counts (customer_id, advertiser_id, role, promoted, source, format_kind, count)
-      select customer_id, advertiser_id, role, promoted::text, source, format_kind, count(*)
+      select customer_id, advertiser_id, role, promoted, source, format_kind, count(*)
       from creatives group by 1, 2, 3, 4, 5, 6`,
   },
   {
     table: 'assets',
-    projection: assetsProjection,
     columns: {
       status: `'READY'`,
       media_kind: mostly(`'image'`, `'video'`, 5),
@@ -108,8 +100,8 @@ const tablesOf = (owner: Owner): readonly FilledTable[] => [
       status: 'READY',
       ...dated,
     },
-    counts: `insert into asset_counts (customer_id, advertiser_id, kind, count)
-      select customer_id, advertiser_id, media_kind || '/' || source, count(*) from assets group by 1, 2, 3`,
+    counts: `insert into asset_counts (customer_id, advertiser_id, media_kind, source, count)
+      select customer_id, advertiser_id, media_kind, source, count(*) from assets group by 1, 2, 3, 4`,
   },
 ];
 
@@ -118,7 +110,7 @@ const tablesOf = (owner: Owner): readonly FilledTable[] => [
  * each, one every 37 ms.
  */
 export const fillLists = async (url: string, owner: Owner, count: number): Promise<void> => {
-  for (const { table, projection, columns, body, counts } of tablesOf(owner)) {
+  for (const { table, columns, body, counts } of tablesOf(owner)) {
     const template = `'${JSON.stringify(body).replaceAll("'", "''")}'`;
     await withoutIndexes(
       url,
@@ -132,7 +124,6 @@ export const fillLists = async (url: string, owner: Owner, count: number): Promi
              from generate_series(1, ${count}) n) new`,
       counts,
     );
-    await makeListBlocks(url, projection);
   }
   await runSql(url, 'vacuum analyze');
 };

@@ -1,6 +1,6 @@
 import { createAdvertiser } from '../../src/command/advertisers/advertiser-commands.ts';
 import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
-import { advertiserDecider } from '../../src/domain/advertisers/advertiser.ts';
+import { advertiserAggregate } from '../../src/domain/advertisers/advertiser.ts';
 import { toNewEvents } from '../../src/shared/command/recorded-domain-event.ts';
 import { runSql } from './bench-database.ts';
 
@@ -13,7 +13,7 @@ const templateEvent = (customerId: number): { data: string; metadata: string; ty
   const now = '2026-01-01T00:00:00.000Z';
   const body = { name: 'Advertiser #', description: 'Sports shoes', brandCountries: ['US', 'DE'] };
   const command = createAdvertiser(body, { advertiserId: TEMPLATE_ID, customerId }, { commandId, now });
-  const decision = advertiserDecider.decide(command, advertiserDecider.initialState);
+  const decision = advertiserAggregate.decide(command, advertiserAggregate.initialState);
   if (!('events' in decision)) throw new Error('the template was refused');
   const context = { commandId, customerId, actor: 'bench', requestId: commandId };
   const [event] = toNewEvents(decision.events, context, advertiserEvents);

@@ -1,7 +1,5 @@
 import { shownAgentId } from '../../src/domain/agents/agent-resource.ts';
-import { syndicationProjection } from '../../src/projections/syndication.ts';
 import { runSql } from './bench-database.ts';
-import { makeListBlocks } from './make-list-blocks.ts';
 import { withoutIndexes } from './without-indexes.ts';
 
 export interface FilledRecords {
@@ -33,8 +31,8 @@ export const fillRecords = async (
        status, false, 1, 2, at,
        json_build_object('recordId', record_id, 'customerId', ${customerId}, 'advertiserId', ${advertiserId},
          'resourceType', resource_type, 'resourceId', resource_id, 'agentId', agent_id,
-         'account', json_build_object('account_id', 'a'), 'enabled', status <> 'DISABLED', 'status', status,
-         'generation', 1, 'request', null, 'delivered', null, 'mayBeAtAgent', true, 'errorMessage', null,
+         'account', json_build_object('account_id', 'a'), 'status', status,
+         'generation', 1, 'request', null, 'atAgent', json_build_object('is', 'MAYBE'), 'errorMessage', null,
          'responseData', json_build_object('event_source_id', resource_id, 'action', 'created'),
          'createdAt', shown, 'updatedAt', shown, 'completedAt', shown)::text
      from (select gen_random_uuid() as record_id, 'r-' || (n / ${AGENTS}) as resource_id,
@@ -48,7 +46,6 @@ export const fillRecords = async (
      select customer_id, advertiser_id, agent_id, resource_type, status, count(*)
      from syndication_records group by 1, 2, 3, 4, 5`,
   );
-  await makeListBlocks(url, syndicationProjection);
   await runSql(url, 'vacuum analyze');
   return { advertiserId, agentId: shownAgentId(agentIdOf(1)) };
 };

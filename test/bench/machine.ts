@@ -29,8 +29,9 @@ export const describeMachine = async (url: string): Promise<Machine> => {
   const [row] = (await runSql(
     url,
     `select current_setting('server_version') as version, current_setting('fsync') as fsync,
-       current_setting('synchronous_commit') as commit, current_setting('shared_buffers') as buffers`,
-  )) as [{ version: string; fsync: string; commit: string; buffers: string }];
+       current_setting('synchronous_commit') as commit, current_setting('shared_buffers') as buffers,
+       current_setting('max_wal_size') as wal`,
+  )) as [{ version: string; fsync: string; commit: string; buffers: string; wal: string }];
   return {
     system: `${type()} ${release()}`,
     cores: cpus().length,
@@ -41,7 +42,7 @@ export const describeMachine = async (url: string): Promise<Machine> => {
     packages: Object.fromEntries(
       await Promise.all(PACKAGES.map(async (name) => [name, await versionOf(name)] as const)),
     ),
-    durability: `fsync ${row.fsync}, synchronous_commit ${row.commit}, shared_buffers ${row.buffers}`,
+    durability: `fsync ${row.fsync}, synchronous_commit ${row.commit}, shared_buffers ${row.buffers}, max_wal_size ${row.wal}`,
   };
 };
 

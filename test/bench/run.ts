@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { migrations } from '../../src/migrations/index.ts';
 import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
 import { migrate } from '../../src/shared/postgres/migrate.ts';
-import { createBenchDatabase, openPostgres } from './bench-database.ts';
+import { benchSizes, createBenchDatabase, openPostgres } from './bench-database.ts';
 import { eventLoopDelays } from './event-loop-delay.ts';
 import { chartOf } from './figures/chart.ts';
 import type { Figures, RunFigures, ScenarioFigures } from './figures/figures.ts';
@@ -22,7 +22,7 @@ import { runningPorts } from './service-process.ts';
 
 /**
  * `npm run bench -- [--quick] [--only NAME]... [--seconds S] [--json FILE] [--svg FILE] [--profile DIR]
- * [--plans] [--peers DIR]`: the service against its peers, both in alternation in one run. Brings its own Postgres; with
+ * [--plans] [--default-postgres] [--peers DIR]`: the service against its peers, both in alternation in one run. Brings its own Postgres; with
  * `DATABASE_URL` it makes databases there and drops them.
  */
 
@@ -34,6 +34,7 @@ const { values } = parseArgs({
     svg: { type: 'string' },
     profile: { type: 'string' },
     plans: { type: 'boolean', default: false },
+    'default-postgres': { type: 'boolean', default: false },
     peers: { type: 'string' },
     seconds: { type: 'string' },
   },
@@ -220,7 +221,10 @@ const main = async (): Promise<void> => {
     ...(values.profile === undefined ? [] : [ourProcesses()]),
   ]);
   try {
-    const postgres = await openPostgres(values.plans ? planLogSettings(secondsOf()) : {});
+    const postgres = await openPostgres(
+      values['default-postgres'] ? {} : benchSizes,
+      values.plans ? planLogSettings(secondsOf()) : {},
+    );
     closers.push(() => postgres.stop());
     const machine = await describeMachine(postgres.url);
     process.stdout.write(`${machineText(machine)}\nload ${loadAtStart.toFixed(1)} at the start\n`);

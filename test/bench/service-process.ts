@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { generousLimits } from '../support/generous-limits.ts';
 import { shippedProgram } from '../support/bundles.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { packageDirectory } from '../../src/shared/package-directory.ts';
 
 const run = promisify(execFile);
@@ -18,7 +18,8 @@ export interface ServiceProcess {
   kill(): Promise<void>;
 }
 
-export type Environment = Readonly<Record<string, string>>;
+/** Beside what this process has; undefined: not even that. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 export type Start = (environment: Environment) => Promise<ServiceProcess>;
 
 /** A TCP port that was free a moment ago. */

@@ -12,7 +12,11 @@ import {
 } from '../../src/shared/event-store/event-store.ts';
 import { disconnect } from '../support/eventstoredb/client-kit.ts';
 import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
-import { makeEventStoreDbOnService, type EventStoreDbOnService } from './make-eventstoredb-store.ts';
+import {
+  makeEventStoreDbOnService,
+  openEventStoreDbStore,
+  type EventStoreDbOnService,
+} from './make-eventstoredb-store.ts';
 import { newStream, sampleEvent, sampleEvents, takeUntil, toArray } from './sample-events.ts';
 import { amount } from '../support/amount.ts';
 
@@ -84,7 +88,6 @@ describe('a subscription that ends', () => {
 
   it('before every event: still gets on', async () => {
     const { store, service } = made;
-    const written = await write(store, 20);
     service.faults.inject({
       fault: 'status',
       code: status.INTERNAL,
@@ -99,17 +102,34 @@ describe('a subscription that ends', () => {
       kinds: ['subscribe'],
       next: 1,
     });
-    expect(idsOf(await takeUntil(subscribe(), (_, { caughtUp }) => caughtUp))).toEqual(written);
+    const seen = takeUntil(subscribe(), (events) => events.length === 40);
+    while (store.subscriptionsLost < 4) await pause(10);
+    const written = await write(store, 20);
+    expect(idsOf(await seen)).toEqual(written);
     expect(store.subscriptionsLost).toBe(4);
   });
 
   it('in silence: is made again', async () => {
     const { store, service } = made;
     service.faults.inject({ fault: 'mute', kinds: ['subscribe'], next: 1 });
+    const seen = takeUntil(subscribe(), (events) => events.length === 6);
+    while (service.calls.subscribe === 0) await pause(10);
     const written = await write(store, 3);
-    expect(idsOf(await takeUntil(subscribe(), (_, { caughtUp }) => caughtUp))).toEqual(written);
+    expect(idsOf(await seen)).toEqual(written);
     expect(service.calls.subscribe).toBe(2);
   });
+
+  it('in silence, while others write: is made again, too', async () => {
+    const { service } = made;
+    service.faults.inject({ fault: 'mute', kinds: ['subscribe'], next: 1 });
+    const seen = takeUntil(subscribe(), (events) => events.length === 6);
+    while (service.calls.subscribe === 0) await pause(10);
+    const other = openEventStoreDbStore(service.url);
+    const written = await write(other.store, 3);
+    expect(idsOf(await seen)).toEqual(written);
+    expect(service.calls.subscribe).toBe(2);
+    await other.store.close();
+  }, 30_000);
 
   it('goes on where it was when its server was away', async () => {
     const { store, service } = made;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { objectKeyOf, type ObjectKey, type ObjectStore } from '../../src/shared/storage/object-store.ts';
 
 export interface MadeObjectStore {
@@ -28,6 +28,10 @@ const textOf = async (stream: Readable | undefined): Promise<string | undefined>
   return Buffer.concat(chunks).toString('hex');
 };
 
+export async function* chunksOf(bytes: Buffer, size = bytes.length): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
 /** What every store of objects does. */
 export const objectStoreContract = (name: string, make: () => Promise<MadeObjectStore>): void => {
   describe(`${name}, a store of objects`, () => {
@@ -41,7 +45,7 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
 
     const put = async (bytes: Buffer, key = newKey()): Promise<ObjectKey> => {
       const draft = await store.begin(key, 'image/png');
-      for (let at = 0; at < bytes.length; at += 70_000) await draft.write(bytes.subarray(at, at + 70_000));
+      await draft.write(chunksOf(bytes, 70_000));
       await draft.keep();
       return key;
     };
@@ -66,12 +70,27 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
     it('lets a draft be read before it is kept, and nobody else see it', async () => {
       const before = await made.count();
       const draft = await store.begin(newKey(), 'image/png');
-      await draft.write(Buffer.from('begin'));
-      await draft.write(Buffer.from('ning'));
-      expect((await draft.readAt(3, 100)).toString()).toBe('inning');
-      expect((await draft.readAt(0, 2)).toString()).toBe('be');
-      expect((await draft.readAt(50, 2)).toString()).toBe('');
+      await draft.write(chunksOf(Buffer.from('beginning'), 5));
+      const seen = await draft.inspect(async ({ bytes, readAt }) => [
+        bytes,
+        String(await readAt(3, 100)),
+        String(await readAt(0, 2)),
+        String(await readAt(50, 2)),
+      ]);
+      expect(seen).toEqual([9, 'inning', 'be', '']);
       expect([await made.count(), (await made.drafts()).length]).toEqual([before, 1]);
+      await draft.discard();
+      expect([await made.count(), await made.drafts()]).toEqual([before, []]);
+    });
+
+    it('passes on why bytes break off, and leaves nothing once the draft is discarded', async () => {
+      const before = await made.count();
+      const draft = await store.begin(newKey(), 'image/png');
+      const brokenOff = async function* (): AsyncGenerator<Buffer> {
+        yield Buffer.alloc(100_000);
+        throw new RangeError('the client went away');
+      };
+      await expect(draft.write(brokenOff())).rejects.toThrow(new RangeError('the client went away'));
       await draft.discard();
       expect([await made.count(), await made.drafts()]).toEqual([before, []]);
     });
@@ -105,7 +124,7 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
 
     it('sweeps drafts that nobody writes to any more, and no others', async () => {
       const draft = await store.begin(newKey(), 'image/png');
-      await draft.write(Buffer.from('left behind'));
+      await draft.write(chunksOf(Buffer.from('left behind')));
       expect(await store.sweep(60_000)).toBe(0);
       await sleep(20);
       expect(await store.sweep(10)).toBe(1);

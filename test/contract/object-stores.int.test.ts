@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, mkdir, readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import {
   objectKeyOf,
   ObjectStoreUnavailableError,
@@ -12,7 +14,11 @@ import {
 import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';
 import { parseS3Location } from '../../src/shared/storage/s3-location.ts';
 import { startS3Service, type S3Service } from '../support/s3-service.ts';
-import { objectStoreContract } from './object-store.contract.ts';
+import { chunksOf, objectStoreContract } from './object-store.contract.ts';
+
+const run = promisify(execFile);
+/** Mounting a small disk takes it. */
+const isRoot = process.getuid?.() === 0;
 
 const filesIn = async (folder: string): Promise<readonly string[]> =>
   (await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])).flatMap((entry) =>
@@ -86,7 +92,7 @@ describe('a store that does not work', () => {
     await expect(store.remove(key)).rejects.toThrow(ObjectStoreUnavailableError);
     await expect(store.check()).rejects.toThrow(ObjectStoreUnavailableError);
     const draft = await store.begin(key, 'image/png');
-    await draft.write(Buffer.from('x'));
+    await draft.write(chunksOf(Buffer.from('x')));
     await expect(draft.keep()).rejects.toThrow(ObjectStoreUnavailableError);
     expect(await filesIn(join(folder, 'uploads'))).toEqual([]);
     await noneOpenIn(folder);
@@ -97,7 +103,7 @@ describe('a store that does not work', () => {
   it('says so: S3 without the bucket', async () => {
     s3.fail('no-bucket');
     const draft = await store.begin(keyOf('ab-1.png'), 'image/png');
-    await draft.write(Buffer.from('x'));
+    await draft.write(chunksOf(Buffer.from('x')));
     await expect(draft.keep()).rejects.toThrow(ObjectStoreUnavailableError);
     await expect(store.check()).rejects.toThrow(ObjectStoreUnavailableError);
     await expect(store.remove(keyOf('ab-1.png'))).rejects.toThrow(ObjectStoreUnavailableError);
@@ -109,10 +115,29 @@ describe('a store that does not work', () => {
     await mkdir(join(folder, 'broken', 'assets'), { recursive: true });
     await writeFile(join(folder, 'broken', 'assets', 'objects'), '');
     const draft = await broken.begin(keyOf('ab-1.png'), 'image/png');
-    await draft.write(Buffer.from('x'));
+    await draft.write(chunksOf(Buffer.from('x')));
     await expect(draft.keep()).rejects.toThrow(ObjectStoreUnavailableError);
     expect(await filesIn(join(folder, 'broken', 'assets', 'drafts'))).toEqual([]);
     await noneOpenIn(join(folder, 'broken'));
+  });
+
+  const withSmallDisk = isRoot ? it : it.skip;
+  withSmallDisk('says so: a disk that is full, and leaves nothing there', async () => {
+    const disk = join(folder, 'disk');
+    await mkdir(disk);
+    await run('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', disk]);
+    try {
+      const full = await openObjectStore(undefined, disk);
+      const draft = await full.begin(keyOf('ab-1.png'), 'image/png');
+      const written = draft.write(chunksOf(Buffer.alloc(1_000_000), 65_536));
+      await expect(written).rejects.toThrow(ObjectStoreUnavailableError);
+      await expect(written).rejects.toMatchObject({ cause: { code: 'ENOSPC' } });
+      await draft.discard();
+      expect(await filesIn(disk)).toEqual([]);
+      await noneOpenIn(disk);
+    } finally {
+      await run('umount', [disk]);
+    }
   });
 
   it('with a wrong secret is refused by what it signs', async () => {
@@ -122,7 +147,7 @@ describe('a store that does not work', () => {
 
   it('keeps each object whole, in one request, under its prefix and with its type', async () => {
     const draft = await store.begin(keyOf('ab-2.png'), 'image/png');
-    await draft.write(Buffer.alloc(300_000, 7));
+    await draft.write(chunksOf(Buffer.alloc(300_000, 7), 65_536));
     await draft.keep();
     const object = s3.objects.get('some/place/ab-2.png');
     expect([object?.bytes.equals(Buffer.alloc(300_000, 7)), object?.contentType]).toEqual([

@@ -13,7 +13,7 @@ import { openCheckpoint } from '../../src/projections/engine/checkpoint.ts';
 import { commitBatch } from '../../src/projections/engine/commit-batch.ts';
 import { resetReadModels } from '../../src/projections/engine/reset.ts';
 import { verifyApiKey } from '../../src/query/accounts/verify-api-key.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { createSnapshotStore } from '../../src/shared/command/snapshots.ts';
 import { readConfig } from '../../src/shared/config.ts';
@@ -207,7 +207,7 @@ const uploadTo = async ({ store, pool }: Backbone, customerId: number): Promise<
   const token = await tokens.issue({ ...grant, exp: Math.floor(systemClock.now() / 1_000) + 900 });
   const snapshots = createSnapshotStore(pool, createLog('silent'));
   const granted = await grantOfToken({ tokens, clock: systemClock }, 'u', token);
-  return admitUpload({ store, snapshots, pool }, granted).then(
+  return admitUpload({ store, snapshots, pool }, granted, false).then(
     () => 'admitted',
     (error: unknown) => (error instanceof ApiError ? error.body.code : String(error)),
   );

@@ -8,7 +8,7 @@ import {
   type ConversionsLogged,
 } from '../../src/domain/conversions/conversion-events.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { categoryOf, START, type EventStore } from '../../src/shared/event-store/event-store.ts';
@@ -293,7 +293,7 @@ const hurtRegularly = async (
 };
 
 const answers = async (port: number | undefined): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(1_000) }).then(
+  fetch(`http://127.0.0.1:${port}/live`, { signal: AbortSignal.timeout(1_000) }).then(
     ({ ok }) => ok,
     () => false,
   );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { amount } from '../support/amount.ts';
 import { conversionMutants } from './conversion-mutants.ts';
-import { sampleDefects } from './kit/sample-defects.ts';
+import { onBothStores, sampleDefects } from './kit/sample-defects.ts';
 import { conversionRun, describe as text, isBroken, isExact } from './conversion-run.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
@@ -41,12 +41,18 @@ describe('conversion events under kills, cuts, lost replies and broken segments'
 const ROUNDS_MAX = 8;
 
 describe('planted defects are caught', () => {
-  it.each(sampleDefects(conversionMutants, seed, 1))(
-    '%s',
-    async (mutant) => {
+  it.each(sampleDefects(onBothStores(conversionMutants), seed, 1))(
+    '$mutant, events in $events',
+    async ({ mutant, events }) => {
       // A defect may need luck to show: so many reduced runs at most, and one is mostly enough.
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
-        const report = await conversionRun({ seed: seed + round, distinct: 60_000, secondsMax: 25, mutant });
+        const report = await conversionRun({
+          seed: seed + round,
+          distinct: 60_000,
+          secondsMax: 25,
+          mutant,
+          events,
+        });
         if (!isBroken(report)) continue;
         console.log(`${mutant}, caught in run ${round + 1}\n${text(report)}`);
         return;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { amount } from '../support/amount.ts';
 import { crashRun, describe as text, isClean } from './crash-run.ts';
 import { totalOf } from './kit/hurt-stores.ts';
-import { sampleDefects } from './kit/sample-defects.ts';
+import { onBothStores, sampleDefects } from './kit/sample-defects.ts';
 import { mutants } from './mutants.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
@@ -30,24 +30,38 @@ describe('kill -9 at failpoints, cut and stalled connections', () => {
     const { eventstoredb, inside } = report.faults;
     expect(Math.min(eventstoredb, inside)).toBeGreaterThanOrEqual(1);
   }, 400_000);
+
+  const itOnNodes = process.env['TEST_EVENTSTORE'] === 'command' ? it : it.skip;
+  itOnNodes(
+    'nor on three nodes of EventStoreDB of which one is killed or frozen',
+    async () => {
+      const size = { commands: 200, crashes: 10, faults: 30, secondsMax: 400, crashProbability: 0.01 };
+      const report = await crashRun({ seed, ...size, events: 'eventstoredb', nodes: 3 });
+      console.log(text(report));
+      expect(isClean(report) ? 'clean' : text(report)).toBe('clean');
+      expect(report.faults.inside).toBeGreaterThanOrEqual(1);
+    },
+    600_000,
+  );
 });
 
 const ROUNDS_MAX = 8;
 
 describe('planted defects are caught', () => {
-  it.each(sampleDefects(mutants, seed, 1))(
-    '%s',
-    async (mutant) => {
+  it.each(sampleDefects(onBothStores(mutants), seed, 1))(
+    '$mutant, events in $events',
+    async ({ mutant, events }) => {
       const reduced = { commands: 200, crashes: 0, faults: 20, secondsMax: 8, crashProbability: 0.01 };
       // A defect may need luck to show: so many reduced runs at most, and one is mostly enough.
       for (let round = 0; round < ROUNDS_MAX; round++) {
-        const report = await crashRun({ seed: seed + round, ...reduced, mutant });
+        const report = await crashRun({ seed: seed + round, ...reduced, mutant, events });
         if (isClean(report)) continue;
         console.log(`${mutant}, caught in run ${round + 1}\n${text(report)}`);
         return;
       }
       throw new Error(`${mutant} was not caught, seeds ${seed} to ${seed + ROUNDS_MAX - 1}`);
     },
-    ROUNDS_MAX * 60_000,
+    // A defect that keeps commands from ever being done has every client try 600 times.
+    ROUNDS_MAX * 150_000,
   );
 });

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { failpointNames as allFailpoints } from '../../src/shared/failpoints.ts';
@@ -29,6 +29,8 @@ export interface CrashRunOptions {
   readonly secondsMax: number;
   /** Default: in Postgres. */
   readonly events?: EventsIn;
+  /** Of an EventStoreDB that `EVENTSTORE_COMMAND` starts. Default 1. */
+  readonly nodes?: number;
   /** A planted defect (`mutants.ts`). */
   readonly mutant?: string;
   /** How often a failpoint that is passed kills. Default 0.008. */
@@ -77,7 +79,7 @@ const BASE_URL = 'http://exchange.test';
  */
 export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport> => {
   const random = createRandom(options.seed);
-  const stores = await createHurtStores(options.events ?? 'postgres');
+  const stores = await createHurtStores(options.events ?? 'postgres', options.nodes);
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-faults-'));
   const hits = join(directory, 'failpoints');
   const installation = { DATA_DIR: join(directory, 'data'), SECRET_KEYS, BASE_URL, ROLES };
@@ -107,7 +109,7 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     (history.operations.length < options.commands ||
       supervisor.crashes < options.crashes ||
       totalOf(stores.faults) < options.faults ||
-      !isOfEveryKind(stores.faults, options.events) ||
+      !isOfEveryKind(stores.faults, options) ||
       (options.everyFailpoint === true && missed.length > 0));
   const lookForHits = async (): Promise<void> => {
     for (; goOn(); missed = await missedIn(hits)) await sleep(LOOK_EVERY_MS);
@@ -180,8 +182,11 @@ const tradesOf = (index: number, accounts: number): Pick<Own, 'trades' | 'engine
 
 const isOfEveryKind = (
   { postgres, eventstoredb, inside }: StoreFaults,
-  events: EventsIn = 'postgres',
-): boolean => Math.min(postgres, ...(events === 'postgres' ? [] : [eventstoredb, inside])) > 0;
+  { events = 'postgres', nodes = 1 }: Pick<CrashRunOptions, 'events' | 'nodes'>,
+): boolean => {
+  if (events === 'postgres') return postgres > 0;
+  return Math.min(postgres, inside, ...(nodes === 1 ? [eventstoredb] : [])) > 0;
+};
 
 const probabilityOf = (name: string, { crashProbability = CRASH_PROBABILITY }: CrashRunOptions): number => {
   if (name === 'before-release') return RELEASE_CRASH_PROBABILITY;

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { openBullmqQueue } from '../../src/shared/queue/bullmq-queue.ts';
 import { openJobBackend } from '../../src/shared/queue/running-jobs.ts';

@@ -1,5 +1,5 @@
 import type { Replacements } from '../../src/service.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import {
   AppendOutcomeUnknownError,
   type EventStore,
@@ -12,7 +12,8 @@ import { randomId } from '../../src/shared/ids.ts';
 
 /**
  * Deliberate defects, each one a mistake that systems like this have made. The harness must catch every one:
- * a test that cannot fail shows nothing.
+ * a test that cannot fail shows nothing. They replace ports of the service, and each is planted with the events in either
+ * store. None is one adapter's own: a mistake about how EventStoreDB tells repeats is planted in `eventstoredb-elections`.
  */
 
 const withStore = (change: (store: EventStore) => Partial<EventStore>): Replacements => ({
@@ -115,6 +116,21 @@ export const mutants: Readonly<Record<string, Replacements>> = {
       } catch (error) {
         if (!(error instanceof AppendOutcomeUnknownError)) throw error;
         return store.append(stream, withNewIds(events), 'any');
+      }
+    },
+  })),
+  /** A lost reply is retried with the same ids where the stream ends now: no store compares ids there. */
+  'retried-at-the-newer-revision': withStore((store) => ({
+    append: async (stream, events, expected) => {
+      try {
+        return await appendWithLostReplies(store, stream, events, expected);
+      } catch (error) {
+        if (!(error instanceof AppendOutcomeUnknownError)) throw error;
+        let last: number | undefined;
+        for await (const { revision } of store.readStream(stream, { direction: 'backward', limit: 1 })) {
+          last = revision;
+        }
+        return store.append(stream, events, last ?? 'no-stream');
       }
     },
   })),

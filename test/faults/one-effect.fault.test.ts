@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Backbone } from '../../src/composition.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { START } from '../../src/shared/event-store/event-store.ts';
 import { openPatiently } from '../support/open-patiently.ts';

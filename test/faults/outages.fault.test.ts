@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Backbone } from '../../src/composition.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -72,7 +72,8 @@ describe('Postgres away or stalled', () => {
           slowest.ms = Math.max(slowest.ms, answer.ms);
         }
       }
-      expect((await call('/health')).status).toBe(200);
+      expect((await call('/live')).status).toBe(200);
+      expect((await call('/health')).status).toBe(503);
       const ready = await call('/ready');
       expect(ready.status).toBe(503);
       expect(ready.body.parts?.['database']).toMatchObject({ ready: false });

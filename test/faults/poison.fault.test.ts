@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createAdvertiser } from '../../src/command/advertisers/advertiser-commands.ts';
-import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
-import { advertiserDecider, advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
+import { advertiserAggregate, advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
 import { executeCommand } from '../../src/shared/command/execute-command.ts';
 import { randomId } from '../../src/shared/ids.ts';
 import { untilTold } from '../support/api-client.ts';
@@ -25,16 +24,12 @@ const write = (advertiserId: number): Promise<unknown> => {
   const { customerId } = account;
   const commandId = randomId();
   const origin = { commandId, now: '2026-01-01T00:00:00.000Z' };
-  return executeCommand(
-    service.store,
-    { decider: advertiserDecider, events: advertiserEvents },
-    {
-      stream: advertiserStream(customerId, advertiserId),
-      command: createAdvertiser({ name: `Advertiser ${advertiserId}` }, { advertiserId, customerId }, origin),
-      context: { commandId, customerId, actor: 'test', requestId: 'poison' },
-      isNew: true,
-    },
-  );
+  return executeCommand(service.store, advertiserAggregate, {
+    stream: advertiserStream(customerId, advertiserId),
+    command: createAdvertiser({ name: `Advertiser ${advertiserId}` }, { advertiserId, customerId }, origin),
+    context: { commandId, customerId, actor: 'test', requestId: 'poison' },
+    isNew: true,
+  });
 };
 
 /** So many at once that none waits longer than an append may, on a busy machine too. */

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client, type ClientBase } from 'pg';
-import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
 import {
-  advertiserDecider,
+  advertiserAggregate,
   advertiserStream,
   type AdvertiserCommand,
 } from '../../src/domain/advertisers/advertiser.ts';
@@ -76,15 +75,11 @@ const write = async (writer: number): Promise<void> => {
     const id = isShared ? 1 + random.below(SHARED) : ownId(writer, Math.floor(n / 4));
     const isNew = n % 4 === 1 && !isShared;
     const command = isNew || (isShared && random.chance(0.2)) ? create(id) : change(random);
-    await executeCommand(
-      fixture.store,
-      { decider: advertiserDecider, events: advertiserEvents },
-      {
-        stream: advertiserStream(CUSTOMER, id),
-        command,
-        context: { commandId: randomId(), customerId: CUSTOMER, actor: 'test', requestId: 'redelivery' },
-      },
-    );
+    await executeCommand(fixture.store, advertiserAggregate, {
+      stream: advertiserStream(CUSTOMER, id),
+      command,
+      context: { commandId: randomId(), customerId: CUSTOMER, actor: 'test', requestId: 'redelivery' },
+    });
   }
 };
 
@@ -156,9 +151,7 @@ it('12 writers, every event delivered three times: no row changes again, and a r
   await live.stop();
   await putAside();
 
-  await fixture.pool.query(
-    'truncate advertisers, advertiser_counts, advertiser_blocks, projection_checkpoints',
-  );
+  await fixture.pool.query('truncate advertisers, advertiser_counts, projection_checkpoints');
   fixture.engine({ projections: [advertisersProjection] });
   await fixture.caughtUp('advertisers', CAUGHT_UP_MS_MAX);
   expect(await differences()).toBe(0);

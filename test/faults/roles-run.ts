@@ -1,5 +1,5 @@
 import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { createTestStores, describeStores, type EventsIn } from '../support/test-stores.ts';

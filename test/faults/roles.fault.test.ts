@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Backbone } from '../../src/composition.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { createTestStores, describeStores, type TestStores } from '../support/test-stores.ts';
@@ -27,7 +27,11 @@ describe('processes of one role each', () => {
     backbone = await openPatiently(readConfig(stores.settings), 'faults');
     ({ apiKey } = await createAccount(backbone, 'Roles'));
     supervisor = await startSupervisor(
-      ['api', 'api', 'projector', 'projector', 'worker'].map((role) => ({ ROLES: role })),
+      [
+        // Five times what the balancer takes to notice.
+        ...['api', 'api'].map((role) => ({ ROLES: role, DRAIN_DELAY_MS: '500' })),
+        ...['projector', 'projector', 'worker'].map((role) => ({ ROLES: role })),
+      ],
       stores.settings,
     );
     await supervisor.ready();

@@ -3,14 +3,16 @@ import { startTestPostgres } from '../support/test-postgres.ts';
 import { crashRun, describe, isClean } from './crash-run.ts';
 
 /**
- * `npm run faults -- --seed N [--long] [--events eventstoredb] [--seconds N]`: the crash run on demand; exit
- * status 1 when anything is wrong. `--seconds`: ends then, however much was done.
+ * `npm run faults -- --seed N [--long] [--events eventstoredb] [--nodes N] [--seconds N]`: the crash run on
+ * demand; exit status 1 when anything is wrong. `--nodes`: of an EventStoreDB that `EVENTSTORE_COMMAND` starts; in memory
+ * without the option. `--seconds`: ends then, however much was done.
  */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     long: { type: 'boolean', default: false },
     events: { type: 'string', default: 'postgres' },
+    nodes: { type: 'string' },
     seconds: { type: 'string' },
   },
 });
@@ -23,9 +25,11 @@ const given = process.env['DATABASE_URL'] ?? '';
 const postgres = given === '' ? await startTestPostgres() : undefined;
 process.env['TEST_POSTGRES_URL'] = postgres?.url ?? given;
 process.stdout.write(`crash run, seed ${seed}\n`);
+if (values.nodes !== undefined) process.env['TEST_EVENTSTORE'] = 'command';
+const nodes = Number(values.nodes ?? 1);
 const events = values.events === 'eventstoredb' ? 'eventstoredb' : 'postgres';
 const secondsMax = Number(values.seconds ?? size.secondsMax);
-const report = await crashRun({ seed, ...size, secondsMax, events });
+const report = await crashRun({ seed, ...size, secondsMax, events, nodes });
 process.stdout.write(`${describe(report)}\n`);
 await postgres?.stop();
 process.exit(isClean(report) ? 0 : 1);

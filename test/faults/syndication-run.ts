@@ -6,7 +6,7 @@ import type { Backbone } from '../../src/composition.ts';
 import { syndicationEvents, type SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
 import type { SyndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
 import { evolve, initialState, type SyndicationState } from '../../src/domain/syndication/syndication.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import {
   categoryOf,

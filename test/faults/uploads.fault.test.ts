@@ -13,7 +13,7 @@ import type { Backbone } from '../../src/composition.ts';
 import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
 import type { AssetResource } from '../../src/domain/assets/asset-resource.ts';
 import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';

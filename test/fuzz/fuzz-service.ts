@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAccount, createSellerAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { specifiedLimits } from '../../src/shared/limits/limits.ts';
 import { openPatiently } from '../support/open-patiently.ts';

@@ -29,8 +29,11 @@ const fuzzCareless = async (defect: string, requests: number): Promise<FuzzRepor
   }
 };
 
+const namesOf = <Name extends string>(defects: Readonly<Record<Name, unknown>>): readonly Name[] =>
+  Object.keys(defects) as Name[];
+
 describe('planted defects', () => {
-  it.each(sampleDefects(plantedDefects, seed, 1))(
+  it.each(sampleDefects(namesOf(plantedDefects), seed, 1))(
     '%s',
     async (defect) => {
       const { failures } = await fuzzCareless(defect, 4_000);

@@ -24,7 +24,7 @@ const readSources = (): readonly SourceFile[] =>
       }));
   });
 
-const DECIDER = /export const (\w+Decider)\b/;
+const DECIDER = /export const (\w+Aggregate)\b/;
 
 export interface EventUsers {
   /** Where it is decided on. */

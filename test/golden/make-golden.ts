@@ -38,8 +38,8 @@ const dataOf: Readonly<Record<string, (data: JsonObject, world: World) => JsonOb
     ...data,
     part: 1,
     add: [
-      [`member-${world}`, sha256(`mail ${world}`), world % 2 === 1 ? sha256(`phone ${world}`) : null],
-      [`other-${world}`, sha256(`mail of another ${world}`), null],
+      [`member-${world}`, sha256(`mail ${world}`), world % 2 === 1 ? sha256(`phone ${world}`) : null, null],
+      [`other-${world}`, sha256(`mail of another ${world}`), null, [['uid2', `token-${world}`]]],
     ],
     remove: [`gone-${world}`],
   }),

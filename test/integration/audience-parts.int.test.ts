@@ -6,8 +6,8 @@ import {
   createAudienceParts,
   type DeliveryPart,
 } from '../../src/command/workers/syndication/audience-parts.ts';
-import { audienceEvents, type AudienceMember } from '../../src/domain/audiences/audience-events.ts';
-import { AUDIENCE, audienceDecider, audienceStream } from '../../src/domain/audiences/audience.ts';
+import { type AudienceMember } from '../../src/domain/audiences/audience-events.ts';
+import { AUDIENCE, audienceAggregate, audienceStream } from '../../src/domain/audiences/audience.ts';
 import type { SyndicationRecord } from '../../src/domain/syndication/syndication.ts';
 import { audiencesProjection } from '../../src/projections/audiences.ts';
 import { executeCommand } from '../../src/shared/command/execute-command.ts';
@@ -65,15 +65,11 @@ const newAudience = async (): Promise<Audience & { readonly advertiserId: number
       const commandId = randomId();
       const batch = await storeMembers(store, randomId(), { add, remove }, context);
       const who = { audienceId, customerId, advertiserId, key: 'vip' };
-      await executeCommand(
-        store,
-        { decider: audienceDecider, events: audienceEvents },
-        {
-          stream: audienceStream(customerId, audienceId),
-          command: { type: 'SyncAudience', now, ...who, batch },
-          context: { ...context, commandId },
-        },
-      );
+      await executeCommand(store, audienceAggregate, {
+        stream: audienceStream(customerId, audienceId),
+        command: { type: 'SyncAudience', now, ...who, batch },
+        context: { ...context, commandId },
+      });
     },
     project: async () => {
       const events = await store.readAll({ after: reached, limit: 1_000 });
@@ -120,6 +116,7 @@ const recordOf = (advertiserId: number, generation: number, revision: number, sc
 const person = (n: number, version = 0): AudienceMember => [
   `p${n}`,
   (n * 16 + version).toString(16).padStart(64, '0'),
+  null,
   null,
 ];
 
@@ -202,6 +199,49 @@ describe('parts of an audience', () => {
       const remove = [{ external_id: 'p1', hashed_email: person(1)[1] }];
       expect(request['audiences']).toEqual([{ audience_id: 'vip', name: 'VIP', remove }]);
     }
+  });
+
+  it('name people by their universal ids, to be removed, too', async () => {
+    const audience = await newAudience();
+    const uids: AudienceMember[3] = [['uid2', 'a/b+c==']];
+    await audience.sync([['p1', null, null, uids]], []);
+    await audience.project();
+    const since = await audience.revision();
+    const requests = async (scope: object) => {
+      const revision = await audience.revision();
+      const record = recordOf(audience.advertiserId, 1 + revision, revision, scope);
+      const all: unknown[] = [];
+      for await (const { request } of createAudienceParts(pool, PART).of(record))
+        all.push(request['audiences']);
+      return all;
+    };
+    const sent = { external_id: 'p1', uids: [{ type: 'uid2', value: 'a/b+c==' }] };
+    expect(await requests({})).toEqual([[{ audience_id: 'vip', name: 'VIP', add: [sent] }]]);
+    await audience.sync([], ['p1']);
+    await audience.project();
+    expect(await requests({ since })).toEqual([[{ audience_id: 'vip', name: 'VIP', remove: [sent] }]]);
+  });
+
+  it('stay below what servers of agents take, however long the ids are', async () => {
+    const audience = await newAudience();
+    const uids = (n: number): AudienceMember[3] =>
+      Array.from({ length: 10 }, (_, m) => ['other', `${n}-${m}-`.padEnd(512, 'x')] as [string, string]);
+    await audience.sync(
+      Array.from({ length: 150 }, (_, n) => [`p${n}`, null, null, uids(n)] satisfies AudienceMember),
+      [],
+    );
+    await audience.project();
+    const record = recordOf(audience.advertiserId, 1, await audience.revision(), {});
+    const [sizes, ids]: [number[], Set<string>] = [[], new Set()];
+    for await (const { request, taken } of createAudienceParts(pool).of(record)) {
+      sizes.push(Buffer.byteLength(JSON.stringify(request)));
+      const [{ add = [] }] = request['audiences'] as unknown as readonly [Sent];
+      for (const { external_id } of add) ids.add(external_id);
+      await taken();
+    }
+    expect(ids.size).toBe(150);
+    expect(sizes.length).toBeGreaterThan(1);
+    expect(Math.max(...sizes)).toBeLessThan(410_000);
   });
 
   it('are written without who was taken out, also by a worker that had read him before, and go on', async () => {

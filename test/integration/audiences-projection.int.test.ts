@@ -46,7 +46,11 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const member = (n: number) => ({ externalId: `p${n}`, hashedPhone: n.toString(16).padStart(64, '0') });
+const member = (n: number) => ({
+  externalId: `p${n}`,
+  ...(n % 3 === 0 ? {} : { hashedPhone: n.toString(16).padStart(64, '0') }),
+  ...(n % 3 === 1 ? {} : { uids: [{ type: 'uid2', value: `${n}==` }] }),
+});
 
 const membersByAudience = async (
   client: Pick<Client, 'query'>,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { packageDirectory } from '../../src/shared/package-directory.ts';
 
 const run = promisify(execFile);
@@ -27,12 +27,7 @@ const hasBundled = async (): Promise<boolean> => {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'exchange-bundle-'));
-  for (const path of [
-    'operator/exchange.ts',
-    'sandbox-agent/main.ts',
-    'tour/main.ts',
-    'shared/storage/sha256-thread.ts',
-  ]) {
+  for (const path of ['operator/exchange.ts', 'sandbox-agent/main.ts', 'tour/main.ts']) {
     await mkdir(join(folder, 'src', dirname(path)), { recursive: true });
     await write(`src/${path}`, 'console.log(1);');
   }

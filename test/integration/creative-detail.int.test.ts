@@ -276,7 +276,7 @@ describe('details and lists', () => {
           const sellers = await loadDirectory(log);
           const expected = creativeDetail({ creative, campaigns: known, assets, sellers });
           reviews += expected.sellerStatuses.length;
-          expect((await getDetail(reads(), CUSTOMER, id)).detail).toEqual(expected);
+          expect(await getDetail(reads(), CUSTOMER, id)).toEqual(expected);
           details += 1;
         }
         await checkLists(creatives, campaigns);
@@ -360,7 +360,7 @@ describe('details and lists', () => {
       [CUSTOMER],
     );
     const found = await getDetail(reads(), CUSTOMER, plain);
-    expect([found.detail?.assets, found.mark]).toEqual([[], expect.any(String)]);
+    expect(found?.assets).toEqual([]);
 
     const waits: unknown[] = [];
     const folding = {
@@ -372,7 +372,7 @@ describe('details and lists', () => {
       return assets;
     };
     const behind = await getDetail({ ...folding, assets: { ...folding.assets, find } }, CUSTOMER, withAsset);
-    expect([behind.detail?.assets.length, behind.mark]).toEqual([1, undefined]);
+    expect(behind?.assets.length).toBe(1);
     expect(waits).toEqual([300]);
     await readModels.pool.query('delete from account_positions');
   });

@@ -16,6 +16,7 @@ import {
 } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
 import { findPostmaster } from '../../src/shared/postgres/embedded/postmaster-file.ts';
 import { isAlive, waitForExit } from '../../src/shared/postgres/embedded/processes.ts';
+import { chosenSizes, type PostgresSettings } from '../../src/shared/postgres/embedded/settings.ts';
 import { unprivilegedUser } from '../../src/shared/postgres/embedded/unprivileged-user.ts';
 import { startPostgresUser } from '../support/embedded-postgres-user.ts';
 import { createTestDataDir, removeDataDir } from '../support/test-postgres.ts';
@@ -26,8 +27,8 @@ const isRoot = process.getuid?.() === 0;
 let dataDir: string;
 const started: EmbeddedPostgres[] = [];
 
-const start = async (directory = dataDir): Promise<EmbeddedPostgres> => {
-  const postgres = await startEmbeddedPostgres({ dataDir: directory, log });
+const start = async (directory = dataDir, settings: PostgresSettings = {}): Promise<EmbeddedPostgres> => {
+  const postgres = await startEmbeddedPostgres({ dataDir: directory, log, settings });
   started.push(postgres);
   return postgres;
 };
@@ -132,6 +133,14 @@ describe('the first start and the next', () => {
     expect((await lstat(join(dataDir, 'postgres-secrets.json'))).mode & 0o777).toBe(0o600);
   });
 
+  it('takes a folder of any name', async () => {
+    const directory = join(dataDir, `it's "$HOME" and \`more\``);
+    const { url, stop } = await start(directory);
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await stop();
+    await (await start(directory)).stop();
+  });
+
   it('starts over when the first start was killed in the middle', async () => {
     for (const afterMs of [350, 700]) {
       const user = startPostgresUser(dataDir);
@@ -143,6 +152,42 @@ describe('the first start and the next', () => {
     const left = (await readdir(dataDir)).filter((name) => name.startsWith('.'));
     // At most what an initdb is still writing, which outlived its parent.
     expect(left.length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('its sizes', () => {
+  withCluster();
+
+  const sizesOf = async ({ url }: EmbeddedPostgres): Promise<Record<string, unknown>> => {
+    const megabytes = (name: string): string => `pg_size_bytes(current_setting('${name}')) / 2^20 as ${name}`;
+    const [sizes = {}] = await query(
+      url,
+      `select ${megabytes('shared_buffers')}, ${megabytes('max_wal_size')}`,
+    );
+    return sizes;
+  };
+
+  it('fit a laptop', async () => {
+    const sizes = await sizesOf(await start());
+    expect(sizes['shared_buffers']).toBeLessThanOrEqual(256);
+    expect(sizes['max_wal_size']).toBeLessThanOrEqual(1_024);
+  });
+
+  it('are those that were set', async () => {
+    const settings = chosenSizes({ POSTGRES_BUFFERS_MB: 300, POSTGRES_WAL_MB: 2_000 });
+    expect(await sizesOf(await start(dataDir, settings))).toEqual({
+      shared_buffers: 300,
+      max_wal_size: 2_000,
+    });
+  });
+
+  it('keep it from starting when Postgres refuses them, in its own words', async () => {
+    const startMs = performance.now();
+    await expect(start(dataDir, { shared_buffers: 'plenty' })).rejects.toThrow(
+      'invalid value for parameter "shared_buffers"',
+    );
+    // Not tried again for as long as a start may take.
+    expect(performance.now() - startMs).toBeLessThan(20_000);
   });
 });
 
@@ -180,6 +225,16 @@ describe('several processes', () => {
     expect(await postmasterPid()).toBeUndefined();
   });
 
+  it('stops one that was paused', async () => {
+    const postgres = await start();
+    const pid = (await postmasterPid()) ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    const startMs = performance.now();
+    await postgres.stop();
+    expect(await isAlive(pid)).toBe(false);
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+  });
+
   it('adopts the Postgres of a process that was killed', async () => {
     const killed = startPostgresUser(dataDir);
     const url = await killed.url;
@@ -197,7 +252,7 @@ describe('a killed Postgres', () => {
   withCluster();
 
   it('runs again at the same URL, whatever its backends were doing and however many watch it', async () => {
-    const { url, ensureRunning } = await start();
+    const { url } = await start();
     const other = startPostgresUser(dataDir);
     await other.url;
     await query(url, 'create table kept as select 42 as answer');
@@ -207,10 +262,10 @@ describe('a killed Postgres', () => {
     await killPostmaster();
     const tookMs = await untilAnswered(url, 'insert into kept values (43)');
     console.info(`writes again ${tookMs} ms after kill -9 of the postmaster`);
-    await ensureRunning();
     expect(await query(url, 'select count(*)::int as count from kept')).toEqual([{ count: 2 }]);
     await other.stop();
-    await query(url, 'select 1');
+    // When the other process ends before this one has joined again, it stops Postgres as its last user.
+    await untilAnswered(url, 'select 1');
   });
 
   it('runs again time after time, for a process that only joined it', async () => {

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { START, type Position } from '../../src/shared/event-store/event-store.ts';
 import { openEventStoreDbStore } from '../contract/make-eventstoredb-store.ts';
 import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
@@ -12,6 +13,7 @@ import { amount } from '../support/amount.ts';
 import { exchange, startProgram } from '../support/program.ts';
 import { fillWithHistory } from '../support/sample-history.ts';
 import { startEventStoreProcess } from '../support/eventstoredb/event-store-process.ts';
+import { createTestStores } from '../support/test-stores.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { shippedProgram } from '../support/bundles.ts';
 
@@ -81,18 +83,31 @@ const postgresTarget = async (): Promise<Target> => {
 };
 
 const eventStoreDbTarget = async (): Promise<Target> => {
-  const service = await startEventStoreProcess();
+  const stores = await createTestStores('eventstoredb');
+  const url = stores.settings['EVENTSTORE_URL'] ?? '';
   return {
-    url: service.url,
-    count: async () => (await service.command({ command: 'state' })).records,
+    url,
+    count: async () => {
+      const { store } = openEventStoreDbStore(url);
+      let events = 0;
+      for (let after: Position = START; ;) {
+        const page = await store.readAll({ after, limit: 10_000 });
+        events += page.length;
+        const last = page.at(-1);
+        if (last === undefined) break;
+        after = last.position;
+      }
+      await store.close();
+      return events;
+    },
     quicken: async () => undefined,
     spoil: async () => {
-      const { store } = openEventStoreDbStore(service.url);
+      const { store } = openEventStoreDbStore(url);
       await store.append('sample-too-much', [sampleEvent()], 'no-stream');
       await store.close();
       return 'sample-too-much@0: only in the target';
     },
-    drop: () => service.stop(),
+    drop: () => stores.drop(),
   };
 };
 

@@ -3,8 +3,15 @@ import { copyEvents, SourceWrittenError } from '../../src/operator/event-move/co
 import type { CopyCheckpoint, CopyState } from '../../src/operator/event-move/copy-checkpoint.ts';
 import { verifyEvents } from '../../src/operator/event-move/verify-events.ts';
 import { CopyConflictError } from '../../src/operator/event-move/write-page.ts';
-import { START, type EventStore, type RecordedEvent } from '../../src/shared/event-store/event-store.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
+import {
+  START,
+  type EventStore,
+  type NewEvent,
+  type RecordedEvent,
+} from '../../src/shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { randomId } from '../../src/shared/ids.ts';
 import { makeEventStoreDbOnService } from '../contract/make-eventstoredb-store.ts';
 import { makePostgresStore } from '../contract/make-postgres-store.ts';
 import type { MakeStore } from '../contract/make-store.ts';
@@ -67,12 +74,13 @@ describe.each(pairs)('copy from %s', (_from, makeFrom, to, makeTo, atLeast) => {
     for (const dispose of disposals) await dispose();
   });
 
-  it(`to ${to}: every stream, revision, id, type, data and metadata; each account's events in order`, async () => {
+  it(`to ${to}: every stream, revision, id, type, data and metadata; each request's events in order`, async () => {
     const checkpoint = rememberedCheckpoint();
     const { events, copied } = await copyEvents({ from, to: target, checkpoint });
     const [source, copy] = [await wholeLog(from), await wholeLog(target)];
     expect([events, copied]).toEqual([source.length, source.length]);
     expect(source.length).toBeGreaterThanOrEqual(atLeast);
+    // All of an account belongs to one request here.
     for (const customerId of new Set(source.map(({ metadata }) => metadata.customerId))) {
       expect(ofAccount(copy, customerId)).toEqual(ofAccount(source, customerId));
     }
@@ -138,6 +146,107 @@ describe('copy', () => {
       onProgress: () => void append(),
     });
     await expect(copying).rejects.toThrow(SourceWrittenError);
+  });
+});
+
+/** A store whose appends take their time, some longer than others. */
+const slowed = (
+  store: EventStore,
+): { readonly store: EventStore; now: () => number; atOnceMax: () => number } => {
+  let now = 0;
+  let most = 0;
+  const append: EventStore['append'] = async (...call) => {
+    most = Math.max(most, (now += 1));
+    await sleep(Math.random() * 10);
+    try {
+      return await store.append(...call);
+    } finally {
+      now -= 1;
+    }
+  };
+  return { store: { ...store, append }, now: () => now, atOnceMax: () => most };
+};
+
+describe('copy of one account', () => {
+  /** Of a request of its own. */
+  const eventOf = (data: NewEvent['data'], more: Partial<NewEvent['metadata']> = {}): NewEvent => {
+    const { metadata, ...event } = sampleEvent();
+    return {
+      ...event,
+      data,
+      metadata: { ...metadata, correlationId: randomId(), causationId: randomId(), ...more },
+    };
+  };
+
+  it('has many streams in flight, with a bound; each keeps its order', async () => {
+    const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
+    for (let n = 0; n < 300; n += 1) {
+      await from.append(`sample-7-${n % 150}s`, [eventOf({})], n < 150 ? 'no-stream' : 0);
+    }
+    const slow = slowed(to);
+    await copyEvents({ from, to: slow.store, checkpoint: rememberedCheckpoint() });
+    expect((await verifyEvents(from, to)).same).toBe(true);
+    expect(slow.atOnceMax()).toBeGreaterThan(32);
+    expect(slow.atOnceMax()).toBeLessThanOrEqual(64);
+  });
+
+  it('sends nothing more when one append has failed, and leaves none under way', async () => {
+    const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
+    for (let n = 0; n < 500; n += 1) await from.append(`sample-7-${n}s`, [eventOf({})], 'no-stream');
+    await to.append('sample-7-100s', [eventOf({})], 'no-stream');
+    const slow = slowed(to);
+    await expect(copyEvents({ from, to: slow.store, checkpoint: rememberedCheckpoint() })).rejects.toThrow(
+      'sample-7-100s@0',
+    );
+    expect(slow.now()).toBe(0);
+    const head = await to.head();
+    await sleep(50);
+    expect(await to.head()).toBe(head);
+    // Those that were in flight are there.
+    expect((await to.readAll({ after: START, limit: 1_000 })).length).toBeLessThan(100 + 3 * 64);
+  });
+
+  it('puts no event before one that it names, that caused it, or that is of its request or its account', async () => {
+    const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
+    const ordered: (readonly [string, string])[] = [];
+    const write = async (stream: string, event: NewEvent, behind?: string): Promise<string> => {
+      await from.append(stream, [event], 'no-stream');
+      if (behind !== undefined) ordered.push([behind, event.id]);
+      return event.id;
+    };
+    for (let n = 0; n < 40; n += 1) {
+      const named = await write(`advertiser-7-${1_000 + n}`, eventOf({}));
+      await write(`campaign-7-named-${n}`, eventOf({ list: [{ advertiserId: 1_000 + n }] }), named);
+      await write(`campaign-7-caused-${n}`, eventOf({}, { causationId: named }), named);
+      const correlationId = randomId();
+      const first = await write(`campaign-7-first-${n}`, eventOf({}, { correlationId }));
+      await write(`campaign-7-second-${n}`, eventOf({}, { correlationId }), first);
+      const before = await write(`campaign-7-before-${n}`, eventOf({}));
+      if (n === 20) {
+        const account = await write('account-7', eventOf({}), before);
+        await write('campaign-7-after', eventOf({}), account);
+      }
+    }
+    await copyEvents({ from, to: slowed(to).store, checkpoint: rememberedCheckpoint() });
+    expect((await verifyEvents(from, to)).same).toBe(true);
+    const order = new Map((await wholeLog(to)).map(({ id }, index) => [id, index]));
+    expect(ordered.filter(([a, b]) => (order.get(a) ?? 0) >= (order.get(b) ?? 0))).toEqual([]);
+    expect(ordered).toHaveLength(3 * 40 + 2);
+  });
+
+  it.each([1, 64, 130, 199])('killed after %i appends and run again: 0 differences', async (appends) => {
+    const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
+    for (let n = 0; n < 200; n += 1) await from.append(`sample-7-${n}s`, [eventOf({})], 'no-stream');
+    let left = appends;
+    const append: EventStore['append'] = async (...call) => {
+      if ((left -= 1) < 0) throw new RangeError('killed');
+      return to.append(...call);
+    };
+    const checkpoint = rememberedCheckpoint();
+    await expect(copyEvents({ from, to: { ...to, append }, checkpoint })).rejects.toThrow('killed');
+    expect(await wholeLog(to)).toHaveLength(appends);
+    await copyEvents({ from, to, checkpoint });
+    expect((await verifyEvents(from, to)).same).toBe(true);
   });
 });
 

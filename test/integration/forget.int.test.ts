@@ -152,7 +152,7 @@ const recordOf = (resourceId: string): object => ({
   recordId: resourceIdOf('record', account.customerId, advertiserId, resourceId),
   generation: 1,
   resourceId,
-  mayBeAtAgent: false,
+  atAgent: { is: 'NOTHING' },
 });
 const requestOf = (audience_id: string, revision: number): object => ({
   account: { account_id: 'acct' },
@@ -216,11 +216,11 @@ it('leaves nothing of a person, and everything of everybody else', async () => {
   expect(await convert(bought)).toMatchObject({ accepted: 0, duplicates: 3 });
   // Agents that were brought an audience are brought it anew.
   for (const resourceId of ['vip', 'mail', 'left']) {
-    const delivered = { audiences: [{ revision: 0 }] };
+    const atAgent = { is: 'EXACTLY', older: { audiences: [{ revision: 0 }] } };
     expect(
       await scopeOf(
         { store: service.store, clock: systemClock },
-        { ...recordOf(resourceId), delivered } as unknown as SyndicationRecord,
+        { ...recordOf(resourceId), atAgent } as unknown as SyndicationRecord,
         false,
       ),
     ).toEqual({ anew: true });
@@ -232,6 +232,33 @@ it('leaves nothing of a person, and everything of everybody else', async () => {
   const audit = await service.eventsOf(`personalData-${account.customerId}`);
   expect(audit.map(({ type, data }) => [type, data['places']])).toEqual([['PersonalDataForgotten', 7]]);
   expect(await forget([alice.hashedEmail])).toEqual({ scope: 'subjects', places: 0, members: 0, inClear: 0 });
+});
+
+it('finds persons by their universal ids, also those who have nothing else', async () => {
+  const value = 'KlKKKfE66A7xBnL/DsT1UV/Q+V/r3xwKL89Wp7hpNllxmNkPaF8vdzenDvfoatn6';
+  const dave = { uids: [{ type: 'uid2', value }] };
+  await sync('uids', [bob, dave]);
+  await sync('uids-of-two', [{ externalId: 'dave-id', hashedPhone: hash(0xd1), ...dave }]);
+  await sync('uids-left', [bob, dave]);
+  await sync('uids-left', [], [dave]);
+  expect(await counts()).toMatchObject({ uids: 2, 'uids-of-two': 1, 'uids-left': 1 });
+  expect(await tablesWith([value])).toEqual(['audience_members', 'audience_removals']);
+  expect(await readableLog()).toContain(value);
+  expect(await forget([value])).toMatchObject({ places: 4, members: 2, inClear: 0 });
+  expect(await tablesWith([value, 'dave-id', hash(0xd1)])).toEqual([]);
+  for (const trace of [value, 'dave-id', hash(0xd1)]) expect(await readableLog()).not.toContain(trace);
+  expect(await counts()).toMatchObject({ uids: 1, 'uids-of-two': 0, 'uids-left': 1 });
+  const [live, anew] = await liveAndAnew();
+  expect(anew).toBe(live);
+  // An opaque id is kept as it was sent, also one that looks like a hash.
+  const inCapitals = 'ABCDEF01'.repeat(8);
+  await sync('uids', [{ uids: [{ type: 'other', value: inCapitals }] }]);
+  expect(await forget([inCapitals])).toMatchObject({ places: 1, members: 1, inClear: 0 });
+  expect(await tablesWith([inCapitals])).toEqual([]);
+  expect(await readableLog()).not.toContain(inCapitals);
+  await sync('uids', [], [bob]);
+  const audiences = ['uids', 'uids-of-two', 'uids-left'].map((audienceId) => ({ audienceId, delete: true }));
+  await account.api.post(`/advertisers/${advertiserId}/audiences/sync`, { audiences });
 });
 
 it('goes on where it was ended, and takes in who comes again', async () => {

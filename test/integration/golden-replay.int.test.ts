@@ -115,7 +115,7 @@ it('makes the golden read models of the golden history', async () => {
 });
 
 // After the one before: the rows are those that it has left.
-it('makes the same of it when they are rebuilt, the ones that are folded in bulk, too', async () => {
+it('makes the same of it when they are rebuilt', async () => {
   const head = await store.head();
   for (const { name } of allProjections) {
     await client.query('insert into projection_checkpoints (name, position) values ($1, $2)', [name, head]);

@@ -21,18 +21,29 @@ const echo = (body: string | Uint8Array, headers?: Record<string, string>): Prom
 const badRequest = [400, 'BAD_REQUEST', undefined];
 
 describe('content types', () => {
-  it.each(['application/json', 'Application/JSON ; charset=UTF-8', 'application/json;charset="utf-8"'])(
-    '%s is taken',
-    async (type) => {
-      expect((await echo('{"value":1}', { 'Content-Type': type })).status).toBe(200);
-    },
-  );
+  it.each([
+    'application/json',
+    'Application/JSON ; charset=UTF-8',
+    'application/json;charset="utf-8"',
+    'application/json; charset=utf-8; profile=x',
+    'application/json; profile="https://example.com/a;charset=latin1"; charset="UTF-8"',
+    'application/json; charset="ut\\f-8"; v=1;',
+    `application/json${'; \t'.repeat(500)}`,
+  ])('%s is taken', async (type) => {
+    expect((await echo('{"value":1}', { 'Content-Type': type })).status).toBe(200);
+  });
 
   it.each([
     'text/plain',
     'application/json; charset=utf-16',
     'application/json; charset=utf-7',
     'application/json; charset=latin1',
+    'application/json; profile=x; charset="latin1"',
+    'application/json; charset=utf-8; charset=utf-16',
+    'application/json; charset=',
+    'application/json; charset="utf-8',
+    'application/json, text/plain',
+    `application/json${';     '.repeat(500)}?`,
     'application/x-www-form-urlencoded',
     'application/jsonp',
     'application/vnd.api+json',
@@ -90,8 +101,7 @@ describe('JSON', () => {
     ['{"value":[{"\\ud800":1}]}', 'value.0.\ufffd'],
     ['{"value":{"__proto__":{"polluted":true}}}', 'value.__proto__'],
     ['{"__proto__":{"polluted":true},"value":1}', '__proto__'],
-    ['{"value":{"constructor":1}}', 'value.constructor'],
-    ['{"value":[1,{"prototype":1}]}', 'value.1.prototype'],
+    ['{"value":[1,{"constructor":{"__proto__":1}}]}', 'value.1.constructor.__proto__'],
     ['{"value":{"\\u005f_proto__":1}}', 'value.__proto__'],
     ['{"value":1e309}', 'value'],
     ['{"value":[0,-1e400]}', 'value.1'],
@@ -105,6 +115,7 @@ describe('JSON', () => {
     '{"value":{"":{"":1}}}',
     '{"value":5e-324}',
     '{"value":[[],{}]}',
+    '{"value":{"constructor":1,"a":[{"prototype":1}]}}',
   ])('%s is taken as it is', async (body) => {
     expect(await (await echo(body)).json()).toEqual({ data: JSON.parse(body).value, error: null });
   });
@@ -141,17 +152,14 @@ describe('size', () => {
     }
   });
 
-  it('1,000 members are taken, 1,001 are not', async () => {
-    const withMembers = (count: number): string =>
-      JSON.stringify({ value: Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, n])) });
-    expect((await echo(withMembers(1_000))).status).toBe(200);
-    expect(await refusal(await echo(withMembers(1_001)))).toEqual([400, 'VALIDATION_ERROR', 'value']);
+  it('an object has as many members as there is room for', async () => {
+    const value = Object.fromEntries(Array.from({ length: 80_000 }, (_, n) => [`m${n}`, 0]));
+    expect((await echo(JSON.stringify({ value }))).status).toBe(200);
   });
 
-  it('500,000 values are taken, more are not', async () => {
-    const withValues = (count: number): string => `{"value":[1${',1'.repeat(count - 3)},2]}`;
-    expect(await (await echo(withValues(499_999))).text()).toMatch(/^\{"data":\[1,1,.*,2\],"error":null\}$/);
-    expect((await refusal(await echo(withValues(500_001))))[1]).toBe('VALIDATION_ERROR');
+  it('half a million values are taken', async () => {
+    const body = `{"value":[1${',1'.repeat(500_000)},2]}`;
+    expect(await (await echo(body)).text()).toMatch(/^\{"data":\[1,1,.*,2\],"error":null\}$/);
   });
 
   const head =

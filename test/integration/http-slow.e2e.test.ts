@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { route } from '../../src/shared/http/route.ts';
 import { atOnce } from '../support/at-once.ts';
 import { startToyService, type ToyOptions, type ToyService } from '../support/toy-service.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { UnheardError } from '../../src/shared/http/errors.ts';
 import { route } from '../../src/shared/http/route.ts';
 import { envelopeOf, toyClient } from '../support/toy-client.ts';

@@ -42,8 +42,7 @@ const add = (count: number): Promise<readonly number[]> =>
     }),
   );
 
-const optionsOf = (more: Partial<OnlineOptions> = {}): OnlineOptions =>
-  rebuildOptions(service, { bulk: { pageEvents: 20, bytesMax: 0 }, ...more });
+const optionsOf = (more: Partial<OnlineOptions> = {}): OnlineOptions => rebuildOptions(service, more);
 
 const healthOf = async (readModel: string): Promise<ReadModelHealth> => {
   const { stdout } = await exchange(['read-models', 'status', readModel, '--json'], service.stores);

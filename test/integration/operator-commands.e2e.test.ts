@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { allCommands } from '../../src/operator/all-commands.ts';
-import { runCommand } from '../../src/operator/run-command.ts';
 import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
 import { connectCopy, holdCopy } from '../../src/projections/engine/copy/copy-state.ts';
 import { advertisersProjection } from '../../src/projections/advertisers.ts';
 import { rebuildOnline } from '../../src/projections/engine/copy/online-rebuild.ts';
 import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
-import type { Finished } from '../support/program.ts';
+import { exchange, type Finished } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/toy-projection.ts';
@@ -23,7 +21,9 @@ const [OLD_KEY, NEW_KEY] = ['A'.repeat(43), 'Bw'.padEnd(43, 'A')];
 let service: RunningService;
 let account: TestAccount;
 let elsewhere: TestDatabase;
-const known: { -readonly [Name in 'advertiser' | 'creative' | 'customer' | 'key' | 'stream']?: string } = {};
+const known: {
+  -readonly [Name in 'advertiser' | 'creative' | 'customer' | 'key' | 'record' | 'stream']?: string;
+} = {};
 const subject = createHash('sha256').update('jane@example.com').digest('hex');
 
 beforeAll(async () => {
@@ -54,6 +54,14 @@ beforeAll(async () => {
   expect(answers.map(({ status, text }) => (status < 300 ? 'done' : text))).toEqual(
     answers.map(() => 'done'),
   );
+  const agentId = (answers[1] as { body: { data: { id: string } } }).body.data.id;
+  const toggled = await api.post<{ id: string }[]>(`/advertisers/${advertiserId}/syndicate`, {
+    resourceType: 'AUDIENCE',
+    resourceId: 'vip',
+    adcpAgentIds: [agentId],
+    enabled: true,
+  });
+  known.record = toggled.body.data[0]?.id ?? toggled.text;
   const stream = advertiserStream(customerId, advertiserId);
   Object.assign(known, { creative: creative.body.data.id, customer: String(customerId), stream });
 });
@@ -69,18 +77,22 @@ const settings = (): Readonly<Record<string, string>> => ({
   LOG_SIGNING_KEYS: `2026:${SEED}`,
 });
 
-const run = async (
-  words: readonly string[],
-  more: Readonly<Record<string, string>> = {},
-): Promise<Finished> => {
-  let [stdout, stderr] = ['', ''];
-  const status = await runCommand(words, {
-    environment: { ...settings(), ...more },
-    stdout: { write: (text) => (stdout += String(text)) !== '' },
-    stderr: { isTTY: false, write: (text) => (stderr += String(text)) !== '' },
-  });
-  return { status, stdout, stderr };
-};
+const run = (words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Finished> =>
+  exchange(words, { ...settings(), ...more });
+
+/** The help of every command, as programs read it. */
+const allCommands = async () =>
+  (await run(['help', '--json'])).stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as CommandHelp);
+
+interface CommandHelp {
+  readonly command: string;
+  readonly places: readonly string[];
+  readonly more?: string;
+  readonly about: string;
+}
 
 interface Example {
   /** What follows the command's own words. */
@@ -126,6 +138,22 @@ const served: Readonly<Record<string, readonly Example[]>> = {
       lines: [{ customerId: count, apiKey: key }],
       after: ([line]) => (known.customer = String(line?.['customerId'])),
     },
+  ],
+  'syndication explain': [
+    {
+      words: () => [word('record')],
+      lines: [
+        {
+          record: { resourceId: 'vip', enabled: true },
+          generation: 1,
+          history: expect.arrayContaining([
+            expect.objectContaining({ event: 'SyndicationToggled', status: 'PENDING', said: 'switched on' }),
+          ]) as unknown,
+        },
+      ],
+    },
+    { words: () => ['syn_00000000000040008000000000000000'], status: 1, lines: [] },
+    { words: () => ['nothing'], status: 2, lines: [] },
   ],
   history: [
     {
@@ -269,9 +297,7 @@ const served: Readonly<Record<string, readonly Example[]>> = {
     {
       words: () => ['advertisers'],
       status: 1,
-      lines: [
-        { readModel: 'advertisers', led: true, parkedStreams: 1, blocksKept: true, problems: ['parked'] },
-      ],
+      lines: [{ readModel: 'advertisers', led: true, parkedStreams: 1, problems: ['parked'] }],
     },
     { before: unpark, words: () => ['agents'], lines: [{ readModel: 'agents', led: true, problems: [] }] },
   ],
@@ -323,7 +349,7 @@ const served: Readonly<Record<string, readonly Example[]>> = {
   ],
   help: [
     { words: () => ['log', 'seal'], lines: [{ command: 'log seal', places: [], statuses: { 2: text } }] },
-    { lines: allCommands.map(({ name }) => ({ command: name })) },
+    { lines: [{ command: 'accounts create', options: { seller: { type: 'string' } } }], isLonger: true },
     { words: () => ['dance'], status: 2, lines: [] },
   ],
   'events copy': [
@@ -449,10 +475,8 @@ describe('beside a running service', () => {
     }
     await run(['read-models', 'rebuild', 'advertisers', '--cancel']);
     const all = await run(['read-models', 'status']);
-    expect(all.stdout).toMatch(
-      /^the log ends at \S+\nread model +at +epoch +behind +run +parked +blocks +copy\n/,
-    );
-    expect(all.stdout).toMatch(/^advertisers +\S+ +\d+ +0 (events|bytes) +yes +0 +kept +-$/m);
+    expect(all.stdout).toMatch(/^the log ends at \S+\nread model +at +epoch +behind +run +parked +copy\n/);
+    expect(all.stdout).toMatch(/^advertisers +\S+ +\d+ +0 (events|bytes) +yes +0 +-$/m);
   });
 });
 
@@ -466,27 +490,40 @@ it('has an example of every command, and no command takes what is not its own', 
     ...Object.keys(stopped),
     ...(isPostgres ? [] : ['events verify']),
   ]);
-  expect([...examples].toSorted()).toEqual(allCommands.map(({ name }) => name).toSorted());
+  const commands = await allCommands();
+  expect([...examples].toSorted()).toEqual(commands.map(({ command }) => command).toSorted());
   const { stdout: all } = await run(['help']);
-  for (const { name, places, more, about } of allCommands) {
-    const words = name.split(' ');
+  for (const { command, places, more, about } of commands) {
+    const words = command.split(' ');
     const [help, other, extra] = [
       await run([...words, '--help']),
       await run([...words, '--dance']),
       more === undefined ? await run([...words, ...places, 'extra']) : undefined,
     ];
-    expect([name, help.status, help.stderr]).toEqual([name, 0, '']);
-    for (const part of [name, ...places, 'Exit status 0: ', '1: ', '2: '])
+    expect([command, help.status, help.stderr]).toEqual([command, 0, '']);
+    expect(help.stdout).toEqual((await run(['help', ...words])).stdout);
+    for (const part of [command, ...places, 'Exit status 0: ', '1: ', '2: '])
       expect(help.stdout).toContain(part);
     expect(help.stdout.replaceAll(/\s+/g, ' ')).toContain(about);
-    expect(all).toContain(`\n  ${name}`);
-    expect([name, other.status, other.stdout, other.stderr]).toEqual([
-      name,
+    expect(all).toMatch(new RegExp(`^  ${words.join('\\b.*\\b')}\\b`, 'm'));
+    expect([command, other.status, other.stdout, other.stderr]).toEqual([
+      command,
       2,
       '',
-      expect.stringContaining('--dance'),
+      expect.stringMatching(/^error: (unknown option '--dance'|required option '--)/),
     ]);
-    if (extra !== undefined) expect([name, extra.status]).toEqual([name, 2]);
+    if (extra !== undefined) expect([command, extra.status]).toEqual([command, 2]);
   }
   expect(all).not.toMatch(/^.{121}/m);
+});
+
+it('a command that is misspelt is told the next one', async () => {
+  for (const [words, meant] of [
+    [['acounts', 'create'], 'accounts'],
+    [['accounts', 'creat'], 'create'],
+    [['log', 'seal', '--adpt'], '--adopt'],
+  ] as const) {
+    const { status, stderr } = await run(words);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(`(Did you mean ${meant}?)`)]);
+  }
 });

@@ -116,7 +116,8 @@ describe('the program on an existing Postgres', () => {
   it('waits for a database that is away, alive and not ready', async () => {
     const program = startProgram({ ...environment, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     const [, baseUrl = ''] = await program.until(/"baseUrl":"([^"]+)"/);
-    expect((await fetch(`${baseUrl}/health`)).status).toBe(200);
+    expect((await fetch(`${baseUrl}/live`)).status).toBe(200);
+    expect((await fetch(`${baseUrl}/health`)).status).toBe(503);
     const ready = await fetch(`${baseUrl}/ready`);
     expect(ready.status).toBe(503);
     expect(await ready.json()).toMatchObject({ status: 'not_ready', parts: { database: { ready: false } } });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { changeSeller } from '../../src/command/sellers/manage-sellers.ts';
 import type { Backbone } from '../../src/composition.ts';
 import type { CreativeDetail } from '../../src/domain/creatives/creative-detail-resource.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { readConfig } from '../../src/shared/config.ts';
 import { openPatiently } from '../support/open-patiently.ts';

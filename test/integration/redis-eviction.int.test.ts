@@ -3,7 +3,9 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Writable } from 'node:stream';
 import { afterEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { createRedisCounters, type RedisCounters } from '../../src/shared/limits/redis-counters.ts';
+import { Registry } from 'prom-client';
+import { createRateLimits, type RateLimits } from '../../src/shared/limits/rate-limits.ts';
+import { specifiedLimits } from '../../src/shared/limits/limits.ts';
 import { until } from '../support/toy-projection.ts';
 
 /** What a Redis answers that has this policy; nothing else is asked of it here. */
@@ -25,9 +27,9 @@ const startRedisThatSays = async (policy: string): Promise<Server> => {
 };
 
 let server: Server | undefined;
-let counters: RedisCounters | undefined;
-afterEach(() => {
-  counters?.close();
+let rateLimits: RateLimits | undefined;
+afterEach(async () => {
+  await rateLimits?.close();
   server?.close();
 });
 
@@ -47,9 +49,17 @@ it.each([
   );
   server = await startRedisThatSays(policy);
   const { port } = server.address() as AddressInfo;
-  counters = createRedisCounters(`redis://127.0.0.1:${port}`, 'test:', log);
-  await until(async () => counters?.evictionPolicy !== undefined);
-  expect(counters.evictionPolicy).toBe(policy);
+  rateLimits = createRateLimits({
+    limits: specifiedLimits,
+    nodes: 1,
+    databaseUrl: '',
+    redisUrl: `redis://127.0.0.1:${port}`,
+    redisKeyPrefix: 'test:',
+    log,
+    registry: new Registry(),
+  });
+  const { check } = rateLimits.readiness;
+  await until(async () => JSON.stringify((await check()).detail).includes(policy));
   const said = lines.filter(({ evictionPolicy }) => evictionPolicy === policy);
   expect(said).toHaveLength(complaints);
   for (const line of said)

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 beforeEach(() =>
   pool.query(
-    'truncate syndication_work, syndication_records, syndication_counts, syndication_blocks, adcp_agents, projection_checkpoints',
+    'truncate syndication_work, syndication_records, syndication_counts, adcp_agents, projection_checkpoints',
   ),
 );
 afterAll(async () => {
@@ -132,7 +132,10 @@ describe('the list of work', () => {
     await later(20);
     expect(firstOf(await list.offer(1))).toMatchObject({ recordId: work.recordId, again: true });
     await list.countLost([work]);
-    await list.rest(work, { afterMs: 60_000, tried: true });
+    await list.rest(work, { afterMs: 60_000, tried: true, error: 'The agent is busy.' });
+    expect((await pool.query('select last_error from syndication_work')).rows).toEqual([
+      { last_error: 'The agent is busy.' },
+    ]);
     expect(await list.offer(1)).toEqual([]);
     await later(61);
     expect(firstOf(await list.offer(1))).toMatchObject({ again: false, attempts: 1, lost: 0 });

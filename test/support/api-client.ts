@@ -1,4 +1,4 @@
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import type { ErrorBody } from '../../src/shared/http/errors.ts';
 import type { Pagination } from '../../src/shared/http/route.ts';
 

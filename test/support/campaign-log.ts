@@ -1,8 +1,7 @@
 import { createCampaign } from '../../src/command/campaigns/create-campaign.ts';
 import type { CreativeWrites } from '../../src/command/creatives/creative-writes.ts';
-import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
 import {
-  advertiserDecider,
+  advertiserAggregate,
   advertiserStream,
   type AdvertiserCommand,
 } from '../../src/domain/advertisers/advertiser.ts';
@@ -30,15 +29,11 @@ export interface CampaignLog {
 }
 
 const runOnAdvertiser = (store: EventStore, command: AdvertiserCommand) =>
-  executeCommand(
-    store,
-    { decider: advertiserDecider, events: advertiserEvents },
-    {
-      stream: advertiserStream(CUSTOMER, ADVERTISER),
-      command,
-      context: { commandId: randomId(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
-    },
-  );
+  executeCommand(store, advertiserAggregate, {
+    stream: advertiserStream(CUSTOMER, ADVERTISER),
+    command,
+    context: { commandId: randomId(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
+  });
 
 export const openCampaignLog = async (): Promise<CampaignLog> => {
   const store = createMemoryEventStore();

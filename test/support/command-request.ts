@@ -14,6 +14,7 @@ export const commandRequest = (
   bodyBytes: 0,
   reserved: {},
   hasRunBefore: async () => hasRunBefore,
+  onEvents: () => undefined,
   isUnheard: () => false,
   isAbandoned: () => false,
 });

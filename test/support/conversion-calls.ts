@@ -38,6 +38,7 @@ export const callOf = (
     nowMs: NOW_MS,
     mode: 'log',
     isAbandoned: () => false,
+    hasRunBefore: async () => true,
     ...rest,
   };
 };

@@ -1,4 +1,4 @@
-import { parseRfc3339 } from '../../src/domain/conversions/rfc3339.ts';
+import { readRfc3339 } from '../../src/shared/rfc3339.ts';
 
 /** What endpoint 14 answers, said in thirty lines: everything known is in one set, one call comes after the other. */
 export interface ModelAnswer {
@@ -17,8 +17,8 @@ type Item = {
 const isValid = (item: Item | null, nowMs: number): item is Item & { readonly eventId: string } => {
   if (typeof item !== 'object' || item === null) return false;
   const { eventId, eventTime, value } = item;
-  const timeMs = typeof eventTime === 'string' ? parseRfc3339(eventTime) : undefined;
-  const isInTime = timeMs !== undefined && Math.abs(timeMs - nowMs) < 86_400_000;
+  const timeMs = typeof eventTime === 'string' ? readRfc3339(eventTime) : undefined;
+  const isInTime = typeof timeMs === 'number' && Math.abs(timeMs - nowMs) < 86_400_000;
   return (
     typeof eventId === 'string' &&
     eventId !== '' &&

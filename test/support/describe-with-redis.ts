@@ -25,7 +25,7 @@ const answers = async (): Promise<boolean> => {
  */
 export const describeWithRedis = async (): Promise<typeof describe | typeof describe.skip> => {
   if (await answers()) return describe;
-  if (process.env['CI'] === 'true') throw new Error(`no Redis at ${testRedisUrl}: set TEST_REDIS_URL`);
+  if (process.env['CI'] === 'true') throw new Error(`no Redis at ${testRedisUrl}: set REDIS_URL`);
   process.stderr.write(`no Redis at ${testRedisUrl}: its tests are left out\n`);
   return describe.skip;
 };

@@ -15,7 +15,7 @@ const hosts = [
 const urls = [
   'http://example.com/', 'ftp://example.com/', 'file:///etc/passwd', 'gopher://127.0.0.1/', 'data:text/plain,x',
   'javascript:alert(1)', 'https://user:pass@example.com/', 'https://example.com@127.0.0.1/', 'https://example.com:8443/',
-  'https://127.0.0.1#@example.com/', 'https://127.0.0.1\\@example.com/', '//example.com/', '', 'not a url', 'https://',
+  'https://127.0.0.1#@example.com/', 'https://127.0.0.1\\@example.com/', '//example.com/', 'https:127.0.0.1/', 'https:/127.0.0.1/', '', 'not a url', 'https://',
 ] as const; // prettier-ignore
 
 /**

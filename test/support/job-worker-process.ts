@@ -4,7 +4,7 @@
  * parent of every run that it begins or ends.
  */
 import { Registry } from 'prom-client';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { startJobs } from '../../src/shared/queue/running-jobs.ts';
 

@@ -1,4 +1,8 @@
 import { spawn } from 'node:child_process';
+import { Writable } from 'node:stream';
+import type { Backbone } from '../../src/composition.ts';
+import type { Tools } from '../../src/operator/command.ts';
+import { createProgram } from '../../src/operator/program.ts';
 import { runCommand } from '../../src/operator/run-command.ts';
 import { shippedProgram } from './bundles.ts';
 
@@ -16,17 +20,56 @@ const start = (file: string, args: readonly string[], environment: Environment) 
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
+const collecting = (): { readonly stream: Writable; readonly text: () => string } => {
+  let text = '';
+  const stream = new Writable({
+    write: (chunk, _, done) => {
+      text += String(chunk);
+      done();
+    },
+  });
+  return { stream, text: () => text };
+};
+
 /** Runs the operator's command to its end; in this process, since a process of its own takes longer than most commands. */
 export const exchange = async (args: readonly string[], environment: Environment): Promise<Finished> => {
   // Which may end the process.
   if (environment['EXCHANGE_FAILPOINTS'] !== undefined) return exchangeApart(args, environment);
-  let [stdout, stderr] = ['', ''];
-  const status = await runCommand(args, {
-    environment,
-    stdout: { write: (text) => (stdout += String(text)) !== '' },
-    stderr: { isTTY: false, write: (text) => (stderr += String(text)) !== '' },
-  });
-  return { status, stdout, stderr };
+  const [stdout, stderr] = [collecting(), collecting()];
+  const status = await runCommand(args, { environment, stdout: stdout.stream, stderr: stderr.stream });
+  return { status, stdout: stdout.text(), stderr: stderr.text() };
+};
+
+/** What a command prints: for programs, and for people. */
+export interface Printed {
+  readonly value: object;
+  readonly text: string | undefined;
+}
+
+/**
+ * Runs an operator's command on stores that are open already.
+ * @throws what is wrong with its arguments, or what the command throws
+ */
+export const operate = async (
+  words: readonly string[],
+  backbone: () => Promise<Backbone>,
+): Promise<readonly Printed[]> => {
+  const printed: Printed[] = [];
+  const unused = (): never => {
+    throw new Error('these commands have no use for it');
+  };
+  const tools: Tools = {
+    config: unused,
+    backbone,
+    isJson: () => true,
+    print: (value, text) => printed.push({ value, text }),
+    remark: unused,
+    withProgress: unused,
+    fail: unused,
+  };
+  const silent = { writeOut: () => undefined, writeErr: () => undefined };
+  await createProgram(tools, silent).parseAsync(words, { from: 'user' });
+  return printed;
 };
 
 /** The same as the program that is shipped, in a process of its own. */

@@ -95,7 +95,10 @@ export const startRunningService = async (
       invariant.onAnswer(route, status, text, headers);
     },
     {
-      patience: stores.eventStore ? operatorPatience : { ...operatorPatience, calls: requestPatience.calls },
+      patience:
+        stores.settings['EVENTSTORE_URL'] !== undefined
+          ? operatorPatience
+          : { ...operatorPatience, calls: requestPatience.calls },
       ...replace,
     },
   );

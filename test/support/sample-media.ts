@@ -81,7 +81,6 @@ export const jpeg = (width: number, height: number, orientation = 1, comment = 0
       ]),
     ),
     segment(0xfe, Buffer.alloc(comment)),
-    Buffer.from([0xff]),
     segment(0xc2, Buffer.concat([Buffer.from([8]), u16be(height), u16be(width), Buffer.from([0])])),
     Buffer.from([0xff, 0xd9]),
   ]);

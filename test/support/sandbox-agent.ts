@@ -31,9 +31,20 @@ export interface SandboxAgent {
   /** Ids of the event sources that an account has now. */
   eventSources(accountId: string): Promise<readonly string[]>;
   catalogs(accountId: string): Promise<readonly string[]>;
+  /** The event sources and catalogs of an account, as they were sent. */
+  holding(
+    accountId: string,
+  ): Promise<Pick<Shown['accounts'][number], 'event_sources' | 'catalogs'> | undefined>;
   /** Hashed e-mails of the members of an audience by their ids; undefined when the account has none of this id. */
   members(accountId: string, audienceId: string): Promise<Readonly<Record<string, string>> | undefined>;
+  /** The members of an audience as they were sent. */
+  sentMembers(accountId: string, audienceId: string): Promise<readonly SentMember[] | undefined>;
   stop(): Promise<void>;
+}
+
+interface SentMember {
+  readonly external_id: string;
+  readonly hashed_email?: string;
 }
 
 /** `GET /` of the agent. */
@@ -54,10 +65,13 @@ interface Shown {
 
 const MAIN = shippedProgram('sandbox-agent.js');
 
-/** Starts the sandbox agent that ships with the project, as its own process: Jest cannot load that half of the SDK. */
-export const startSandboxAgent = async (token = 'sandbox-agent-token'): Promise<SandboxAgent> => {
+/**
+ * Starts the sandbox agent that ships with the project, as its own process: Jest cannot load that half of the SDK.
+ * @param port 0 picks a free one
+ */
+export const startSandboxAgent = async (token = 'sandbox-agent-token', port = 0): Promise<SandboxAgent> => {
   const child = spawn(process.execPath, ['--no-warnings', MAIN], {
-    env: { ...process.env, SANDBOX_AGENT_PORT: '0', SANDBOX_AGENT_TOKEN: token },
+    env: { ...process.env, SANDBOX_AGENT_PORT: String(port), SANDBOX_AGENT_TOKEN: token },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const kill = (): void => void child.kill('SIGKILL');
@@ -65,6 +79,11 @@ export const startSandboxAgent = async (token = 'sandbox-agent-token'): Promise<
   const origin = await addressIn(createInterface({ input: child.stdout }));
   const shown = async (): Promise<Shown> => (await (await fetch(`${origin}/`)).json()) as Shown;
   const state = async (): Promise<AgentState> => stateOf(await shown());
+  const sentMembers: SandboxAgent['sentMembers'] = async (accountId, audienceId) => {
+    const query = new URLSearchParams({ account: keyOf(accountId), audience_id: audienceId });
+    const answer = await fetch(`${origin}/members?${query.toString()}`);
+    return answer.status === 404 ? undefined : ((await answer.json()) as readonly SentMember[]);
+  };
   return {
     url: `${origin}/mcp`,
     a2aUrl: `${origin}/a2a`,
@@ -81,15 +100,16 @@ export const startSandboxAgent = async (token = 'sandbox-agent-token'): Promise<
     state,
     eventSources: async (accountId) => (await state()).sources[keyOf(accountId)] ?? [],
     catalogs: async (accountId) => (await state()).catalogs[keyOf(accountId)] ?? [],
+    holding: async (accountId) =>
+      (await shown()).accounts.find(({ account }) => JSON.stringify(account) === keyOf(accountId)),
     members: async (accountId, audienceId) => {
-      const query = new URLSearchParams({ account: keyOf(accountId), audience_id: audienceId });
-      const answer = await fetch(`${origin}/members?${query.toString()}`);
-      if (answer.status === 404) return undefined;
-      const members = (await answer.json()) as { external_id: string; hashed_email?: string }[];
-      return Object.fromEntries(
-        members.map(({ external_id, hashed_email = '' }) => [external_id, hashed_email]),
+      const members = await sentMembers(accountId, audienceId);
+      return (
+        members &&
+        Object.fromEntries(members.map(({ external_id, hashed_email = '' }) => [external_id, hashed_email]))
       );
     },
+    sentMembers,
     stop: async () => {
       process.off('exit', kill);
       const ended = once(child, 'exit');

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client, DatabaseError } from 'pg';
 import { migrations } from '../../src/migrations/index.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { migrate } from '../../src/shared/postgres/migrate.ts';
 
 export interface TestDatabase {

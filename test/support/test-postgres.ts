@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { createLog } from '../../src/shared/log.ts';
+import { locateBinaries } from '../../src/shared/postgres/embedded/binaries.ts';
 import { startEmbeddedPostgres } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
-import { stopPostmaster } from '../../src/shared/postgres/embedded/postmaster.ts';
+import { stopPostgres } from '../../src/shared/postgres/embedded/pg-ctl.ts';
 import { isAlive } from '../../src/shared/postgres/embedded/processes.ts';
+import { unprivilegedUser } from '../../src/shared/postgres/embedded/unprivileged-user.ts';
 import { provideRequestRole } from '../../src/shared/postgres/isolate-tenants.ts';
 
 const prefix = 'buyer-exchange-test-';
@@ -21,7 +23,8 @@ export const createTestDataDir = async (): Promise<string> => {
 export const removeDataDir = async (dataDir: string): Promise<void> => {
   const dataDirectory = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
   if (dataDirectory !== undefined) {
-    await stopPostmaster(dataDirectory);
+    const user = await unprivilegedUser();
+    await stopPostgres({ dataDirectory, binaries: await locateBinaries(user), user });
     await rm(dirname(dataDirectory), { recursive: true, force: true });
   }
   await rm(dataDir, { recursive: true, force: true });

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 
-/** The Redis of the tests. */
-export const testRedisUrl = process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
+const given = process.env['REDIS_URL'] ?? '';
+
+/** The Redis of the tests: that of `REDIS_URL`, by default the usual port of this machine. */
+export const testRedisUrl = given === '' ? 'redis://127.0.0.1:6379' : given;
 
 export interface TestRedis {
   readonly url: string;
@@ -16,7 +18,7 @@ export interface TestRedis {
 
 /**
  * Keys of one test file or service.
- * @param at the Redis that is there, by default `TEST_REDIS_URL` or the usual port of this machine
+ * @param at the Redis that is there, by default `testRedisUrl`
  */
 export const createTestRedis = (at: string = testRedisUrl): TestRedis => {
   const keyPrefix = `test-${randomBytes(6).toString('hex')}:`;

@@ -2,10 +2,11 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
 import { createApp } from '../../src/shared/http/app.ts';
 import { createAuthenticate } from '../../src/shared/http/authenticate.ts';
+import { documentRoutes } from '../../src/shared/http/document-routes.ts';
 import { ApiError } from '../../src/shared/http/errors.ts';
 import type { VerifyCredential } from '../../src/shared/http/principal.ts';
 import type { ReadinessPart } from '../../src/shared/http/readiness.ts';
@@ -188,15 +189,20 @@ export interface ToyOptions extends MemoryGateOptions {
   readonly parts?: readonly ReadinessPart[];
   readonly connectionsMax?: number;
   readonly timeouts?: ClientTimeouts;
+  readonly drainDelayMs?: number;
   /** Beside the toy routes. */
   readonly routes?: readonly Route[];
+  /** Of the form of the route table. */
+  readonly unbuilt?: readonly string[];
 }
 
 export const startToyService = async ({
   parts = [],
   connectionsMax,
   timeouts,
+  drainDelayMs = 0,
   routes: more,
+  unbuilt = [],
   ...gate
 }: ToyOptions = {}): Promise<ToyService> => {
   const logLines: Record<string, unknown>[] = [];
@@ -214,14 +220,17 @@ export const startToyService = async ({
   const routes = [...toyRoutes(seen), ...(more ?? [])];
   const baseUrl = (): string => 'https://exchange.test';
   const headers = securityHeaders(true);
+  const declared = [
+    ...routes,
+    ...serviceRoutes({ version: '1.2.3', parts, metrics, stopping: () => service.stopping }),
+  ];
+  const documents = documentRoutes(
+    { version: '1.2.3', baseUrl, apiPath: '/toys', skill: () => '# Toys\n', scopes: [] },
+    declared,
+  );
   const app = createApp({
-    routes: [
-      ...routes,
-      ...serviceRoutes(
-        { version: '1.2.3', baseUrl, parts, metrics, stopping: () => service.stopping },
-        routes,
-      ),
-    ],
+    routes: [...declared, ...documents],
+    unbuilt,
     headers,
     gate: createMemoryGate(createAuthenticate(verify, baseUrl), gate),
     log,
@@ -239,6 +248,7 @@ export const startToyService = async ({
       host: '127.0.0.1',
       port: 0,
       headers,
+      drainDelayMs,
       ...(connectionsMax === undefined ? {} : { connectionsMax }),
       ...(timeouts === undefined ? {} : { timeouts }),
     },

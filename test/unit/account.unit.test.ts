@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AccountEvent } from '../../src/domain/accounts/account-events.ts';
-import { accountDecider, type IssueApiKey } from '../../src/domain/accounts/account.ts';
+import { accountAggregate, type IssueApiKey } from '../../src/domain/accounts/account.ts';
 import { specificationOf } from '../support/given.ts';
 
-const { given } = specificationOf(accountDecider);
+const { given } = specificationOf(accountAggregate);
 const now = '2026-11-21T10:00:00.000Z';
 const earlier = '2026-11-20T10:00:00.000Z';
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { AdvertiserEvent } from '../../src/domain/advertisers/advertiser-events.ts';
 import {
-  advertiserDecider,
+  advertiserAggregate,
+  type Advertiser,
   type AdvertiserCommand,
   type CreateAdvertiser,
   type UpdateAdvertiser,
@@ -10,7 +11,7 @@ import {
 import { brandDomainOf } from '../../src/domain/advertisers/brand.ts';
 import { specificationOf } from '../support/given.ts';
 
-const { given } = specificationOf(advertiserDecider);
+const { given } = specificationOf(advertiserAggregate);
 const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
 
 const details: CreateAdvertiser['details'] = {
@@ -227,11 +228,11 @@ describe('any history', () => {
     ),
     { maxLength: 20 },
   );
-  const { decide, evolve, initialState } = advertiserDecider;
+  const { decide, evolve, initialState } = advertiserAggregate;
   const play = (
     list: readonly AdvertiserCommand[],
   ): { state: ReturnType<typeof evolve>; events: AdvertiserEvent[] } => {
-    let state = initialState;
+    let state: Advertiser = initialState;
     const events: AdvertiserEvent[] = [];
     for (const command of [create(), ...list]) {
       const decision = decide(command, state);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  answerOf,
+  answerOfCall,
   answerOfOwnTask,
   answerOfTask,
   unpacked,
@@ -15,20 +15,45 @@ const rows = { event_sources: [{ event_source_id: 'web', action: 'created' }] };
 const refused = (message: string) => ({ outcome: 'refused', message });
 
 describe('a call', () => {
-  const taskOf = () => 'ADCP' as const;
+  const of = (structuredContent: object | undefined, more: object = {}) =>
+    answerOfCall({ structuredContent, ...more } as never, () => 'ADCP');
 
   it.each(['submitted', 'working'])('answered with %s is taken in by the id in the answer', (status) => {
-    const answer = { success: true, status, data: { status, task_id: 'task-1' } };
-    expect(answerOf(answer, taskOf)).toEqual({ outcome: 'submitted', ...taken });
+    expect(of({ status, task_id: 'task-1' })).toEqual({ outcome: 'submitted', ...taken });
   });
   it.each([undefined, '', 'x'.repeat(257), 'a\u0000b', 7])(
     'without an id that is one, %j, it is tried again',
     (task_id) => {
-      expect(answerOf({ success: true, status: 'submitted', data: { task_id } }, taskOf)).toMatchObject({
-        outcome: 'retry',
-      });
+      expect(of({ status: 'submitted', task_id })).toMatchObject({ outcome: 'retry' });
     },
   );
+  it('answered with results alone, or with a status beside them, is completed', () => {
+    expect(of(rows)).toEqual({ outcome: 'completed', data: rows });
+    const named = { status: 'completed', ...rows };
+    expect(of(named)).toEqual({ outcome: 'completed', data: named });
+  });
+  it('answered with what is no JSON object is refused', () => {
+    expect(of(undefined, { content: [{ type: 'text', text: 'Hello' }] })).toMatchObject({
+      outcome: 'refused',
+    });
+  });
+  it('that needs input is refused: nobody could give it', () => {
+    expect(of({ status: 'input-required' })).toMatchObject({ outcome: 'refused' });
+  });
+  it('that failed is tried again unless the agent says that it is final, with its words', () => {
+    expect(of({ status: 'failed', message: 'Not today' })).toMatchObject({
+      outcome: 'retry',
+      message: 'Not today',
+    });
+    expect(of({ status: 'rejected', error: { message: 'Not us' } })).toMatchObject({ message: 'Not us' });
+    const content = [{ type: 'text', text: 'Out of order' }];
+    expect(of(undefined, { isError: true, content })).toMatchObject({
+      outcome: 'retry',
+      message: 'Out of order',
+    });
+    const adcp_error = { code: 'X', message: 'Never', recovery: 'terminal' };
+    expect(of({ adcp_error })).toEqual(refused('Never'));
+  });
 });
 
 describe("AdCP's tasks/get", () => {

@@ -1,96 +1,138 @@
-import { expect, it } from '@jest/globals';
-import { readyReply } from '../../src/query/resources/ready-reply.ts';
-import type { Principal } from '../../src/shared/http/principal.ts';
-import { createAnswerCache } from '../../src/shared/read-your-writes/answer-cache.ts';
+import { describe, expect, it } from '@jest/globals';
+import { answeredFromMemory, createAnswerCache } from '../../src/shared/http/answer-cache.ts';
+import type { AccountVersion } from '../../src/shared/http/principal.ts';
+import { route, type Reply, type Route } from '../../src/shared/http/route.ts';
 
-const reader = (mark: string, value: string, bytes = 100) => {
+const at = (text: string, askedAt = performance.now()): AccountVersion => ({ text, askedAt });
+
+const reader = (name: string, bytes = 100) => {
   const reads = { count: 0 };
   return {
     reads,
     read: async () => {
       reads.count += 1;
-      return { mark, value, bytes };
+      return { name };
     },
+    bytesOf: () => bytes,
   };
 };
 
-it('reads once for as long as the mark stays the same', async () => {
-  const cache = createAnswerCache(100_000);
-  const { reads, read } = reader('m1', 'one');
-  expect(await cache.answer('k', 'm1', read)).toBe('one');
-  expect(await cache.answer('k', 'm1', read)).toBe('one');
-  expect(reads.count).toBe(1);
-  expect(await cache.answer('k', 'm2', reader('m2', 'two').read)).toBe('two');
-  expect(cache.hits).toBe(1);
-  expect(cache.misses).toBe(2);
+const cacheOf = (bytesMax = 100_000) => {
+  const cache = createAnswerCache(bytesMax);
+  const ask = async (
+    key: string,
+    version: AccountVersion | undefined,
+    { read, bytesOf }: ReturnType<typeof reader>,
+  ) => (await cache.answer(key, version, read, bytesOf)).name;
+  return { cache, ask };
+};
+
+it('reads once for as long as the version stays the same', async () => {
+  const { cache, ask } = cacheOf();
+  const one = reader('one');
+  expect(await ask('k', at('v1'), one)).toBe('one');
+  expect(await ask('k', at('v1'), one)).toBe('one');
+  expect(one.reads.count).toBe(1);
+  expect(await ask('k', at('v2'), reader('two'))).toBe('two');
+  expect([cache.hits, cache.misses]).toEqual([1, 2]);
 });
 
-it('keeps an answer under the mark it was made at, not the one it was asked with', async () => {
-  const cache = createAnswerCache(100_000);
-  expect(await cache.answer('k', 'm1', reader('m2', 'newer').read)).toBe('newer');
-  expect(await cache.answer('k', 'm1', reader('m1', 'again').read)).toBe('again');
+it('never serves what was read before a write to a request that came after it', async () => {
+  const { ask } = cacheOf();
+  // The read of version 1 is slow: version 2 was read and kept meanwhile.
+  let finish = (): void => undefined;
+  const slow = reader('old');
+  const waiting = new Promise<void>((resolve) => (finish = resolve));
+  const old = ask('k', at('v1'), { ...slow, read: () => waiting.then(slow.read) });
+  expect(await ask('k', at('v2'), reader('new'))).toBe('new');
+  finish();
+  await old;
+  expect(await ask('k', at('v2'), reader('new'))).toBe('new');
 });
 
-it('keeps nothing for whoever brings no mark', async () => {
-  const cache = createAnswerCache(100_000);
-  const { reads, read } = reader('m1', 'one');
-  await cache.answer('k', undefined, read);
-  await cache.answer('k', 'm1', read);
-  await cache.answer('k', undefined, read);
-  expect(reads.count).toBe(3);
+it('keeps nothing for a request without a version', async () => {
+  const { ask } = cacheOf();
+  const one = reader('one');
+  await ask('k', undefined, one);
+  await ask('k', at('v1'), one);
+  await ask('k', undefined, one);
+  expect(one.reads.count).toBe(3);
 });
 
-it('forgets what was being read when it was cleared', async () => {
-  const cache = createAnswerCache(100_000);
-  const { reads, read } = reader('m1', 'of the old server');
-  const reading = cache.answer('k', 'm1', read);
+it('forgets what was being read when it was cleared, and versions read before', async () => {
+  const { cache, ask } = cacheOf();
+  const one = reader('of the old server');
+  const before = at('v1');
+  const reading = ask('k', before, one);
   cache.clear();
   await reading;
-  await cache.answer('k', 'm1', read);
-  expect(reads.count).toBe(2);
+  await ask('k', before, one);
+  await ask('k', at('v1', performance.now() + 1), one);
+  expect(one.reads.count).toBe(3);
 });
 
 it('keeps nothing of a read that failed', async () => {
-  const cache = createAnswerCache(100_000);
-  const failing = () => Promise.reject(new Error('no'));
-  await expect(cache.answer('k', 'm1', failing)).rejects.toThrow('no');
-  expect(await cache.answer('k', 'm1', reader('m1', 'yes').read)).toBe('yes');
+  const { ask } = cacheOf();
+  const failing = { ...reader('no'), read: () => Promise.reject(new Error('no')) };
+  await expect(ask('k', at('v1'), failing)).rejects.toThrow('no');
+  expect(await ask('k', at('v1'), reader('yes'))).toBe('yes');
 });
 
 it('stays within its bound, the least recently used going first, and takes no giant', async () => {
-  const cache = createAnswerCache(16_000);
-  const { read } = reader('m', 'v', 1_500);
-  for (let n = 0; n < 8; n += 1) await cache.answer(`k${n}`, 'm', read);
-  await cache.answer('k0', 'm', read);
+  const { cache, ask } = cacheOf(16_000);
+  const one = reader('v', 1_500);
+  for (let n = 0; n < 8; n += 1) await ask(`k${n}`, at('v'), one);
+  await ask('k0', at('v'), one);
   expect(cache.hits).toBe(1);
-  await cache.answer('k8', 'm', read);
-  await cache.answer('k9', 'm', read);
-  await cache.answer('k0', 'm', read);
+  await ask('k8', at('v'), one);
+  await ask('k9', at('v'), one);
+  await ask('k0', at('v'), one);
   expect(cache.hits).toBe(2);
-  await cache.answer('k1', 'm', read);
+  await ask('k1', at('v'), one);
   expect(cache.hits).toBe(2);
-  const giant = reader('m', 'giant', 10_000);
-  await cache.answer('giant', 'm', giant.read);
-  await cache.answer('giant', 'm', giant.read);
+  const giant = reader('giant', 10_000);
+  await ask('giant', at('v'), giant);
+  await ask('giant', at('v'), giant);
   expect(giant.reads.count).toBe(2);
 });
 
-it('does not keep an answer that was not fresh', async () => {
-  const cache = createAnswerCache(100_000);
-  let reads = 0;
-  const read = async () => ({ mark: undefined, value: (reads += 1), bytes: 8 });
-  await cache.answer('k', 'm1', read);
-  expect(await cache.answer('k', 'm1', read)).toBe(2);
-});
+describe('a route that is answered from memory', () => {
+  const wrapped = (handle: () => Promise<Reply>) => {
+    const [one] = answeredFromMemory(createAnswerCache(100_000), [
+      route({
+        method: 'get',
+        path: '/things/{id}',
+        operationId: 'getThing',
+        summary: 'One thing',
+        tag: 'Things',
+        access: 'exchange:read',
+        responses: { 200: { description: 'The thing' } },
+        handle,
+      }),
+    ]);
+    return (id: number, customerId = 1) =>
+      (one as Route).handle({
+        params: { id },
+        request: { principal: { customerId, version: at('v1') } },
+      } as never);
+  };
 
-it('keeps no answer of what is not there: whoever guesses ids would push out all others', async () => {
-  const cache = createAnswerCache(100_000);
-  let reads = 0;
-  const ask = (data: unknown) =>
-    readyReply(cache, { customerId: 1, mark: 'm' } as Principal, ['thing', String(data)], async () => {
-      reads += 1;
-      return { data, mark: 'm' };
-    });
-  for (const found of [undefined, undefined, 'one', 'one']) await ask(found);
-  expect([reads, cache.hits]).toEqual([3, 1]);
+  it('runs once for each account and question', async () => {
+    let runs = 0;
+    const ask = wrapped(async () => ({ status: 200, data: { runs: (runs += 1) } }));
+    const shown = [await ask(1), await ask(1), await ask(2), await ask(1, 2), await ask(1)];
+    expect(shown).toEqual(
+      [1, 1, 2, 3, 1].map((run) => ({ status: 200, dataJson: JSON.stringify({ runs: run }) })),
+    );
+  });
+
+  it('is not kept when there is nothing, or when the answer has headers', async () => {
+    let runs = 0;
+    const withHeaders = wrapped(async () => ({ status: 200, data: (runs += 1), headers: { 'X-One': '1' } }));
+    await withHeaders(1);
+    await withHeaders(1);
+    const absent = wrapped(() => Promise.reject(new Error(`nothing, asked ${(runs += 1)} times`)));
+    for (let tries = 0; tries < 2; tries += 1) await absent(1).catch(() => undefined);
+    expect(runs).toBe(4);
+  });
 });

@@ -4,6 +4,7 @@ import { encodeAppend } from '../../src/shared/event-store/append-request.ts';
 import { createAppender } from '../../src/shared/event-store/eventstoredb/appender.ts';
 import { callLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
 import type { Connection } from '../../src/shared/event-store/eventstoredb/connection.ts';
+import { createLogEndReader } from '../../src/shared/event-store/eventstoredb/log-end.ts';
 import type { LogReader } from '../../src/shared/event-store/eventstoredb/log-reader.ts';
 import { sampleEvents } from '../contract/sample-events.ts';
 
@@ -34,12 +35,15 @@ const setUp = () => {
   };
   const connection = {
     limits: callLimits,
-    client: () => client,
-    warm: async () => undefined,
-    report: () => undefined,
-    isGivenUp: () => false,
+    leader: async () => client,
+    call: (_client: unknown, _withinMs: number, work: () => Promise<unknown>) => work(),
   } as unknown as Connection;
-  const appender = createAppender(connection, {} as LogReader, async () => undefined);
+  const appender = createAppender(
+    connection,
+    {} as LogReader,
+    createLogEndReader(connection),
+    async () => undefined,
+  );
   const append = (stream: string): Promise<unknown> =>
     appender.append(encodeAppend(stream, sampleEvents(1), 'no-stream')).catch((error: unknown) => error);
   const refuse = (stream: string): void => {

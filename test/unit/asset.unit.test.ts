@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AssetReserved, AssetUploaded } from '../../src/domain/assets/asset-events.ts';
-import { assetDecider } from '../../src/domain/assets/asset.ts';
+import { assetAggregate } from '../../src/domain/assets/asset.ts';
 import {
   assetIdOf,
   assetIdOfUpload,
@@ -10,7 +10,7 @@ import {
 } from '../../src/domain/assets/asset-resource.ts';
 import { specificationOf } from '../support/given.ts';
 
-const { given } = specificationOf(assetDecider);
+const { given } = specificationOf(assetAggregate);
 const [at, now] = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:01:00.000Z'];
 const assetId = '11111111-2222-5333-8444-555555555555';
 

@@ -7,8 +7,7 @@ import { loadRecord } from '../../src/command/workers/syndication/record-steps.t
 import { shownText } from '../../src/command/workers/syndication/shown-text.ts';
 import { take } from '../../src/command/workers/syndication/take.ts';
 import { membersConcealed } from '../../src/command/workers/syndication/without-members.ts';
-import { syndicationAggregate } from '../../src/command/syndication/syndication-aggregate.ts';
-import { syndicationStream } from '../../src/domain/syndication/syndication.ts';
+import { syndicationAggregate, syndicationStream } from '../../src/domain/syndication/syndication.ts';
 import { executeCommand } from '../../src/shared/command/execute-command.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
 import { randomId } from '../../src/shared/ids.ts';
@@ -16,7 +15,9 @@ import { randomId } from '../../src/shared/ids.ts';
 /** An agent that repeats whom it was sent does not bring them into the log. */
 
 const hash = (n: number): string => n.toString(16).padStart(64, 'a');
-const add = [{ external_id: 'crm:Jane-7', hashed_email: hash(1) }];
+const add = [
+  { external_id: 'crm:Jane-7', hashed_email: hash(1), uids: [{ type: 'uid2', value: 'Kl/KfE+6==' }] },
+];
 const remove = [{ external_id: 'crm:Jane', hashed_phone: hash(2) }];
 const account = { account_id: 'acct' };
 const request = { account, audiences: [{ audience_id: 'vip', name: 'VIP', add, remove }] };
@@ -79,8 +80,8 @@ const kept = async (answer: AgentAnswer, isLastAttempt = true): Promise<string> 
   return JSON.stringify(last[0]);
 };
 
-const WORDS = `No match: ${hash(1).toUpperCase()}, (crm:Jane-7) and crm:jane.`;
-const HIDDEN = 'No match: [member], ([member]) and [member].';
+const WORDS = `No match: ${hash(1).toUpperCase()}, (crm:Jane-7), Kl/KfE+6== and crm:jane.`;
+const HIDDEN = 'No match: [member], ([member]), [member] and [member].';
 
 it('what an agent says of members is kept without them', async () => {
   const row = (more: object) => ({ data: { audiences: [{ audience_id: 'vip', ...more }] } });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AudienceEvent } from '../../src/domain/audiences/audience-events.ts';
-import { audienceDecider, type AudienceCommand } from '../../src/domain/audiences/audience.ts';
+import { audienceAggregate, type AudienceCommand } from '../../src/domain/audiences/audience.ts';
 import { specificationOf } from '../support/given.ts';
 
-const { given } = specificationOf(audienceDecider);
+const { given } = specificationOf(audienceAggregate);
 const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
 
 const identity = { audienceId: 'id', customerId: 7, advertiserId: 5, key: 'crm' };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { CampaignEvent } from '../../src/domain/campaigns/campaign-events.ts';
 import {
-  campaignDecider,
+  campaignAggregate,
   isOpen,
   type CampaignCommand,
   type CampaignStep,
@@ -15,7 +15,7 @@ import {
 } from '../../src/domain/campaigns/campaign-resource.ts';
 import { specificationOf } from '../support/given.ts';
 
-const { given } = specificationOf(campaignDecider);
+const { given } = specificationOf(campaignAggregate);
 const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
 const campaignId = '00000000-0000-4000-8000-000000000001';
 const flight = { startAt: day(1), endAt: day(5) };
@@ -121,7 +121,7 @@ describe('update', () => {
       .thenNothing());
   it.each([completed, archived])('not once it is $type', (end) => {
     const { state } = given(created(), launched, end);
-    expect(campaignDecider.decide(update({ name: 'x' }), state())).toMatchObject({
+    expect(campaignAggregate.decide(update({ name: 'x' }), state())).toMatchObject({
       refused: { reason: 'wrong-phase' },
     });
   });
@@ -161,7 +161,7 @@ describe('phases', () => {
       const to = isEarly ? phase : allowed[phase];
       if (to === phase) decided.thenNothing();
       else if (to === undefined)
-        expect(campaignDecider.decide(command, given(...history).state())).toHaveProperty(
+        expect(campaignAggregate.decide(command, given(...history).state())).toHaveProperty(
           'refused.reason',
           'wrong-phase',
         );
@@ -209,14 +209,14 @@ it('whatever is asked: the revision counts effects, what is closed stays, a repe
     fc.property(fc.array(steps, { maxLength: 12 }), (commands) => {
       let state = given(created({ flight })).state();
       for (const command of commands) {
-        const decision = campaignDecider.decide(command, state);
+        const decision = campaignAggregate.decide(command, state);
         if ('refused' in decision || state.phase === 'none') continue;
-        const next = decision.events.reduce(campaignDecider.evolve, state);
+        const next = decision.events.reduce(campaignAggregate.evolve, state);
         if (next.phase === 'none') throw new Error('a campaign stays one');
         expect(next.revision).toBe(state.revision + decision.events.length);
         expect(decision.events.length).toBeLessThanOrEqual(1);
         if (!isOpen(state)) expect(next.phase === state.phase || next.phase === 'archived').toBe(true);
-        expect(campaignDecider.decide(command, next)).toEqual({ events: [] });
+        expect(campaignAggregate.decide(command, next)).toEqual({ events: [] });
         state = next;
       }
     }),

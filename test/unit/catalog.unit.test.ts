@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CatalogEvent } from '../../src/domain/catalogs/catalog-events.ts';
 import type { Catalog } from '../../src/domain/catalogs/catalog-resource.ts';
-import { catalogDecider, type CatalogCommand, type FeedBasis } from '../../src/domain/catalogs/catalog.ts';
+import { catalogAggregate, type CatalogCommand, type FeedBasis } from '../../src/domain/catalogs/catalog.ts';
 import { specificationOf } from '../support/given.ts';
 
-const { given } = specificationOf(catalogDecider);
+const { given } = specificationOf(catalogAggregate);
 const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
 
 const identity = { catalogId: 'id', customerId: 7, advertiserId: 5, key: 'shoes' };
@@ -93,7 +93,7 @@ const name = (wanted = feedOf()): CatalogCommand => ({
 });
 const read = (version: number, contentHash: string): CatalogEvent => ({
   type: 'CatalogFeedRead',
-  data: { version, contentHash, bytes: 9, itemCount: 2 },
+  data: { version, contentHash, bytes: 9 },
   occurredAt: day(3),
 });
 const failed = (reason: string, n = 3): CatalogEvent => ({
@@ -107,7 +107,6 @@ const record = (basis: FeedBasis, contentHash: string): CatalogCommand => ({
   basis,
   contentHash,
   bytes: 9,
-  itemCount: 2,
 });
 const fail = (basis: FeedBasis, reason: string): CatalogCommand => ({
   type: 'FailFeed',
@@ -126,7 +125,7 @@ describe('a feed', () => {
     expect(catalogOf(named(1), read(1, 'aa'))).toMatchObject({
       version: 1,
       updatedAt: day(1),
-      feed: { revision: 1, changes: 0, read: { contentHash: 'aa', itemCount: 2, since: day(3) } },
+      feed: { revision: 1, changes: 0, read: { contentHash: 'aa', since: day(3) } },
     });
   });
 

@@ -4,7 +4,7 @@ import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
 import type { SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
 import { syndicationJobs, type SyndicationStep } from '../../src/domain/syndication/syndication-job.ts';
 import { audienceEvents } from '../../src/domain/audiences/audience-events.ts';
-import { syndicationDecider, syndicationStream } from '../../src/domain/syndication/syndication.ts';
+import { syndicationAggregate, syndicationStream } from '../../src/domain/syndication/syndication.ts';
 import { causesSince, lastCorrelation } from '../../src/command/workers/causes.ts';
 import {
   completed as complete,
@@ -20,7 +20,6 @@ import {
 import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
 import { catalogEvents } from '../../src/domain/catalogs/catalog-events.ts';
 import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
-import { syndicationAggregate } from '../../src/command/syndication/syndication-aggregate.ts';
 import type { CausedRow } from '../../src/query/history/audit-entries.ts';
 import type { AuditedKind } from '../../src/query/history/audited-kind.ts';
 import { causeTree } from '../../src/query/history/cause-tree.ts';
@@ -78,7 +77,10 @@ const withdrawn = (generation: number, reason?: string): SyndicationEvent => ({
 
 const jobsOf = (...events: readonly SyndicationEvent[]) => {
   const steps = events.map((event, n): SyndicationStep => ({ eventId: `e${n}`, commandId: `c${n}`, event }));
-  return syndicationJobs(steps, events.reduce(syndicationDecider.evolve, syndicationDecider.initialState));
+  return syndicationJobs(
+    steps,
+    events.reduce(syndicationAggregate.evolve, syndicationAggregate.initialState),
+  );
 };
 
 describe('the jobs of a syndication record', () => {

@@ -9,8 +9,9 @@ const addressOf = (
   remoteAddress: string | undefined,
   headers: readonly (readonly [name: string, value: string])[] = [],
 ): string => {
-  const rawHeaders = headers.flat();
-  const request = { socket: { remoteAddress } as Socket, rawHeaders } as unknown as IncomingMessage;
+  const headersDistinct: Record<string, string[]> = {};
+  for (const [name, value] of headers) (headersDistinct[name.toLowerCase()] ??= []).push(value);
+  const request = { socket: { remoteAddress } as Socket, headersDistinct } as unknown as IncomingMessage;
   return createClientAddress(parseTrustedProxies(trusted))(request);
 };
 const forwarded = (value: string) => [['X-Forwarded-For', value]] as const;

@@ -69,3 +69,10 @@ describe('docker-compose.yml', () => {
     expect(compose).toContain('dist/bundle/exchange.js');
   });
 });
+
+describe('the image', () => {
+  it('is probed for its life, and not for its stores: to restart it would not bring them back', async () => {
+    const [, path] = /^HEALTHCHECK[^]*?(\/[a-z]+)`/m.exec(await read('Dockerfile')) ?? [];
+    expect(path).toBe('/live');
+  });
+});

@@ -10,6 +10,8 @@ describe('the configuration', () => {
       DATA_DIR: '.data',
       ROLES: ['api', 'projector', 'worker'],
     }));
+  it('takes the address of the service without a slash at its end', () =>
+    expect(readConfig({ BASE_URL: 'https://api.example.com/' }).BASE_URL).toBe('https://api.example.com'));
   it('takes an empty variable as not set', () => expect(readConfig({ PORT: '' }).PORT).toBe(3000));
   it.each([
     ['PORT', '70000'],
@@ -17,6 +19,8 @@ describe('the configuration', () => {
     ['ROLES', 'api,cook'],
     ['ROLES', ','],
     ['DATABASE_URL', 'mysql://localhost/x'],
+    ['DATABASE_URL', 'postgres:localhost/x'],
+    ['BASE_URL', 'https:api.example.com'],
     ['DATABASE_POOL_MAX', '0'],
     ['NODE_ENV', 'prod'],
     ['LOG_LEVEL', 'loud'],
@@ -31,8 +35,10 @@ describe('the configuration', () => {
     ['TRUSTED_PROXIES', '0.0.0.0/0'],
     ['LIMIT_CREDENTIAL', '0'],
     ['LIMIT_CREDENTIAL', '100/0'],
-    ['LIMIT_SIGNUP', '20 per hour'],
+    ['LIMIT_ADDRESS', '20 per hour'],
     ['LIMIT_NODES', '0'],
+    ['DRAIN_DELAY_MS', '60001'],
+    ['UPLOADS_OPEN_MAX', '0'],
     ['CONNECTIONS_MAX', '0'],
   ])('names %s when it is %s', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
@@ -49,10 +55,10 @@ describe('the configuration', () => {
 
   it('has the limits of the specification, each of which can be another', () => {
     expect(limitsOf(readConfig({}))).toEqual(specifiedLimits);
-    expect(limitsOf(readConfig({ LIMIT_SIGNUP: '5', LIMIT_TOKEN: '7/30' }))).toEqual({
-      ...specifiedLimits,
-      signup: { requests: 5, windowSeconds: 3_600 },
-      token: { requests: 7, windowSeconds: 30 },
+    expect(limitsOf(readConfig({ LIMIT_ADDRESS: '5', LIMIT_UNVERIFIED: '7/30' }))).toEqual({
+      credential: specifiedLimits.credential,
+      address: { requests: 5, windowSeconds: 60 },
+      unverified: { requests: 7, windowSeconds: 30 },
     });
   });
   it('trusts no proxy unless told so', () => {

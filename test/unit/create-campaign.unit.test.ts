@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { lockCurrency, loadAdvertiser } from '../../src/command/advertisers/routes.ts';
+import { lockCurrency, loadAdvertiser } from '../../src/command/advertisers/load-advertiser.ts';
 import { createCampaign } from '../../src/command/campaigns/create-campaign.ts';
 import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
 import { campaignStream } from '../../src/domain/campaigns/campaign.ts';

@@ -11,10 +11,10 @@ import { duplicateCreative } from '../../src/command/creatives/duplicate-creativ
 import { findHeldName } from '../../src/command/creatives/hold-names.ts';
 import { loadCreative } from '../../src/command/creatives/run-on-creative.ts';
 import { shownCampaignId, type Campaign } from '../../src/domain/campaigns/campaign-resource.ts';
-import { copyNames, creativeNamesDecider, newNames } from '../../src/domain/creatives/creative-names.ts';
+import { copyNames, creativeNamesAggregate, newNames } from '../../src/domain/creatives/creative-names.ts';
 import type { Creative } from '../../src/domain/creatives/creative-resource.ts';
 import { creativeStream } from '../../src/domain/creatives/creative.ts';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import {
   AppendOutcomeUnknownError,
   categoryOf,
@@ -51,7 +51,7 @@ describe('names', () => {
   });
 
   const at = '2026-01-01T00:00:00.000Z';
-  const { given } = specificationOf(creativeNamesDecider);
+  const { given } = specificationOf(creativeNamesAggregate);
   const claimed = (name: string, creativeId = 'one', claimId = `claim of ${name}`) =>
     ({ type: 'CreativeNameClaimed', data: { creativeId, name, claimId }, occurredAt: at }) as const;
   const wanting = { now: at, creativeId: 'two', claimId: 'mine' };
@@ -69,7 +69,7 @@ describe('names', () => {
         });
       const state = given(claimed(name)).state();
       expect(
-        creativeNamesDecider.decide(
+        creativeNamesAggregate.decide(
           { type: 'ClaimName', ...wanting, name },
           JSON.parse(JSON.stringify(state)) as typeof state,
         ),

@@ -8,7 +8,7 @@ import type { CreativeEvent } from '../../src/domain/creatives/creative-events.t
 import { shownCreativeId, type Creative } from '../../src/domain/creatives/creative-resource.ts';
 import {
   contentOf,
-  creativeDecider,
+  creativeAggregate,
   type CreativeCommand,
   type CreativeStateOf,
 } from '../../src/domain/creatives/creative.ts';
@@ -17,7 +17,7 @@ import {
   type ReviewStatus as Status,
 } from '../../src/domain/creatives/seller-review-resource.ts';
 import { reviewSteps } from '../../src/domain/creatives/seller-reviews.ts';
-import { sellerDirectoryDecider, type SellerCommand } from '../../src/domain/sellers/seller-directory.ts';
+import { sellerDirectoryAggregate, type SellerCommand } from '../../src/domain/sellers/seller-directory.ts';
 import type { SellerEvent } from '../../src/domain/sellers/seller-events.ts';
 import { builtInSellers, sellsIn, type Seller } from '../../src/domain/sellers/seller-resource.ts';
 import type { EventStore } from '../../src/shared/event-store/event-store.ts';
@@ -26,7 +26,7 @@ import { CUSTOMER, openCampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { specificationOf } from '../support/given.ts';
 
-const { given } = specificationOf(creativeDecider);
+const { given } = specificationOf(creativeAggregate);
 const at = (n: number): string => `2026-01-01T00:00:${String(n).padStart(2, '0')}.000Z`;
 const now = at(59);
 const below = { now, advertiserIsArchived: false };
@@ -241,18 +241,18 @@ it('whatever happens, no approval stands on content that it was not given to', (
   let approvals = 0;
   fc.assert(
     fc.property(steps, (asked) => {
-      let state = creativeDecider.evolve(creativeDecider.initialState, created()) as Creative;
+      let state = creativeAggregate.evolve(creativeAggregate.initialState, created()) as Creative;
       /** The content at each revision, and what each seller looked at when it approved. */
       const contents = new Map([[1, JSON.stringify(contentOf(state))]]);
       const approved = new Map<number, string>();
       for (const step of asked) {
         const command = commandOf(step, state);
-        const decision = creativeDecider.decide(command, state);
+        const decision = creativeAggregate.decide(command, state);
         if ('refused' in decision) continue;
         expect(decision.events.length).toBeLessThan(2);
         for (const event of decision.events) {
           const before = state.revision;
-          state = creativeDecider.evolve(state, event) as Creative;
+          state = creativeAggregate.evolve(state, event) as Creative;
           expect(state.revision).toBe(before + 1);
           contents.set(state.revision, JSON.stringify(contentOf(state)));
           if (event.type === 'CreativeReviewed' && event.data.status === 'approved') {
@@ -303,7 +303,7 @@ it('a change that comes in between is not decided about', async () => {
 });
 
 describe('the directory', () => {
-  const directory = specificationOf(sellerDirectoryDecider);
+  const directory = specificationOf(sellerDirectoryAggregate);
   const seller = (sellerId: number, more: Partial<Seller> = {}): Seller => ({
     sellerId,
     name: `Seller ${sellerId}`,

@@ -21,7 +21,7 @@ import {
   type CreativeSession,
 } from '../../src/domain/creative-sessions/creative-session-resource.ts';
 import {
-  creativeSessionDecider,
+  creativeSessionAggregate,
   creativeSessionStream,
 } from '../../src/domain/creative-sessions/creative-session.ts';
 import { isoTimestamp } from '../../src/shared/clock.ts';
@@ -44,7 +44,7 @@ const copy = { headline: 'Hello' };
 const made = (variantId: string) => ({ variantId, copy });
 
 describe('decisions', () => {
-  const { given } = specificationOf(creativeSessionDecider);
+  const { given } = specificationOf(creativeSessionAggregate);
   const session = {
     sessionId: 's',
     customerId: CUSTOMER,

@@ -9,7 +9,7 @@ import {
   type EngineConnection,
 } from '../../src/domain/engines/engine-connection-resource.ts';
 import {
-  engineConnectionDecider,
+  engineConnectionAggregate,
   type ConnectEngine,
   type EngineConnectionCommand,
 } from '../../src/domain/engines/engine-connection.ts';
@@ -18,7 +18,7 @@ import { createVerifyKey, type AskEngine } from '../../src/command/engines/verif
 import { ApiError } from '../../src/shared/http/errors.ts';
 import { specificationOf } from '../support/given.ts';
 
-const { given } = specificationOf(engineConnectionDecider);
+const { given } = specificationOf(engineConnectionAggregate);
 const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
 const uuid = (n: number): string => `00000000-0000-4000-8000-00000000000${n}`;
 const accounts = (...ids: string[]) => ids.map((id) => ({ id, name: `Account ${id}` }));

@@ -2,13 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import type { EventSourceEvent } from '../../src/domain/event-sources/event-source-events.ts';
 import { eventSourceResource, notSeen } from '../../src/domain/event-sources/event-source-resource.ts';
 import {
-  eventSourceDecider,
+  eventSourceAggregate,
   eventSourceStream,
   type EventSourceCommand,
 } from '../../src/domain/event-sources/event-source.ts';
 import { specificationOf } from '../support/given.ts';
 
-const { given } = specificationOf(eventSourceDecider);
+const { given } = specificationOf(eventSourceAggregate);
 const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
 
 const identity = { sourceId: 'id', customerId: 7, advertiserId: 5, key: 'web' };

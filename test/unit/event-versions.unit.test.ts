@@ -229,11 +229,9 @@ describe('versions', () => {
   ];
   const aggregate = {
     events: priceEvents,
-    decider: {
-      initialState: [] as readonly unknown[],
-      evolve: (state: readonly unknown[], { data }: StorableEvent) => [...state, data],
-      decide: () => ({ events: [] }),
-    },
+    initialState: [] as readonly unknown[],
+    evolve: (state: readonly unknown[], { data }: StorableEvent) => [...state, data],
+    decide: () => ({ events: [] }),
   };
 
   it('are one to read models and to commands, whichever an event was stored in', async () => {

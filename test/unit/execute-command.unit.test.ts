@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { AggregateType } from '../../src/shared/command/aggregate.ts';
+import type { Decider } from '../../src/shared/command/aggregate.ts';
 import { executeCommand, TooManyConflictsError } from '../../src/shared/command/execute-command.ts';
 import {
   AppendOutcomeUnknownError,
@@ -24,15 +24,13 @@ interface Sum {
 }
 
 /** Adds up; refuses above ten; adding nothing has no effect. */
-const counter: AggregateType<Sum, Add, Added, 'too-much'> = {
-  decider: {
-    initialState: { sum: 0, seen: [] },
-    evolve: (state, { data }) => ({ sum: state.sum + data.amount, seen: [...state.seen, data.by] }),
-    decide: ({ amount, by }, state) => {
-      if (state.sum + amount > 10) return { refused: 'too-much' };
-      if (amount === 0) return { events: [] };
-      return { events: [{ type: 'Added', data: { amount, by }, occurredAt: '2026-01-01T00:00:00.000Z' }] };
-    },
+const counter: Decider<Sum, Add, Added, 'too-much'> = {
+  initialState: { sum: 0, seen: [] },
+  evolve: (state, { data }) => ({ sum: state.sum + data.amount, seen: [...state.seen, data.by] }),
+  decide: ({ amount, by }, state) => {
+    if (state.sum + amount > 10) return { refused: 'too-much' };
+    if (amount === 0) return { events: [] };
+    return { events: [{ type: 'Added', data: { amount, by }, occurredAt: '2026-01-01T00:00:00.000Z' }] };
   },
   events: { Added: { schemaVersion: 1 } },
 };
@@ -145,6 +143,76 @@ describe('executing a command', () => {
       const first = await adding(two, 4, seenOne);
       await add('33333333-3333-4333-8333-333333333333', 1);
       expect(await adding(two, 4, seenOne)).toEqual(first);
+    });
+  });
+
+  describe('on a stream that this process has seen', () => {
+    let reads = 0;
+    let own: EventStore;
+    const addHere = (commandId: string, amount: number) =>
+      executeCommand(own, counter, {
+        stream,
+        command: { amount, by: commandId.slice(0, 1) },
+        context: context(commandId),
+      });
+    beforeEach(async () => {
+      reads = 0;
+      own = {
+        ...store,
+        readStream: (...asked) => {
+          reads += 1;
+          return store.readStream(...asked);
+        },
+      };
+      await addHere(one, 1);
+      expect(reads).toBe(1);
+    });
+
+    it('does not read it again, however often it writes', async () => {
+      for (let n = 0; n < 5; n += 1) await addHere(randomId(), 1);
+      expect(reads).toBe(1);
+      expect(await history()).toHaveLength(6);
+    });
+
+    it('meets what others have written as a lost race', async () => {
+      await add(two, 4);
+      expect(await addHere(randomId(), 2)).toMatchObject({ outcome: 'done', state: { sum: 7 } });
+      expect(reads).toBe(2);
+    });
+
+    it('reads it where it would refuse or do nothing: others may have changed that', async () => {
+      await add(two, -1);
+      expect(await addHere(randomId(), 10)).toMatchObject({ outcome: 'done', state: { sum: 10 } });
+      expect(await addHere(randomId(), 0)).toMatchObject({ outcome: 'done', state: { sum: 10 } });
+      expect(await history()).toHaveLength(3);
+    });
+
+    it('finds a command that was there already, also when no claim remembers it', async () => {
+      await addHere(two, 2);
+      const again = await executeCommand(own, counter, {
+        stream,
+        command: { amount: 2, by: '2' },
+        context: context(two),
+        hasRunBefore: async () => false,
+      });
+      expect(again).toMatchObject({ outcome: 'done', state: { sum: 3 }, revision: 1 });
+      expect(await history()).toHaveLength(2);
+    });
+
+    it('does not keep a state that is large: what is kept is bounded', async () => {
+      const command = { amount: 1, by: 'x'.repeat(100_000) };
+      await executeCommand(own, counter, { stream, command, context: context(randomId()) });
+      expect(reads).toBe(1);
+      await addHere(randomId(), 1);
+      await addHere(randomId(), 1);
+      expect(reads).toBe(3);
+    });
+
+    it('finds its own events that another process has written since', async () => {
+      await add(two, 2);
+      await add(randomId(), 3);
+      expect(await addHere(two, 2)).toMatchObject({ outcome: 'done', state: { sum: 3 }, revision: 1 });
+      expect(await history()).toHaveLength(3);
     });
   });
 

@@ -6,7 +6,7 @@ import { entriesOf, type AuditReads } from '../../src/query/history/audit-routes
 import { auditedKind } from '../../src/query/history/audited-kind.ts';
 import { createKeptFolds } from '../../src/query/history/kept-folds.ts';
 import type { Until } from '../../src/query/history/fold.ts';
-import { createLanes } from '../../src/query/history/lanes.ts';
+import { createSharedForEach } from '../../src/shared/async/limit.ts';
 import { PAGE_BYTES_MAX } from '../../src/query/history/page-bytes.ts';
 import { createStreamHistory, type HistoryPage } from '../../src/query/history/stream-history.ts';
 import type { Position, ReadStreamOptions, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
@@ -28,10 +28,8 @@ const kind = auditedKind({
   resourceType: 'TASK',
   noun: 'note',
   events: {},
-  decider: {
-    initialState: { notes: [] },
-    evolve: ({ notes }: Notes, { data }: Noted): Notes => ({ notes: [...notes, data.note] }),
-  },
+  initialState: { notes: [] },
+  evolve: ({ notes }: Notes, { data }: Noted): Notes => ({ notes: [...notes, data.note] }),
   live: (state) => (state.notes.length === 0 ? undefined : state),
   // Each note takes the place of the one before.
   audited: ({ notes }) => ({ note: notes.at(-1) }),
@@ -187,7 +185,7 @@ describe('a page of large entries', () => {
 
   it('has one at least; of the audit log, too', async () => {
     const reads = {
-      lanes: createLanes({ each: 2, together: 2 }),
+      forEach: createSharedForEach({ each: 2, together: 2 }),
       kindOf: () => kind,
       namesakeOf: () => undefined,
     } as unknown as AuditReads;
@@ -211,7 +209,7 @@ describe('a page of large entries', () => {
 
 describe('lanes', () => {
   it('are shared: so much goes on at once, whoever asks, and all of it is done', async () => {
-    const lanes = createLanes({ each: 4, together: 6 });
+    const forEach = createSharedForEach({ each: 4, together: 6 });
     let running = 0;
     let most = 0;
     const done: number[] = [];
@@ -223,30 +221,30 @@ describe('lanes', () => {
       done.push(item);
     };
     const ofThree = [0, 100, 200].map((from) => Array.from({ length: 40 }, (_, n) => from + n));
-    await Promise.all(ofThree.map((items) => lanes(items, work)));
+    await Promise.all(ofThree.map((items) => forEach(items, work)));
     expect(most).toBe(6);
     expect(done.toSorted((a, b) => a - b)).toEqual(ofThree.flat());
   });
 
   it('begin nothing behind a failure, and are free again', async () => {
-    const lanes = createLanes({ each: 2, together: 2 });
+    const forEach = createSharedForEach({ each: 2, together: 2 });
     const begun: number[] = [];
-    const failing = lanes([1, 2, 3, 4, 5, 6], async (item) => {
+    const failing = forEach([1, 2, 3, 4, 5, 6], async (item) => {
       begun.push(item);
       await Promise.resolve();
       throw new UnheardError();
     });
     await expect(failing).rejects.toThrow(UnheardError);
     expect(begun).toEqual([1, 2]);
-    await lanes([7], async (item) => void begun.push(item));
+    await forEach([7], async (item) => void begun.push(item));
     expect(begun).toEqual([1, 2, 7]);
   });
 
   it('take a place only for what there is to do: who has nothing waits for nobody', async () => {
-    const lanes = createLanes({ each: 4, together: 2 });
+    const forEach = createSharedForEach({ each: 4, together: 2 });
     const others = new EventEmitter();
-    const working = lanes(['one', 'another'], async () => void (await once(others, 'done')));
-    await lanes([], () => Promise.resolve());
+    const working = forEach(['one', 'another'], async () => void (await once(others, 'done')));
+    await forEach([], () => Promise.resolve());
     others.emit('done');
     await working;
   });

@@ -97,13 +97,11 @@ const kind = auditedKind({
   resourceType: 'TASK',
   events: {},
   noun: 'note',
-  decider: {
-    initialState: noNotes,
-    evolve: ({ notes }: Notes, { data, occurredAt }: Noted): Notes => ({
-      notes: [...notes, data.note],
-      at: occurredAt,
-    }),
-  },
+  initialState: noNotes,
+  evolve: ({ notes }: Notes, { data, occurredAt }: Noted): Notes => ({
+    notes: [...notes, data.note],
+    at: occurredAt,
+  }),
   live: (state) => (state.notes.length === 0 ? undefined : state),
   audited: (notes) => notes,
   idOf: () => 'notes',

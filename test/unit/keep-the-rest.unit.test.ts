@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { AgentAnswer, AgentCall } from '../../src/command/workers/syndication/agent-call.ts';
 import { loadRecord } from '../../src/command/workers/syndication/record-steps.ts';
 import { keepTheRest } from '../../src/command/workers/syndication/withdraw.ts';
-import { syndicationEvents } from '../../src/domain/syndication/syndication-events.ts';
-import { syndicationDecider, syndicationStream } from '../../src/domain/syndication/syndication.ts';
+import { syndicationAggregate, syndicationStream } from '../../src/domain/syndication/syndication.ts';
 import { executeCommand } from '../../src/shared/command/execute-command.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
 import { randomId } from '../../src/shared/ids.ts';
@@ -32,7 +31,7 @@ const given = async () => {
   } as const;
   const stream = syndicationStream(1, recordId);
   const context = { customerId: 1, actor: 'test', requestId: agentId };
-  const type = { decider: syndicationDecider, events: syndicationEvents };
+  const type = syndicationAggregate;
   for (const command of [
     { type: 'ToggleSyndication', now: NOW, record, enabled: true },
     { type: 'StartSyndication', now: NOW, generation: 1, request: { account } },

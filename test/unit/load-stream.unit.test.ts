@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { AggregateType } from '../../src/shared/command/aggregate.ts';
+import type { Fold } from '../../src/shared/command/aggregate.ts';
 import { loadStream, type LoadOptions } from '../../src/shared/command/load-stream.ts';
 import type { Snapshot, SnapshotStore } from '../../src/shared/command/snapshots.ts';
 import type { EventStore } from '../../src/shared/event-store/event-store.ts';
@@ -12,12 +12,9 @@ interface Counted {
   readonly occurredAt: string;
 }
 
-const counter: AggregateType<{ readonly count: number }, never, Counted, never> = {
-  decider: {
-    initialState: { count: 0 },
-    evolve: ({ count }) => ({ count: count + 1 }),
-    decide: () => ({ events: [] }),
-  },
+const counter: Fold<{ readonly count: number }, Counted> = {
+  initialState: { count: 0 },
+  evolve: ({ count }) => ({ count: count + 1 }),
   events: { Counted: { schemaVersion: 1 } },
 };
 

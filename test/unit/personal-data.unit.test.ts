@@ -72,12 +72,16 @@ describe('personal parts', () => {
   const { AudienceMembersStored: members, ConversionsLogged: matches } = personalParts;
 
   it('of members are all of them', () => {
-    const data = { part: 0, add: [['a', 'mail', null]], remove: ['b'] };
+    const uids = [
+      ['maid', 'u-1'],
+      ['uid2', 'u-2'],
+    ];
+    const data = { part: 0, add: [['a', 'mail', null, uids]], remove: ['b'] };
     const { rest, parts } = members?.split(data) ?? { rest: {}, parts: [] };
     expect(rest).toEqual({ part: 0 });
     expect(members?.join(rest, parts)).toEqual(data);
     expect(members?.join(rest, parts.slice(1))).toEqual({ part: 0, add: [], remove: ['b'] });
-    expect(parts.map((part) => members?.identifiers(part))).toEqual([['a', 'mail'], ['b']]);
+    expect(parts.map((part) => members?.identifiers(part))).toEqual([['a', 'mail', 'u-1', 'u-2'], ['b']]);
   });
 
   it('of conversions are what names somebody, and what goes with it', () => {

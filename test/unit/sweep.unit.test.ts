@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/backoff.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
 import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
 import { createSweep, SweepError } from '../../src/shared/sweep.ts';
 

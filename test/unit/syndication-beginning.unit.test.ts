@@ -1,13 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadRecord } from '../../src/command/workers/syndication/record-steps.ts';
 import { syndicate } from '../../src/command/workers/syndication/syndicate.ts';
-import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
-import { advertiserDecider, advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
-import { agentEvents } from '../../src/domain/agents/agent-events.ts';
-import { agentDecider, agentStream } from '../../src/domain/agents/agent.ts';
-import { syndicationEvents } from '../../src/domain/syndication/syndication-events.ts';
+import { advertiserAggregate, advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
+import { agentAggregate, agentStream } from '../../src/domain/agents/agent.ts';
 import type { SyndicationRecord } from '../../src/domain/syndication/syndication-resource.ts';
-import { syndicationDecider, syndicationStream } from '../../src/domain/syndication/syndication.ts';
+import { syndicationAggregate, syndicationStream } from '../../src/domain/syndication/syndication.ts';
 import { executeCommand } from '../../src/shared/command/execute-command.ts';
 import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
 import { randomId } from '../../src/shared/ids.ts';
@@ -32,65 +29,53 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
     account: { account_id: 'acct' },
   } as const;
   const context = () => ({ commandId: randomId(), customerId, actor: 'test', requestId: 'r' });
-  await executeCommand(
-    store,
-    { decider: agentDecider, events: agentEvents },
-    {
-      stream: agentStream(customerId, agentId),
+  await executeCommand(store, agentAggregate, {
+    stream: agentStream(customerId, agentId),
+    context: context(),
+    command: {
+      type: 'RegisterAgent',
+      now: NOW,
+      agent: {
+        agentId,
+        customerId,
+        name: 'Agent',
+        url: 'https://agent.example.com/mcp',
+        protocol: 'MCP',
+        accountId: 'acct',
+      },
+    },
+  });
+  if (hasAdvertiser) {
+    await executeCommand(store, advertiserAggregate, {
+      stream: advertiserStream(customerId, advertiserId),
       context: context(),
       command: {
-        type: 'RegisterAgent',
+        type: 'CreateAdvertiser',
         now: NOW,
-        agent: {
-          agentId,
-          customerId,
-          name: 'Agent',
-          url: 'https://agent.example.com/mcp',
-          protocol: 'MCP',
-          accountId: 'acct',
+        advertiserId,
+        customerId,
+        frequencyCaps: [],
+        newCapIds: [],
+        details: {
+          name: 'Buyer',
+          sandbox: false,
+          primaryCurrency: 'USD',
+          brandCountries: [],
+          channels: [],
+          optimizationApplyMode: 'MANUAL',
+          controls: { exclusions: [] },
+          utmConfig: [],
+          labels: {},
+          autonomy: { inventorySelection: 'manual', rebriefing: 'manual' },
         },
       },
-    },
-  );
-  if (hasAdvertiser) {
-    await executeCommand(
-      store,
-      { decider: advertiserDecider, events: advertiserEvents },
-      {
-        stream: advertiserStream(customerId, advertiserId),
-        context: context(),
-        command: {
-          type: 'CreateAdvertiser',
-          now: NOW,
-          advertiserId,
-          customerId,
-          frequencyCaps: [],
-          newCapIds: [],
-          details: {
-            name: 'Buyer',
-            sandbox: false,
-            primaryCurrency: 'USD',
-            brandCountries: [],
-            channels: [],
-            optimizationApplyMode: 'MANUAL',
-            controls: { exclusions: [] },
-            utmConfig: [],
-            labels: {},
-            autonomy: { inventorySelection: 'manual', rebriefing: 'manual' },
-          },
-        },
-      },
-    );
+    });
   }
-  await executeCommand(
-    store,
-    { decider: syndicationDecider, events: syndicationEvents },
-    {
-      stream: syndicationStream(customerId, recordId),
-      context: context(),
-      command: { type: 'ToggleSyndication', now: NOW, record, enabled: true },
-    },
-  );
+  await executeCommand(store, syndicationAggregate, {
+    stream: syndicationStream(customerId, recordId),
+    context: context(),
+    command: { type: 'ToggleSyndication', now: NOW, record, enabled: true },
+  });
   const calls: unknown[] = [];
   const options = {
     store,
@@ -116,14 +101,14 @@ describe('while it is not known who else has something of the same id', () => {
   it('nothing begins', async () => {
     const { run, now, calls } = await given({ hasAdvertiser: true });
     await expect(run()).rejects.toBe(notKnown);
-    expect(await now()).toMatchObject({ enabled: true, status: 'PENDING', request: null });
+    expect(await now()).toMatchObject({ status: 'PENDING', request: null });
     expect(calls).toEqual([]);
   });
 
   it('what has no active advertiser is switched off all the same', async () => {
     const { run, now, calls } = await given({ hasAdvertiser: false });
     await run();
-    expect(await now()).toMatchObject({ enabled: false });
+    expect(await now()).toMatchObject({ status: 'DISABLED' });
     expect(calls).toEqual([]);
   });
 });

@@ -1,12 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
+import { syndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
+import { isOn, isWaiting, steps, wasLeftThere } from '../../src/domain/syndication/syndication-states.ts';
 import {
-  isWaiting,
-  syndicationResource,
-  wasLeftThere,
-} from '../../src/domain/syndication/syndication-resource.ts';
-import {
-  syndicationDecider,
+  syndicationAggregate,
   type SyndicationCommand,
   type SyndicationState,
 } from '../../src/domain/syndication/syndication.ts';
@@ -14,7 +11,7 @@ import { createRandom } from '../faults/kit/random.ts';
 import { specificationOf } from '../support/given.ts';
 import { legalChanges } from '../support/legal-transitions.ts';
 
-const { given } = specificationOf(syndicationDecider);
+const { given } = specificationOf(syndicationAggregate);
 const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
 
 const record = {
@@ -81,6 +78,19 @@ const submit = (generation: number, more: Partial<typeof taken> = {}): Syndicati
   ...taken,
   ...more,
 });
+const retry = (generation: number, attempt = 1): SyndicationCommand => ({
+  type: 'RetrySyndication',
+  now: day(2),
+  generation,
+  attempt,
+  errorMessage: 'busy',
+  dueAt: day(3),
+});
+const retried = (generation: number, attempt = 1): SyndicationEvent => ({
+  type: 'SyndicationRetried',
+  data: { generation, attempt, errorMessage: 'busy', dueAt: day(3) },
+  occurredAt: day(2),
+});
 const complete = (generation: number): SyndicationCommand => ({
   type: 'CompleteSyndication',
   now: day(3),
@@ -143,19 +153,58 @@ describe('a toggle', () => {
       completedAt: null,
       responseData: null,
       errorMessage: null,
-      mayBeAtAgent: true,
+      atAgent: { is: 'DROPPING' },
     });
   });
   it('on, before its dropping has come to its end, leaves open what the agent has of the rest', () => {
     const dropping = [toggled(true, 1), started(1), completed(1), toggled(false, 2)];
     const isUnsure = (...more: readonly SyndicationEvent[]): boolean => {
       const state = given(...dropping, ...more).state();
-      return state.status !== 'NONE' && state.restIsUnsure === true;
+      return state.status !== 'NONE' && state.atAgent.is === 'DROPPING';
     };
     expect(isUnsure(toggled(true, 3))).toBe(true);
     expect(isUnsure(toggled(true, 3), started(3), failed(3), toggled(true, 4))).toBe(true);
     expect(isUnsure(toggled(true, 3), started(3), completed(3))).toBe(false);
     expect(isUnsure(withdrawn(2), toggled(true, 3))).toBe(false);
+  });
+});
+
+describe('the table of steps', () => {
+  it('has the changes of a status that the specification has, and no other', () => {
+    const changes = Object.values(steps).flatMap((step) =>
+      'to' in step ? step.from.map((from) => `${from}>${step.to}`) : [],
+    );
+    // Switched off once more, it is DISABLED as before.
+    expect(new Set(changes)).toEqual(new Set([...legalChanges, 'DISABLED>DISABLED']));
+  });
+});
+
+describe('a try that came to nothing', () => {
+  const waiting = [toggled(true, 1), started(1)] as const;
+  it('says why until the agent has taken it, and changes nothing else', () => {
+    given(...waiting)
+      .when(retry(1))
+      .then(retried(1));
+    expect(given(...waiting, retried(1)).state()).toEqual({
+      ...given(...waiting).state(),
+      errorMessage: 'busy',
+    });
+    expect(given(...waiting, retried(1), completed(1)).state()).toMatchObject({ errorMessage: null });
+    const dropping = [...waiting, toggled(false, 2)] as const;
+    expect(given(...dropping, retried(2)).state()).toMatchObject({ errorMessage: 'busy' });
+    expect(given(...dropping, retried(2), withdrawn(2)).state()).toMatchObject({ errorMessage: null });
+  });
+  it('is of no interest when the generation is over', () => {
+    const superseded = { reason: 'superseded' as const };
+    given(...waiting, completed(1))
+      .when(retry(1))
+      .thenRefused(superseded);
+    given(...waiting, toggled(false, 2))
+      .when(retry(1))
+      .thenRefused(superseded);
+    given(...waiting, toggled(false, 2), withdrawn(2))
+      .when(retry(2))
+      .thenNothing();
   });
 });
 
@@ -204,11 +253,9 @@ describe('a change of what the agent has', () => {
       .then(refreshed(2));
     expect(given(...there, refreshed(2)).state()).toMatchObject({
       status: 'PENDING',
-      enabled: true,
       generation: 2,
       request: null,
-      delivered: { n: 1 },
-      mayBeAtAgent: true,
+      atAgent: { is: 'EXACTLY', older: { n: 1 } },
       responseData: null,
       completedAt: null,
     });
@@ -227,20 +274,20 @@ describe('a change of what the agent has', () => {
   });
   it('that came to nothing leaves nothing that the agent surely has', () => {
     const state = given(...there, refreshed(2), started(2), failed(2), toggled(true, 3)).state();
-    expect(state).toMatchObject({ status: 'PENDING', delivered: null, mayBeAtAgent: true });
+    expect(state).toMatchObject({ status: 'PENDING', atAgent: { is: 'MAYBE' } });
   });
 });
 
 describe('what an agent has while bringing it up to date fails', () => {
   const there = [toggled(true, 1), started(1), completed(1), refreshed(2), started(2), failed(2)];
   it('is the older state, until it is brought up to date or switched off', () => {
-    const older = { stillThere: { n: 1 } };
+    const older = { atAgent: { is: 'MAYBE', older: { n: 1 } } };
     expect(given(...there).state()).toMatchObject({ status: 'FAILED', ...older });
     const again = [...there, toggled(true, 3), started(3)];
     expect(given(...again, failed(3)).state()).toMatchObject({ status: 'FAILED', ...older });
     expect(given(...again, completed(3)).state()).not.toMatchObject(older);
     expect(given(...there, toggled(false, 3), toggled(true, 4)).state()).not.toMatchObject(older);
-    expect(given(toggled(true, 1), started(1), failed(1)).state()).not.toHaveProperty('stillThere.n');
+    expect(given(toggled(true, 1), started(1), failed(1)).state()).not.toHaveProperty('atAgent.older.n');
   });
 });
 
@@ -256,8 +303,12 @@ describe('what an agent could not be told to drop', () => {
   it('may be there still when it is switched on again, and nothing waits until then', () => {
     const off = given(...given1, notRemoved).state();
     expect(off.status !== 'NONE' && isWaiting(off)).toBe(false);
-    expect(given(...given1, notRemoved, toggled(true, 3)).state()).toMatchObject({ mayBeAtAgent: true });
-    expect(given(...given1, withdrawn(2), toggled(true, 3)).state()).toMatchObject({ mayBeAtAgent: false });
+    expect(given(...given1, notRemoved, toggled(true, 3)).state()).toMatchObject({
+      atAgent: { is: 'MAYBE' },
+    });
+    expect(given(...given1, withdrawn(2), toggled(true, 3)).state()).toMatchObject({
+      atAgent: { is: 'NOTHING' },
+    });
   });
   it('is told to be dropped once more when it is switched off once more, where it is', () => {
     given(...given1, notRemoved)
@@ -265,7 +316,7 @@ describe('what an agent could not be told to drop', () => {
       .then(toggled(false, 3));
     const again = given(...given1, notRemoved, toggled(false, 3));
     const state = again.state();
-    expect(state).toMatchObject({ status: 'DISABLED', mayBeAtAgent: true, responseData: null });
+    expect(state).toMatchObject({ status: 'DISABLED', atAgent: { is: 'DROPPING' }, responseData: null });
     expect(state.status !== 'NONE' && isWaiting(state)).toBe(true);
     // While that is tried, and when it is done, nothing is left to be asked for.
     again.when(toggle(false)).thenNothing();
@@ -282,7 +333,7 @@ describe('what an agent could not be told to drop', () => {
       .when(toggle(false))
       .then(toggled(false, 4));
     expect(given(...given1, notRemoved, toggled(false, 3), twice, toggled(true, 4)).state()).toMatchObject({
-      mayBeAtAgent: true,
+      atAgent: { is: 'MAYBE' },
     });
   });
   it('is not at another account', () => {
@@ -291,7 +342,7 @@ describe('what an agent could not be told to drop', () => {
       data: { ...record, account: { account_id: 'another' }, enabled: true, generation: 3 },
       occurredAt: day(4),
     };
-    expect(given(...given1, notRemoved, elsewhere).state()).toMatchObject({ mayBeAtAgent: false });
+    expect(given(...given1, notRemoved, elsewhere).state()).toMatchObject({ atAgent: { is: 'NOTHING' } });
   });
 });
 
@@ -379,15 +430,15 @@ describe('what waits', () => {
 const wrongOf = (seed: number): readonly string[] => {
   const random = createRandom(seed);
   const wrong: string[] = [];
-  let state: SyndicationState = syndicationDecider.initialState;
+  let state: SyndicationState = syndicationAggregate.initialState;
   let wanted: boolean | undefined;
   for (let left = random.below(41); left > 0; left--) {
     const isToggle = random.chance(0.4);
-    const make = random.pick([start, submit, complete, fail, withdraw, withdrawInVain, refresh]);
+    const make = random.pick([start, submit, retry, complete, fail, withdraw, withdrawInVain, refresh]);
     const one = isToggle ? toggle(random.chance(0.5)) : make(1 + random.below(6));
-    const before = state;
-    const decision = syndicationDecider.decide(one, state);
-    if ('events' in decision) state = decision.events.reduce(syndicationDecider.evolve, state);
+    const before: SyndicationState = state;
+    const decision = syndicationAggregate.decide(one, state);
+    if ('events' in decision) state = decision.events.reduce(syndicationAggregate.evolve, state);
     if (one.type === 'ToggleSyndication') wanted = one.enabled;
     if (one.type === 'ToggleSyndication' && !one.enabled && state.status !== 'NONE' && wasLeftThere(state)) {
       wrong.push('switched off, and what was left there stays there');
@@ -398,11 +449,14 @@ const wrongOf = (seed: number): readonly string[] => {
   if (state.status === 'NONE') return wrong;
   if (['COMPLETED', 'FAILED'].includes(state.status) && state.submitted !== undefined)
     wrong.push('submitted');
-  if (state.enabled !== wanted) wrong.push('not as it was last asked for');
+  if (isOn(state) !== wanted) wrong.push('not as it was last asked for');
   const shown = syndicationResource(state);
   if (shown.enabled !== (shown.status !== 'DISABLED')) wrong.push('enabled');
   if ((shown.completedAt !== null) !== (shown.status === 'COMPLETED')) wrong.push('completedAt');
-  if ((shown.errorMessage !== null) !== (shown.status === 'FAILED')) wrong.push('errorMessage');
+  // While it is tried it says what went wrong last.
+  if (shown.errorMessage === null ? shown.status === 'FAILED' : shown.status === 'COMPLETED') {
+    wrong.push('errorMessage');
+  }
   if (shown.eventSourceId !== 'web' || shown.audienceId !== null) wrong.push('resource');
   return wrong.map((text) => `seed ${seed}: ${text}`);
 };

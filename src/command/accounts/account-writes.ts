@@ -1,17 +1,18 @@
 import type { Pool } from 'pg';
-import { accountEvents } from '../../domain/accounts/account-events.ts';
 import {
-  accountDecider,
-  accountStream,
+  accountAggregate,
   type Account,
   type AccountCommand,
   type AccountRefusal,
 } from '../../domain/accounts/account.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
-import { executeCommand, type Outcome } from '../../shared/command/execute-command.ts';
+import type { Outcome } from '../../shared/command/execute-command.ts';
+import { handlerFor } from '../../shared/command/handler-for.ts';
+import type { LoadedStream } from '../../shared/command/load-stream.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import { accountRefused } from './account-refusals.ts';
 
 /** What commands on an existing account need. */
 export interface AccountWrites {
@@ -28,11 +29,16 @@ export interface InstallationWrites {
   readonly clock: Clock;
 }
 
-export const accountAggregate = { decider: accountDecider, events: accountEvents };
+const accounts = handlerFor(accountAggregate, accountRefused);
 
 export const runOnAccount = (
   store: EventStore,
   command: AccountCommand,
   context: CommandContext,
-): Promise<Outcome<Account, AccountRefusal>> =>
-  executeCommand(store, accountAggregate, { stream: accountStream(context.customerId), command, context });
+): Promise<Outcome<Account, AccountRefusal>> => accounts.execute({ store }, undefined, command, { context });
+
+export const loadAccount = (store: EventStore, customerId: number): Promise<LoadedStream<Account>> =>
+  accounts.loadAt({ store }, customerId, undefined);
+
+/** @throws ApiError when the command was refused */
+export const accountOf = accounts.resultOf;

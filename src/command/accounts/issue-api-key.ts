@@ -1,5 +1,4 @@
 import { scopesOfRole, type Role, type Scope } from '../../domain/accounts/access.ts';
-import { accountStream } from '../../domain/accounts/account.ts';
 import {
   apiKeyOf,
   generateApiKey,
@@ -9,11 +8,10 @@ import {
 } from '../../shared/auth/api-key.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
-import { loadState } from '../../shared/command/execute-command.ts';
 import { AlreadyDoneError, type ApiError } from '../../shared/http/errors.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { accountRefused } from './account-refusals.ts';
-import { accountAggregate, runOnAccount, type AccountWrites } from './account-writes.ts';
+import { loadAccount, runOnAccount, type AccountWrites } from './account-writes.ts';
 import {
   announceKeyRow,
   deleteKeyRow,
@@ -160,7 +158,7 @@ const settleRevocations = async (
   context: CommandContext,
 ): Promise<boolean> => {
   const { customerId, commandId } = context;
-  const state = await loadState(store, accountAggregate, accountStream(customerId));
+  const { state } = await loadAccount(store, customerId);
   const known = state.status === 'NONE' ? [] : Object.keys(state.keys);
   const revoked = await revokedAmong(database, customerId, known);
   for (const keyId of revoked) {

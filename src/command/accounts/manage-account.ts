@@ -1,11 +1,8 @@
 import type { Role } from '../../domain/accounts/access.ts';
-import { accountStream } from '../../domain/accounts/account.ts';
 import { writeAccess, writeUsers } from '../../shared/auth/account-rows.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
-import { loadStream } from '../../shared/command/load-stream.ts';
 import { randomId } from '../../shared/ids.ts';
-import { accountRefused } from './account-refusals.ts';
-import { accountAggregate, runOnAccount, type InstallationWrites } from './account-writes.ts';
+import { accountOf, loadAccount, runOnAccount, type InstallationWrites } from './account-writes.ts';
 
 const contextOf = (customerId: number) => {
   const commandId = randomId();
@@ -25,14 +22,13 @@ export const setAccountAccess = async (
 ): Promise<void> => {
   const now = isoTimestamp(writes.clock.now());
   const type = access === 'disabled' ? 'DisableAccount' : 'EnableAccount';
-  const outcome = await runOnAccount(writes.store, { type, now }, contextOf(customerId));
-  if (outcome.outcome === 'refused') throw accountRefused(outcome.refusal);
+  accountOf(await runOnAccount(writes.store, { type, now }, contextOf(customerId)));
   await settleAccess(writes, customerId);
 };
 
 /** Also when nothing was decided: the row of an earlier command may be missing. */
 const settleAccess = async ({ store, pool }: InstallationWrites, customerId: number): Promise<void> => {
-  const { state, revision } = await loadStream(store, accountAggregate, accountStream(customerId), {});
+  const { state, revision } = await loadAccount(store, customerId);
   if (state.status === 'NONE' || typeof revision !== 'number') return;
   await writeAccess(pool, [{ customerId, revision, disabledAt: state.disabledAt ?? null }]);
 };
@@ -49,9 +45,9 @@ export const addUser = async (
   user: { readonly name: string; readonly role: Role },
 ): Promise<string> => {
   const now = isoTimestamp(clock.now());
-  const outcome = await runOnAccount(store, { type: 'AddUser', now, ...user }, contextOf(customerId));
-  if (outcome.outcome === 'refused') throw accountRefused(outcome.refusal);
-  const userId = outcome.state.status === 'NONE' ? undefined : Object.keys(outcome.state.users).at(-1);
+  const command = { type: 'AddUser', now, ...user } as const;
+  const { users } = accountOf(await runOnAccount(store, command, contextOf(customerId)));
+  const userId = Object.keys(users).at(-1);
   if (userId === undefined) throw new Error('a user that was added is in the account');
   await writeUsers(pool, [{ customerId, userId, ...user }]);
   return userId;

@@ -1,12 +1,10 @@
-import { accountEvents } from '../../domain/accounts/account-events.ts';
-import { accountDecider, accountStream, firstUser } from '../../domain/accounts/account.ts';
+import { firstUser } from '../../domain/accounts/account.ts';
 import { scopesOfRole } from '../../domain/accounts/access.ts';
 import { writeOpened } from '../../shared/auth/account-rows.ts';
 import { generateApiKey } from '../../shared/auth/api-key.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
 import { randomId } from '../../shared/ids.ts';
-import type { InstallationWrites } from './account-writes.ts';
+import { runOnAccount, type InstallationWrites } from './account-writes.ts';
 
 export interface OpenedAccount {
   readonly customerId: number;
@@ -61,21 +59,11 @@ export const openAccount = async (
     ],
   );
   const commandId = randomId();
-  const outcome = await executeCommand(
+  const firstKey = { keyId, name: keyName, maskedKey };
+  const outcome = await runOnAccount(
     store,
-    { decider: accountDecider, events: accountEvents },
-    {
-      stream: accountStream(customerId),
-      command: {
-        type: 'OpenAccount',
-        now,
-        customerId,
-        name,
-        sellerId,
-        firstKey: { keyId, name: keyName, maskedKey },
-      },
-      context: { commandId, customerId, actor: 'operator', requestId: commandId },
-    },
+    { type: 'OpenAccount', now, customerId, name, sellerId, firstKey },
+    { commandId, customerId, actor: 'operator', requestId: commandId },
   );
   if (outcome.outcome === 'refused')
     throw new Error(`account ${customerId} exists already: the id sequence is behind the log`);

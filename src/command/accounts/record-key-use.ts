@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { sleep } from '../../shared/backoff.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
 import type { Logger } from '../../shared/log.ts';
 

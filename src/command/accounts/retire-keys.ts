@@ -1,11 +1,10 @@
-import { accountStream, ENDED_KEYS_DAYS } from '../../domain/accounts/account.ts';
+import { ENDED_KEYS_DAYS } from '../../domain/accounts/account.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
-import { loadState } from '../../shared/command/execute-command.ts';
 import { REPLAY_HOURS } from '../../shared/idempotency/replay-window.ts';
 import { randomId } from '../../shared/ids.ts';
 import type { Purgeable } from '../../shared/purge-regularly.ts';
 import { createSweep } from '../../shared/sweep.ts';
-import { accountAggregate, runOnAccount, type InstallationWrites } from './account-writes.ts';
+import { loadAccount, runOnAccount, type InstallationWrites } from './account-writes.ts';
 
 /** As long as an abandoned idempotency key is kept: until then a repeat may finish what was begun. */
 const UNANNOUNCED_HOURS = 2 * REPLAY_HOURS;
@@ -77,7 +76,7 @@ const retire = async (
   customerId: number,
   rows: readonly RetiredRow[],
 ): Promise<void> => {
-  const state = await loadState(store, accountAggregate, accountStream(customerId));
+  const { state } = await loadAccount(store, customerId);
   const counted = state.status === 'NONE' ? {} : state.keys;
   const isCounted = ({ keyId }: RetiredRow): boolean => counted[keyId] !== undefined;
   for (const { keyId } of rows.filter((row) => row.revoked && isCounted(row))) {

@@ -1,8 +1,7 @@
 import { isoTimestamp } from '../../shared/clock.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { accountRefused } from './account-refusals.ts';
-import { runOnAccount, type AccountWrites } from './account-writes.ts';
+import { accountOf, runOnAccount, type AccountWrites } from './account-writes.ts';
 import { revokeKeyRow } from './key-rows.ts';
 
 /**
@@ -18,6 +17,5 @@ export const revokeApiKey = async (
 ): Promise<void> => {
   const now = isoTimestamp(clock.now());
   if (!(await revokeKeyRow(database, context.customerId, keyId, now))) throw notFound('API key');
-  const outcome = await runOnAccount(store, { type: 'RevokeApiKey', now, keyId }, context);
-  if (outcome.outcome === 'refused') throw accountRefused(outcome.refusal);
+  accountOf(await runOnAccount(store, { type: 'RevokeApiKey', now, keyId }, context));
 };

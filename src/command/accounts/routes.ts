@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Scope } from '../../domain/accounts/access.ts';
 import { NewApiKeyResource } from '../../domain/accounts/account-resource.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
+import type { CommandContext } from '../../shared/command/command-context.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText, instant } from '../../shared/http/schemas.ts';
 import type { AccountWrites } from './account-writes.ts';
@@ -70,9 +71,15 @@ const revokeRoute = (writes: AccountWrites): Route =>
     },
   });
 
-const contextOf = ({ commandId, requestId, principal: { customerId, actor } }: RequestContext) => ({
+const contextOf = ({
+  commandId,
+  requestId,
+  onEvents,
+  principal: { customerId, actor },
+}: RequestContext): CommandContext => ({
   commandId,
   customerId,
   actor,
   requestId,
+  onEvents,
 });

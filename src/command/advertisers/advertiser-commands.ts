@@ -1,75 +1,85 @@
-import type {
-  AdvertiserCommand,
-  CreateAdvertiser,
-  UpdateAdvertiser,
-} from '../../domain/advertisers/advertiser.ts';
+import { advertiserFields, type LinkedBrand } from '../../domain/advertisers/advertiser-resource.ts';
+import type { CreateAdvertiser, UpdateAdvertiser } from '../../domain/advertisers/advertiser.ts';
 import { brandDomainOf } from '../../domain/advertisers/brand.ts';
+import { initialMembers } from '../../domain/fields.ts';
 import { defined } from '../../shared/defined.ts';
 import { derivedId } from '../../shared/ids.ts';
 import type { CreateAdvertiserBody, UpdateAdvertiserBody } from './advertiser-input.ts';
 
 /** From what a buyer sent to what the domain decides on: defaults (decisions.md E2), normal forms, ids. */
 
-type Origin = { readonly commandId: string; readonly now: string };
+interface Origin {
+  readonly commandId: string;
+  readonly now: string;
+  /** The brand that the body names, as far as it is known. */
+  readonly linkedBrand?: LinkedBrand | undefined;
+}
 
 const newCapIds = (commandId: string, caps: readonly unknown[] = []): readonly string[] =>
   caps.map((_, index) => derivedId(commandId, `frequency-cap-${index}`));
 
-const brandMembers = (brand: string | undefined) => {
-  const domain = brand === undefined ? undefined : brandDomainOf(brand);
-  return domain === undefined ? {} : { brandDomain: domain, linkedBrand: { domain, name: domain } };
+/** The domain of the brand that a body names; undefined when it names none. */
+export const brandDomainIn = (
+  body: Pick<UpdateAdvertiserBody, 'brand' | 'brandDomain'>,
+): string | undefined => {
+  const brand = body.brand ?? body.brandDomain;
+  return brand === undefined ? undefined : brandDomainOf(brand);
 };
 
+const brandMembers = (linkedBrand: LinkedBrand | undefined) =>
+  linkedBrand === undefined ? {} : { brandDomain: linkedBrand.domain, linkedBrand };
+
+const { frequencyCaps: _caps, ...DEFAULTS } = initialMembers(advertiserFields);
+
 export const createAdvertiser = (
-  body: CreateAdvertiserBody,
+  { brand: _brand, brandDomain: _domain, frequencyCaps = [], ...body }: CreateAdvertiserBody,
   ids: { readonly advertiserId: number; readonly customerId: number },
-  { commandId, now }: Origin,
+  { commandId, now, linkedBrand }: Origin,
 ): CreateAdvertiser => ({
   type: 'CreateAdvertiser',
   now,
   ...ids,
-  details: defined({
-    name: body.name,
-    description: body.description,
-    sandbox: body.sandbox ?? false,
-    primaryCurrency: body.primaryCurrency ?? 'USD',
-    ...brandMembers(body.brand ?? body.brandDomain),
-    brandCountries: body.brandCountries ?? [],
-    preferredTimezone: body.preferredTimezone,
-    channels: body.channels ?? [],
-    optimizationApplyMode: body.optimizationApplyMode ?? 'MANUAL',
+  details: {
+    ...DEFAULTS,
+    ...defined(body),
+    ...brandMembers(linkedBrand),
     autonomy: {
-      inventorySelection: body.autonomy?.inventorySelection ?? 'manual',
-      rebriefing: body.autonomy?.rebriefing ?? 'manual',
+      inventorySelection: body.autonomy?.inventorySelection ?? DEFAULTS.autonomy.inventorySelection,
+      rebriefing: body.autonomy?.rebriefing ?? DEFAULTS.autonomy.rebriefing,
     },
-    controls: defined(body.controls ?? { exclusions: [] }),
-    utmConfig: body.utmConfig ?? [],
-    labels: body.labels ?? {},
-  }),
-  frequencyCaps: body.frequencyCaps ?? [],
-  newCapIds: newCapIds(commandId, body.frequencyCaps),
+    controls: defined(body.controls ?? DEFAULTS.controls),
+  },
+  frequencyCaps,
+  newCapIds: newCapIds(commandId, frequencyCaps),
 });
 
 export const updateAdvertiser = (
   body: UpdateAdvertiserBody,
-  { commandId, now }: Origin,
+  { commandId, now, linkedBrand }: Origin,
 ): UpdateAdvertiser => {
-  const { id, customerId, status, sandbox, brand, brandDomain, frequencyCaps, autonomy, controls, ...rest } =
-    body;
+  const {
+    id,
+    customerId,
+    status,
+    sandbox,
+    brand: _brand,
+    brandDomain: _domain,
+    frequencyCaps,
+    autonomy,
+    controls,
+    ...rest
+  } = body;
   return {
     type: 'UpdateAdvertiser',
     now,
     changes: defined({
       ...rest,
-      ...brandMembers(brand ?? brandDomain),
+      ...brandMembers(linkedBrand),
       autonomy: autonomy && defined(autonomy),
       controls: controls && defined(controls),
     }),
     frequencyCaps,
     newCapIds: newCapIds(commandId, frequencyCaps),
-    unchangeable: defined({ id, customerId, status, sandbox }) as UpdateAdvertiser['unchangeable'],
+    unchangeable: defined({ id, customerId, status, sandbox }),
   };
 };
-
-export const archiveAdvertiser = ({ now }: Origin): AdvertiserCommand => ({ type: 'ArchiveAdvertiser', now });
-export const restoreAdvertiser = ({ now }: Origin): AdvertiserCommand => ({ type: 'RestoreAdvertiser', now });

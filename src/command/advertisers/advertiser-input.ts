@@ -1,12 +1,8 @@
 import { z } from 'zod';
-import {
-  ApplyMode,
-  Channel,
-  CountryCode,
-  CurrencyCode,
-} from '../../domain/advertisers/advertiser-resource.ts';
+import { advertiserFields, Channel, CountryCode } from '../../domain/advertisers/advertiser-resource.ts';
 import { brandDomainOf } from '../../domain/advertisers/brand.ts';
-import { boundedText, fitsJson, listOf } from '../../shared/http/schemas.ts';
+import { createInput, repeatedInput, updateInput } from '../../domain/fields.ts';
+import { boundedText, distinct, fitsJson, listOf } from '../../shared/http/schemas.ts';
 import { FrequencyCapsInput } from './frequency-caps-input.ts';
 
 /**
@@ -39,6 +35,22 @@ const UtmParameterInput = z.object({
   paramValue: boundedText(1, 200),
 });
 
+/** Each parameter has one value: of two, an address of an ad could carry only one. The same twice counts once. */
+const UtmConfigInput = z
+  .array(UtmParameterInput)
+  .max(20)
+  .superRefine((parameters, context) => {
+    const values = new Map<string, string>();
+    parameters.forEach(({ paramKey, paramValue }, at) => {
+      const known = values.get(paramKey) ?? paramValue;
+      values.set(paramKey, known);
+      if (known === paramValue) return;
+      const message = 'must not come twice with different values';
+      context.addIssue({ code: 'custom', path: [at, 'paramKey'], message });
+    });
+  })
+  .overwrite(distinct);
+
 /**
  * Of the two members that may hold much. With them an advertiser stays below 256 Ki characters whatever is in
  * it, so that a page of 50 is sent in time and every answer is short enough to be kept with its key.
@@ -64,18 +76,22 @@ const AutonomyInput = z.object({
   rebriefing: boundedText(1, 50).optional(),
 });
 
-const optionalMembers = {
+const inputs = {
+  name: boundedText(1, 200),
+  description: boundedText(0, 2_000),
+  brandCountries: listOf(CountryCode, 300),
+  preferredTimezone: Timezone,
+  channels: listOf(Channel, 200),
+  autonomy: AutonomyInput,
+  controls: ControlsInput,
+  utmConfig: UtmConfigInput,
+  frequencyCaps: FrequencyCapsInput,
+  labels: LabelsInput,
+};
+
+const brandInput = {
   brand: Brand.optional(),
   brandDomain: Brand.optional().meta({ description: 'Alias of `brand`.' }),
-  primaryCurrency: CurrencyCode.optional(),
-  brandCountries: listOf(CountryCode, 300).optional(),
-  channels: listOf(Channel, 200).optional(),
-  optimizationApplyMode: ApplyMode.optional(),
-  autonomy: AutonomyInput.optional(),
-  controls: ControlsInput.optional(),
-  utmConfig: listOf(UtmParameterInput, 20).optional(),
-  frequencyCaps: FrequencyCapsInput.optional(),
-  labels: LabelsInput.optional(),
 };
 
 const sameBrand = ({
@@ -92,26 +108,18 @@ const differentBrands = {
 };
 
 export const CreateAdvertiserBody = z
-  .object({
-    name: boundedText(1, 200),
-    description: boundedText(0, 2_000).optional(),
-    preferredTimezone: Timezone.optional(),
-    sandbox: z.boolean().optional(),
-    ...optionalMembers,
-  })
+  .object({ ...createInput(advertiserFields, inputs), ...brandInput })
   .refine(sameBrand, differentBrands)
   .meta({ id: 'CreateAdvertiser' });
 
+const repeated = repeatedInput(advertiserFields, ['id', 'customerId', 'status', 'sandbox']);
+
 export const UpdateAdvertiserBody = z
   .object({
-    name: boundedText(1, 200).optional(),
-    description: boundedText(0, 2_000).nullable().optional().meta({ description: 'null clears it.' }),
-    preferredTimezone: Timezone.nullable().optional().meta({ description: 'null clears it.' }),
-    ...optionalMembers,
-    id: z.int().optional().meta({ description: 'Must be the current value.' }),
-    customerId: z.int().optional().meta({ description: 'Must be the current value.' }),
-    status: z.enum(['ACTIVE', 'ARCHIVED']).optional().meta({ description: 'Must be the current value.' }),
-    sandbox: z.boolean().optional().meta({ description: 'Must be the current value.' }),
+    ...updateInput(advertiserFields, inputs),
+    ...brandInput,
+    frequencyCaps: FrequencyCapsInput.optional(),
+    ...repeated,
   })
   .refine(sameBrand, differentBrands)
   .meta({ id: 'UpdateAdvertiser' });

@@ -1,30 +1,17 @@
 import { z } from 'zod';
-import { advertiserEvents } from '../../domain/advertisers/advertiser-events.ts';
-import { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import {
-  advertiserDecider,
-  advertiserStream,
-  type Advertiser,
-  type AdvertiserCommand,
-  type AdvertiserRefusal,
-} from '../../domain/advertisers/advertiser.ts';
+import { AdvertiserResource, type LinkedBrand } from '../../domain/advertisers/advertiser-resource.ts';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { executeCommand, loadState, type Outcome } from '../../shared/command/execute-command.ts';
+import { ofRequest, type CommandStores } from '../../shared/command/handler-for.ts';
 import type { SnapshotStore } from '../../shared/command/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
-import { derivedId } from '../../shared/ids.ts';
 import type { IdSequence } from '../../shared/postgres/sequence.ts';
-import {
-  archiveAdvertiser,
-  createAdvertiser,
-  restoreAdvertiser,
-  updateAdvertiser,
-} from './advertiser-commands.ts';
+import { brandDomainIn, createAdvertiser, updateAdvertiser } from './advertiser-commands.ts';
 import { CreateAdvertiserBody, UpdateAdvertiserBody } from './advertiser-input.ts';
-import { advertiserRefused } from './advertiser-refusals.ts';
+import { executeOnAdvertiser, loadAdvertiser, runOnAdvertiser } from './load-advertiser.ts';
+import { bareBrand, type FindBrand } from './find-brand.ts';
 
 export interface AdvertiserWrites {
   readonly store: EventStore;
@@ -34,11 +21,12 @@ export interface AdvertiserWrites {
   readonly ids: IdSequence;
   /** The highest id among an account's advertisers, as far as the read model knows. */
   readonly highestId: (customerId: number) => Promise<number>;
+  /** Absent: nothing is asked of brands, only their domain is known. */
+  readonly findBrand?: FindBrand | undefined;
 }
 
 const path = '/api/v2/buyer/advertisers';
 const tag = 'Advertisers';
-const aggregate = { decider: advertiserDecider, events: advertiserEvents };
 const params = z.object({ id: pathIntegerId('advertiser') });
 const advertiser = { data: AdvertiserResource };
 
@@ -50,7 +38,7 @@ export const advertiserWriteRoutes = (writes: AdvertiserWrites): readonly Route[
   restoreRoute(writes),
 ];
 
-const createRoute = ({ clock, ids, highestId, ...stores }: AdvertiserWrites): Route =>
+const createRoute = ({ clock, ids, highestId, findBrand, ...stores }: AdvertiserWrites): Route =>
   route({
     method: 'post',
     path,
@@ -64,8 +52,12 @@ const createRoute = ({ clock, ids, highestId, ...stores }: AdvertiserWrites): Ro
     handle: async ({ body, request }) => {
       const { customerId } = request.principal;
       const advertiserId = request.reserved['advertiserId'] ?? 0;
-      const command = createAdvertiser(body, { advertiserId, customerId }, origin(request, clock));
-      const outcome = await execute(stores, advertiserId, command, request, true);
+      const domain = brandDomainIn(body);
+      const linkedBrand = domain === undefined ? undefined : await brandOf(findBrand, domain);
+      const from = { ...origin(request, clock), linkedBrand };
+      const command = createAdvertiser(body, { advertiserId, customerId }, from);
+      const options = { ...ofRequest(request), isNew: true };
+      const outcome = await executeOnAdvertiser(stores, advertiserId, command, options);
       if (outcome.outcome === 'done') return { status: 201, data: outcome.state };
       // The id was handed out before, to another command: the database was restored to an earlier time than the
       // log. The next attempt reserves another one.
@@ -74,7 +66,7 @@ const createRoute = ({ clock, ids, highestId, ...stores }: AdvertiserWrites): Ro
     },
   });
 
-const updateRoute = ({ clock, ...stores }: AdvertiserWrites): Route =>
+const updateRoute = ({ clock, findBrand, ...stores }: AdvertiserWrites): Route =>
   route({
     method: 'put',
     path: `${path}/{id}`,
@@ -85,11 +77,31 @@ const updateRoute = ({ clock, ...stores }: AdvertiserWrites): Route =>
     params,
     body: UpdateAdvertiserBody,
     responses: { 200: { description: 'The advertiser after the change', ...advertiser } },
-    handle: async ({ params: { id }, body, request }) => ({
-      status: 200,
-      data: await run(stores, id, updateAdvertiser(body, origin(request, clock)), request),
-    }),
+    handle: async ({ params: { id }, body, request }) => {
+      const linkedBrand = await newBrandOf(stores, findBrand, id, body, request);
+      const command = updateAdvertiser(body, { ...origin(request, clock), linkedBrand });
+      return { status: 200, data: await runOnAdvertiser(stores, id, command, request) };
+    },
   });
+
+const brandOf = async (findBrand: FindBrand | undefined, domain: string): Promise<LinkedBrand> =>
+  findBrand?.(domain) ?? bareBrand(domain);
+
+/** The brand that an update names. Only of one that the advertiser has not yet is anything asked. */
+const newBrandOf = async (
+  stores: CommandStores,
+  findBrand: FindBrand | undefined,
+  advertiserId: number,
+  body: UpdateAdvertiserBody,
+  { principal: { customerId } }: RequestContext,
+): Promise<LinkedBrand | undefined> => {
+  const domain = brandDomainIn(body);
+  if (domain === undefined) return undefined;
+  if (findBrand === undefined) return bareBrand(domain);
+  const current = await loadAdvertiser(stores, customerId, advertiserId);
+  const isNew = current?.status === 'ACTIVE' && current.brandDomain !== domain;
+  return isNew ? findBrand(domain) : bareBrand(domain);
+};
 
 const archiveRoute = ({ clock, ...stores }: AdvertiserWrites): Route =>
   route({
@@ -102,7 +114,12 @@ const archiveRoute = ({ clock, ...stores }: AdvertiserWrites): Route =>
     params,
     responses: { 204: { description: 'Archived' } },
     handle: async ({ params: { id }, request }) => {
-      await run(stores, id, archiveAdvertiser(origin(request, clock)), request);
+      await runOnAdvertiser(
+        stores,
+        id,
+        { type: 'ArchiveAdvertiser', now: isoTimestamp(clock.now()) },
+        request,
+      );
       return { status: 204 };
     },
   });
@@ -119,7 +136,12 @@ const restoreRoute = ({ clock, ...stores }: AdvertiserWrites): Route =>
     responses: { 200: { description: 'The advertiser, active again', ...advertiser } },
     handle: async ({ params: { id }, request }) => ({
       status: 200,
-      data: await run(stores, id, restoreAdvertiser(origin(request, clock)), request),
+      data: await runOnAdvertiser(
+        stores,
+        id,
+        { type: 'RestoreAdvertiser', now: isoTimestamp(clock.now()) },
+        request,
+      ),
     }),
   });
 
@@ -127,63 +149,3 @@ const origin = ({ commandId }: RequestContext, clock: Clock) => ({
   commandId,
   now: isoTimestamp(clock.now()),
 });
-
-type Stores = Pick<AdvertiserWrites, 'store' | 'snapshots'>;
-
-const execute = (
-  { store, snapshots }: Stores,
-  advertiserId: number,
-  command: AdvertiserCommand,
-  { commandId, requestId, isAbandoned, hasRunBefore, principal: { customerId, actor } }: RequestContext,
-  isNew: boolean,
-): Promise<Outcome<Advertiser, AdvertiserRefusal>> =>
-  executeCommand(store, aggregate, {
-    stream: advertiserStream(customerId, advertiserId),
-    command,
-    context: { commandId, customerId, actor, requestId },
-    isNew,
-    isAbandoned,
-    snapshots,
-    hasRunBefore,
-  });
-
-const run = async (
-  stores: Stores,
-  advertiserId: number,
-  command: AdvertiserCommand,
-  request: RequestContext,
-): Promise<Advertiser> => {
-  const outcome = await execute(stores, advertiserId, command, request, false);
-  if (outcome.outcome === 'refused') throw advertiserRefused(outcome.refusal);
-  return outcome.state;
-};
-
-/**
- * Locks the currency, for something that a request is about to create below the advertiser.
- * @param currency what it must be, as far as the request minds
- * @returns the currency, from now on for good
- * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (another currency)
- */
-export const lockCurrency = async (
-  stores: Stores,
-  advertiserId: number,
-  currency: string | undefined,
-  now: string,
-  request: RequestContext,
-): Promise<string> => {
-  const command: AdvertiserCommand = { type: 'LockAdvertiserCurrency', now, currency };
-  const own = { ...request, commandId: derivedId(request.commandId, 'lock-currency') };
-  const locked = await run(stores, advertiserId, command, own);
-  if (locked.status === 'NONE') throw advertiserRefused({ reason: 'not-found' });
-  return locked.primaryCurrency;
-};
-
-/** The advertiser as its stream says now; undefined when there is none. */
-export const loadAdvertiser = async (
-  { store, snapshots }: Stores,
-  customerId: number,
-  advertiserId: number,
-): Promise<AdvertiserResource | undefined> => {
-  const state = await loadState(store, aggregate, advertiserStream(customerId, advertiserId), snapshots);
-  return state.status === 'NONE' ? undefined : state;
-};

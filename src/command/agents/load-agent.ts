@@ -1,25 +1,33 @@
-import { agentEvents } from '../../domain/agents/agent-events.ts';
-import { agentDecider, agentStream, type Agent } from '../../domain/agents/agent.ts';
-import { loadState } from '../../shared/command/execute-command.ts';
-import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { agentAggregate, type Agent, type AgentRefusal } from '../../domain/agents/agent.ts';
+import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
+import { ApiError, notFound } from '../../shared/http/errors.ts';
+
+/** Every reason an agent's command can be refused for, and what the caller is told. */
+const agentRefused = ({ reason }: AgentRefusal): ApiError => {
+  switch (reason) {
+    case 'not-found':
+      return notFound('agent');
+    case 'already-exists':
+      return new ApiError({ code: 'CONFLICT', message: 'This agent exists already. Read it instead.' });
+    default:
+      return reason satisfies never;
+  }
+};
+
+/** Commands on agents. `loadAgentOfAnyTime` also finds one that was removed. */
+export const {
+  run: runOnAgent,
+  create: createAgent,
+  execute: executeOnAgent,
+  load: loadAgentOfAnyTime,
+} = handlerFor(agentAggregate, agentRefused);
 
 /** An agent as its stream says now; undefined when there is none, or none any more. */
 export const loadAgent = async (
-  store: EventStore,
+  stores: CommandStores,
   customerId: number,
   agentId: string,
 ): Promise<Agent | undefined> => {
-  const agent = await loadAgentOfAnyTime(store, customerId, agentId);
-  return agent?.status === 'ACTIVE' ? agent : undefined;
-};
-
-/** The same, also of one that was removed since. */
-export const loadAgentOfAnyTime = async (
-  store: EventStore,
-  customerId: number,
-  agentId: string,
-): Promise<Agent | undefined> => {
-  const type = { decider: agentDecider, events: agentEvents };
-  const state = await loadState(store, type, agentStream(customerId, agentId));
-  return state.status === 'NONE' ? undefined : state;
+  const agent = await loadAgentOfAnyTime(stores, customerId, agentId);
+  return agent?.status === 'REMOVED' ? undefined : agent;
 };

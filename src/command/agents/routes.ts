@@ -1,25 +1,25 @@
 import { z } from 'zod';
-import { agentEvents, type AgentRegistered, type SyncTask } from '../../domain/agents/agent-events.ts';
-import { agentIdOf, agentResource, AgentResource } from '../../domain/agents/agent-resource.ts';
 import {
-  AGENT,
-  agentDecider,
-  agentStream,
-  type Agent,
-  type AgentCommand,
-} from '../../domain/agents/agent.ts';
+  agentFields,
+  agentIdOf,
+  agentResource,
+  AgentResource,
+  type AgentRegistered,
+  type SyncTask,
+} from '../../domain/agents/agent-resource.ts';
+import { AGENT } from '../../domain/agents/agent.ts';
+import { createInput } from '../../domain/fields.ts';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
 import { defined } from '../../shared/defined.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
-import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
-import { boundedText, foreignCredential } from '../../shared/http/schemas.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { boundedText, foreignCredential, outboundAddress } from '../../shared/http/schemas.ts';
 import { derivedId, randomId } from '../../shared/ids.ts';
-import { urlProblem, type OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
+import type { OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
 import type { SecretStore } from '../../shared/secrets/secret-store.ts';
 import type { AskCapabilities } from '../workers/syndication/ask-capabilities.ts';
-import { loadAgent } from './load-agent.ts';
+import { createAgent, loadAgent, runOnAgent } from './load-agent.ts';
 
 export interface AgentWrites {
   readonly store: EventStore;
@@ -34,21 +34,19 @@ export interface AgentWrites {
 
 const path = '/api/v2/buyer/adcp-agents';
 const tag = 'AdCP Agents';
-const aggregate = { decider: agentDecider, events: agentEvents };
 
 const agentBody = (outbound: OutboundPolicy) =>
   z
     .object({
-      name: boundedText(1, 200),
-      url: boundedText(1, 2_048).superRefine((url, context) => {
-        const problem = urlProblem(url, outbound);
-        if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+      ...createInput(agentFields, {
+        name: boundedText(1, 200),
+        url: outboundAddress(outbound),
+        accountId: boundedText(1, 255).optional().meta({
+          description:
+            "The buyer's account at the agent. Without it the agent is told the advertiser's brand.",
+        }),
       }),
-      protocol: z.enum(['MCP', 'A2A'], 'must be "MCP" or "A2A"'),
       auth: z.object({ type: z.literal('bearer'), token: foreignCredential() }).optional(),
-      accountId: boundedText(1, 255).optional().meta({
-        description: "The buyer's account at the agent. Without it the agent is told the advertiser's brand.",
-      }),
     })
     .meta({ id: 'RegisterAdcpAgent' });
 
@@ -60,12 +58,13 @@ export const agentWriteRoutes = (writes: AgentWrites): readonly Route[] => [
 
 const registerRoute = (writes: AgentWrites): Route => {
   const { store, clock, secrets, outbound } = writes;
+  const stores = { store };
   return route({
     method: 'post',
     path,
     operationId: 'createAdcpAgent',
     summary:
-      'Register an AdCP agent to syndicate to. It is asked what it offers; its token is kept encrypted and never shown.',
+      'Register an AdCP agent to syndicate to. It is asked what it offers; one that does not answer is UNREACHABLE, and asked again later. Its token is kept encrypted and never shown.',
     tag,
     access: 'exchange:write',
     body: agentBody(outbound),
@@ -75,9 +74,11 @@ const registerRoute = (writes: AgentWrites): Route => {
       const { customerId } = request.principal;
       const agentId = derivedId(request.commandId, 'agent');
       // Registered by an earlier run of this request: nothing that the agent says now, or that is kept, would change that.
-      const isThere =
-        (await request.hasRunBefore()) && (await loadAgent(store, customerId, agentId)) !== undefined;
-      const supportedTasks = isThere ? undefined : await tasksOf(writes, { ...body, token: auth?.token });
+      const isRepeat = await request.hasRunBefore();
+      const isThere = isRepeat && (await loadAgent(stores, customerId, agentId)) !== undefined;
+      const { supportedTasks, silence } = isThere
+        ? {}
+        : await askedOf(writes, { ...body, token: auth?.token });
       // Of this run: one that stalled must not put its token over what another run's event names since.
       const secretId = auth === undefined ? undefined : randomId();
       // Before the event that refers to it: what a crash leaves behind is a secret that nothing leads to.
@@ -86,7 +87,8 @@ const registerRoute = (writes: AgentWrites): Route => {
       }
       const agent: AgentRegistered = defined({ agentId, customerId, ...body, secretId, supportedTasks });
       const now = isoTimestamp(clock.now());
-      const registered = await run(store, agentId, { type: 'RegisterAgent', now, agent }, request);
+      const command = { type: 'RegisterAgent', now, agent, silence } as const;
+      const registered = await createAgent(stores, agentId, command, request);
       return { status: 201, data: agentResource(registered) };
     },
   });
@@ -98,16 +100,22 @@ interface AskedAgent {
   readonly token: string | undefined;
 }
 
+interface Found {
+  readonly supportedTasks?: SyncTask[] | undefined;
+  /** Why the agent does not answer. */
+  readonly silence?: string | undefined;
+}
+
 /**
- * What the agent offers; undefined when it does not say. One that is away is registered all the same, and has the rest of
- * its life to be there; one that does not accept the credentials never will.
+ * What the agent offers. One that does not answer is registered all the same, as `UNREACHABLE`, and asked again later
+ * (`workers/agent-checks`); one that does not accept the credentials is not registered.
  * @throws ApiError VALIDATION_ERROR
  */
-const tasksOf = async (
+const askedOf = async (
   { askCapabilities }: AgentWrites,
   { url, protocol, token }: AskedAgent,
-): Promise<SyncTask[] | undefined> => {
-  if (askCapabilities === undefined) return undefined;
+): Promise<Found> => {
+  if (askCapabilities === undefined) return {};
   const asked = await askCapabilities({ agentUrl: url, protocol, token });
   if (asked.outcome === 'credentials-refused') {
     const field = token === undefined ? 'auth' : 'auth.token';
@@ -117,7 +125,9 @@ const tasksOf = async (
       field,
     });
   }
-  return asked.outcome === 'answered' ? [...asked.tasks] : undefined;
+  return asked.outcome === 'silent'
+    ? { silence: asked.reason }
+    : { supportedTasks: asked.tasks && [...asked.tasks] };
 };
 
 const removeRoute = ({ store, clock, secrets, isInUse }: AgentWrites): Route =>
@@ -143,27 +153,10 @@ const removeRoute = ({ store, clock, secrets, isInUse }: AgentWrites): Route =>
       }
       // Before the event: cut off in between, a repeat finds the agent and finishes. Behind it, nothing would lead to the
       // token any more.
-      const secretId = (await loadAgent(store, customerId, agentId))?.secretId;
+      const secretId = (await loadAgent({ store }, customerId, agentId))?.secretId;
       if (secretId !== undefined) await secrets.remove(customerId, secretId);
       const now = isoTimestamp(clock.now());
-      await run(store, agentId, { type: 'RemoveAgent', now }, request);
+      await runOnAgent({ store }, agentId, { type: 'RemoveAgent', now }, request);
       return { status: 204 };
     },
   });
-
-const run = async (
-  store: EventStore,
-  agentId: string,
-  command: AgentCommand,
-  { commandId, requestId, isAbandoned, hasRunBefore, principal: { customerId, actor } }: RequestContext,
-): Promise<Agent> => {
-  const outcome = await executeCommand(store, aggregate, {
-    stream: agentStream(customerId, agentId),
-    command,
-    context: { commandId, customerId, actor, requestId },
-    isAbandoned,
-    hasRunBefore,
-  });
-  if (outcome.outcome === 'refused' || outcome.state.status === 'NONE') throw notFound('agent');
-  return outcome.state;
-};

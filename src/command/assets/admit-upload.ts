@@ -4,8 +4,8 @@ import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
 import type { LoadedStream } from '../../shared/command/load-stream.ts';
 import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 import { ApiError, KnownHolderError, unavailable } from '../../shared/http/errors.ts';
-import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
-import { loadAssetStream, type AssetWrites } from './asset-writes.ts';
+import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
+import { loadAsset, type AssetWrites } from './asset-writes.ts';
 import type { UploadGrant } from './upload-token.ts';
 
 /** An upload that may begin, and what its asset was then. */
@@ -16,6 +16,8 @@ export interface AdmittedUpload {
   readonly stream: LoadedStream<AssetState>;
   /** To the end of its token then, ms. */
   readonly withinMs: number;
+  /** Why it may not begin, unless it repeats an upload that is done. */
+  readonly refusal?: ApiError;
 }
 
 /**
@@ -65,12 +67,15 @@ export const tellingHolder = async <Result>(
 
 /**
  * Finds out whether an upload may begin. Whatever is wrong with its token the answer is the same.
+ * @param isKeyed it has an idempotency key: only with its bytes is it known whether it repeats an upload that is done,
+ *   whose answer it gets whatever has become of the asset since
  * @throws ApiError UNAUTHORIZED; CONFLICT when the advertiser is archived or the asset is gone; SERVICE_UNAVAILABLE
  *   when it is not known whether the account is open
  */
 export const admitUpload = async (
   writes: Pick<AssetWrites, 'store' | 'snapshots' | 'pool'>,
   grant: UploadGrant,
+  isKeyed: boolean,
 ): Promise<AdmittedUpload> => {
   const { customerId, advertiserId, uploadId } = grant;
   const assetId = assetIdOfUpload(uploadId);
@@ -79,16 +84,27 @@ export const admitUpload = async (
   advertiser.catch(() => undefined);
   const [answer, stream] = await Promise.all([
     askDatabase(writes, customerId),
-    assetId === undefined ? undefined : loadAssetStream(writes.store, customerId, assetId),
+    assetId === undefined ? undefined : loadAsset(writes, customerId, assetId),
   ]);
   requireOpen(answer);
   const withinMs = grant.exp * 1_000 - answer.nowMs;
   if (withinMs <= 0) throw noToken();
   const asset = stream?.state;
   if (stream === undefined || asset === undefined || asset.status === 'NONE') throw noToken();
-  if (asset.status === 'EXPIRED' || asset.status === 'REMOVED') throw assetIsGone();
-  await advertiser;
-  return { grant, asset, stream, withinMs };
+  const isGone = asset.status === 'EXPIRED' || asset.status === 'REMOVED';
+  const refusal = isGone ? assetIsGone() : await advertiser.then(nothing, definiteRefusal);
+  if (refusal === undefined) return { grant, asset, stream, withinMs };
+  const wasDone = asset.status === 'READY' || asset.status === 'REMOVED';
+  if (!isKeyed || !wasDone) throw refusal;
+  return { grant, asset, stream, withinMs, refusal };
+};
+
+const nothing = (): undefined => undefined;
+
+/** @throws what is not known for certain */
+const definiteRefusal = (error: unknown): ApiError => {
+  if (error instanceof ApiError && error.hadNoEffect) return error;
+  throw error;
 };
 
 /**

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { ByteSource } from '../../shared/media/byte-source.ts';
+import { detectType, HEAD_BYTES, mayBe } from '../../shared/media/detect-type.ts';
 import { UnreadableMediaError, type MediaFacts } from '../../shared/media/media-facts.ts';
 import { mediaTypeOf } from '../../shared/media/media-types.ts';
 import { readMedia } from '../../shared/media/read-media.ts';
-import { SIGNATURE_BYTES, signatureOf, type Signature } from '../../shared/media/signature.ts';
 
 export interface InspectedBytes extends MediaFacts {
   readonly textContent?: string;
@@ -18,25 +18,19 @@ const TEXT_BYTES_MAX = 8_192;
  * @throws ApiError UNSUPPORTED_MEDIA_TYPE when they are not (decisions.md E12/E13)
  */
 export const inspectBytes = async (mimeType: string, source: ByteSource): Promise<InspectedBytes> => {
-  const signature = signatureOf(await source.readAt(0, SIGNATURE_BYTES));
-  if (!isPossible(mimeType, signature)) {
-    throw contradicted(mimeType, signature === undefined ? 'something else' : `${signature} data`);
-  }
+  const head = await source.readAt(0, HEAD_BYTES);
+  const detected = await detectType(head);
+  if (!mayBe(mimeType, detected, head)) throw contradicted(mimeType, detected ?? 'something else');
   try {
-    return { ...(await readMedia(signature, source)), ...(await textOf(mimeType, source)) };
+    return mediaTypeOf(mimeType).bytes === 'text'
+      ? await textOf(mimeType, source)
+      : await readMedia(detected, source);
   } catch (error) {
     // Nothing was said of what is in it: that it begins like a film (HEIC does) does not make it one.
-    if (error instanceof UnreadableMediaError && mediaTypeOf(mimeType).signatures === undefined) return {};
+    if (error instanceof UnreadableMediaError && mediaTypeOf(mimeType).bytes === 'any') return {};
     if (error instanceof UnreadableMediaError) throw contradicted(mimeType, `damaged (${error.message})`);
     throw error;
   }
-};
-
-const isPossible = (mimeType: string, signature: Signature | undefined): boolean => {
-  const { signatures } = mediaTypeOf(mimeType);
-  if (signatures === undefined) return true;
-  if (signatures === 'text') return signature === undefined;
-  return signature !== undefined && signatures.includes(signature);
 };
 
 const contradicted = (mimeType: string, what: string): ApiError =>

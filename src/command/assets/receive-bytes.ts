@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Asset } from '../../domain/assets/asset-resource.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { IncomingBytes } from '../../shared/http/incoming-bytes.ts';
-import { releaseMemory } from '../../shared/release-memory.ts';
 import type { Draft } from '../../shared/storage/object-store.ts';
 
 /** What has come. */
@@ -18,43 +17,39 @@ export interface ExpectedUpload {
   readonly withinMs: number;
 }
 
-/** Where the bytes go. */
-export type Taker = Pick<Draft, 'write' | 'digest'>;
-
-/** Keeps nothing of them but their sum. */
-export const createSeeing = (): Taker => {
-  const hash = createHash('sha256');
-  return {
-    write: (chunk) => void hash.update(chunk),
-    digest: async () => hash.digest('hex'),
-  };
+/** Keeps none of the bytes. */
+export const dropBytes = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
+  for await (const chunk of bytes) void chunk;
 };
 
 /**
- * Takes the bytes of an upload as they come. The chunks are ours: their memory is given back once they are taken
- * (`releaseMemory`).
+ * Takes the bytes of an upload as they come.
+ * @param write where they go
  * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known; VALIDATION_ERROR when they are not what was promised
  */
 export const receiveBytes = async (
   incoming: IncomingBytes,
   { asset, withinMs }: ExpectedUpload,
-  taker: Taker,
+  write: Draft['write'],
 ): Promise<ReceivedBytes> => {
   const { bytesMax } = asset;
   if (incoming.length !== undefined) {
     if (incoming.length > bytesMax) throw tooLarge(bytesMax);
     refuseOtherLength(asset, incoming.length);
   }
+  const hash = createHash('sha256');
   let bytes = 0;
-  await incoming.read(withinMs, (chunk) => {
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw tooLarge(bytesMax);
-    const isTaken = taker.write(chunk);
-    releaseMemory(chunk);
-    return isTaken;
-  });
+  const seen = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of incoming.read(withinMs)) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) throw tooLarge(bytesMax);
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
+  await write(seen());
   refuseOtherLength(asset, bytes);
-  const sha256 = await taker.digest();
+  const sha256 = hash.digest('hex');
   if (asset.status === 'RESERVED' && asset.sha256 !== undefined && asset.sha256 !== sha256) {
     throw new ApiError({
       code: 'VALIDATION_ERROR',

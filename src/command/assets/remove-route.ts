@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { assetIdOf } from '../../domain/assets/asset-resource.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
+import { ofRequest } from '../../shared/command/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
 import { objectKeyOf } from '../../shared/storage/object-store.ts';
-import { loadAsset, runOnAsset, type AssetWrites } from './asset-writes.ts';
+import { executeOnAsset, loadAsset, type AssetWrites } from './asset-writes.ts';
 import { createObjectAttempts } from './object-attempts.ts';
 
 /** Deletion of decisions.md section 2, Uploads. */
@@ -24,10 +25,9 @@ export const removeRoute = (writes: AssetWrites): Route => {
     }),
     responses: { 204: { description: 'Deleted' } },
     handle: async ({ params, request }) => {
-      const { commandId, requestId, principal } = request;
-      const { customerId, actor } = principal;
+      const { customerId } = request.principal;
       const assetId = assetIdOf(params.assetId);
-      const asset = assetId === undefined ? undefined : await loadAsset(writes.store, customerId, assetId);
+      const asset = assetId === undefined ? undefined : (await loadAsset(writes, customerId, assetId)).state;
       const isHere = asset !== undefined && asset.status !== 'NONE' && asset.advertiserId === params.id;
       if (assetId === undefined || !isHere || !('storageKey' in asset)) throw notFound('asset');
       const object = objectKeyOf(asset.storageKey);
@@ -38,8 +38,7 @@ export const removeRoute = (writes: AssetWrites): Route => {
         await attempts.begin({ customerId, assetId, storageKey: object });
       }
       const command = { type: 'RemoveAsset', now: isoTimestamp(writes.clock.now()) } as const;
-      const context = { commandId, customerId, actor, requestId };
-      const outcome = await runOnAsset(writes, assetId, command, context, request);
+      const outcome = await executeOnAsset(writes, assetId, command, ofRequest(request));
       if (outcome.outcome === 'refused') throw notFound('asset');
       await writes.objects.remove(object);
       await attempts.end(object);

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { shownAssetId, shownUploadId, type ReservedAsset } from '../../domain/assets/asset-resource.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
+import { ofRequest } from '../../shared/command/handler-for.ts';
 import { defined } from '../../shared/defined.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { MEDIA_TYPE, mediaTypeOf } from '../../shared/media/media-types.ts';
-import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
-import { runOnAsset, type AssetWrites } from './asset-writes.ts';
+import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
+import { executeOnAsset, type AssetWrites } from './asset-writes.ts';
 
 /** Within this time an upload must begin (decisions.md E12/E13). */
 const TOKEN_MINUTES = 15;
@@ -69,7 +70,7 @@ export const reserveRoute = (writes: AssetWrites): Route =>
     answerIsSecret: true,
     responses: { 201: { description: 'Where to send the bytes, and until when', data: Reservation } },
     handle: async ({ params: { id: advertiserId }, body, request }) => {
-      const { customerId, actor } = request.principal;
+      const { customerId } = request.principal;
       const bytesMax = writes.bytesMax(body.mimeType);
       if ((body.bytes ?? 0) > bytesMax) throw tooLarge(body.mimeType, bytesMax);
       await writableAdvertiser(writes, customerId, advertiserId);
@@ -86,11 +87,10 @@ export const reserveRoute = (writes: AssetWrites): Route =>
         bytesMax: body.bytes ?? bytesMax,
         expiresAt,
       });
-      const { commandId, requestId } = request;
       const now = isoTimestamp(writes.clock.now());
       const command = { type: 'ReserveAsset', now, asset } as const;
-      const context = { commandId, customerId, actor, requestId };
-      const outcome = await runOnAsset(writes, assetId, command, context, request);
+      const isNew = !(await request.hasRunBefore());
+      const outcome = await executeOnAsset(writes, assetId, command, { ...ofRequest(request), isNew });
       if (outcome.outcome === 'refused' || outcome.state.status !== 'RESERVED') {
         throw new Error(`an asset of a new id is there already: ${assetId}`);
       }

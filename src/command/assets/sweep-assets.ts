@@ -3,7 +3,7 @@ import { derivedId } from '../../shared/ids.ts';
 import type { Purgeable } from '../../shared/purge-regularly.ts';
 import { objectKeyOf } from '../../shared/storage/object-store.ts';
 import { createSweep } from '../../shared/sweep.ts';
-import { loadAsset, runOnAsset, type AssetWrites } from './asset-writes.ts';
+import { executeOnAsset, loadAsset, type AssetWrites } from './asset-writes.ts';
 import { createObjectAttempts, type UnsettledAttempt } from './object-attempts.ts';
 
 type SweepWrites = Pick<AssetWrites, 'store' | 'pool' | 'clock' | 'objects'>;
@@ -44,7 +44,7 @@ export const createOverdueReservations = (writes: SweepWrites, runMsMax?: number
         const commandId = derivedId(id, 'expire');
         const context = { commandId, customerId, actor: 'worker:expire-uploads', requestId: commandId };
         const now = isoTimestamp(writes.clock.now());
-        await runOnAsset(writes, id, { type: 'ExpireReservation', now }, context);
+        await executeOnAsset(writes, id, { type: 'ExpireReservation', now }, { context });
       },
     },
     runMsMax,
@@ -81,7 +81,7 @@ export const createOrphanedObjects = (writes: SweepWrites): Purgeable => {
   return createSweep({
     find: (after: UnsettledAttempt | undefined, rowsMax) => attempts.unsettled(after, rowsMax),
     work: async ({ customerId, assetId, storageKey }) => {
-      const asset = await loadAsset(writes.store, customerId, assetId);
+      const { state: asset } = await loadAsset(writes, customerId, assetId);
       const isKept = asset.status === 'READY' && asset.storageKey === storageKey;
       const object = objectKeyOf(storageKey);
       if (!isKept && object !== undefined) await writes.objects.remove(object);

@@ -9,7 +9,7 @@ import { ApiError } from '../../shared/http/errors.ts';
 import type { IncomingBytes } from '../../shared/http/incoming-bytes.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/ids.ts';
-import type { ByteSource } from '../../shared/media/byte-source.ts';
+import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
 import { mediaTypeOf } from '../../shared/media/media-types.ts';
 import { objectKeyOf, type Draft, type ObjectKey } from '../../shared/storage/object-store.ts';
 import {
@@ -21,18 +21,25 @@ import {
   uploadActor,
   type AdmittedUpload,
 } from './admit-upload.ts';
-import { runOnAsset, type AssetWrites } from './asset-writes.ts';
+import { executeOnAsset, type AssetWrites } from './asset-writes.ts';
 import { inspectBytes } from './inspect-bytes.ts';
 import { createObjectAttempts, type ObjectAttempts } from './object-attempts.ts';
-import { createSeeing, receiveBytes, type ReceivedBytes } from './receive-bytes.ts';
+import { createOpenUploads, type OpenUploads } from './open-uploads.ts';
+import { dropBytes, receiveBytes } from './receive-bytes.ts';
 
 const UploadResult = z
   .strictObject({ assetId: z.string(), bytes: z.int().min(0) })
   .meta({ id: 'UploadResult' });
 
+const path = '/api/v2/buyer/assets/uploads/{uploadId}';
+
 /** Endpoints 12 and 13 of the specification. */
 export const uploadRoutes = (writes: AssetWrites): readonly Route[] => {
-  const parts = { ...writes, attempts: createObjectAttempts(writes.pool) };
+  const parts = {
+    ...writes,
+    attempts: createObjectAttempts(writes.pool),
+    open: createOpenUploads(writes.uploadsOpenMax),
+  };
   return [
     uploadRoute(parts, 'put', 'uploadAsset', 'Send the bytes of a reserved asset'),
     uploadRoute(parts, 'post', 'uploadAssetByPost', 'The same by POST'),
@@ -41,6 +48,7 @@ export const uploadRoutes = (writes: AssetWrites): readonly Route[] => {
 
 interface UploadParts extends AssetWrites {
   readonly attempts: ObjectAttempts;
+  readonly open: OpenUploads;
 }
 
 const uploadRoute = (
@@ -51,21 +59,38 @@ const uploadRoute = (
 ): Route =>
   route({
     method,
-    path: '/api/v2/buyer/assets/uploads/{uploadId}',
+    path,
     operationId,
     summary: `${summary}. The signed token of the reservation is the credential.`,
     tag: 'Assets',
     access: 'public',
-    isIdempotent: true,
     params: z.object({ uploadId: z.string().meta({ description: 'Id of the reserved upload.' }) }),
     query: z.object({ token: z.string().optional().meta({ description: 'As in `uploadUrl`.' }) }),
     headers: z.object({
       'x-upload-token': z.string().optional().meta({ description: 'The token, outside of the URL.' }),
     }),
     responses: { 200: { description: 'The asset is in the library', data: UploadResult } },
-    receive: async ({ params: { uploadId }, query, headers, bytes }) => {
+    receive: async ({ params: { uploadId }, query, headers, isKeyed, bytes, clientAddress }) => {
       const grant = await grantOfToken(parts, uploadId, query.token ?? headers['x-upload-token']);
-      return tellingHolder(grant, async () => receiveUpload(parts, await admitUpload(parts, grant), bytes));
+      const holder = { clientAddress, customerId: grant.customerId };
+      return tellingHolder(grant, () =>
+        parts.open.run(holder, async () =>
+          receiveUpload(parts, await admitUpload(parts, grant, isKeyed), bytes),
+        ),
+      );
+    },
+    // PUT and POST behave the same: with the same bytes they are the same request.
+    keyOf: ({ params: { uploadId }, received: { upload } }) => ({
+      scope: `upload:${uploadId}`,
+      fingerprint: fingerprintOf({
+        method: 'put',
+        path,
+        pathValues: { uploadId },
+        body: { sha256: upload.sha256 },
+      }),
+    }),
+    discard: async ({ object }) => {
+      if (object !== undefined) await settle(parts, object, false);
     },
     handle: async ({ received, request }) => ({
       status: 200,
@@ -90,8 +115,8 @@ const receiveUpload = async (
 ): Promise<ReceivedUpload> => {
   const { objects, attempts } = parts;
   const { asset, grant } = admitted;
-  if (asset.status === 'READY') {
-    const again = await receiveBytes(incoming, admitted, createSeeing());
+  if (asset.status === 'READY' || asset.status === 'REMOVED') {
+    const again = await receiveBytes(incoming, admitted, dropBytes);
     return { ...admitted, upload: { ...again, storageKey: asset.storageKey } };
   }
   const object = newObjectKey(asset.assetId, asset.mimeType);
@@ -101,11 +126,11 @@ const receiveUpload = async (
   let draft: Draft | undefined;
   let isKept = false;
   try {
-    draft = await objects.begin(object, asset.mimeType);
-    const received = await receiveBytes(incoming, admitted, draft);
+    const begun = (draft = await objects.begin(object, asset.mimeType));
+    const received = await receiveBytes(incoming, admitted, (bytes) => begun.write(bytes));
     const stillOpen = requireStillOpen(parts, grant);
     stillOpen.catch(() => undefined);
-    const inspected = await inspectBytes(asset.mimeType, sourceOf(draft, received));
+    const inspected = await begun.inspect((bytes) => inspectBytes(asset.mimeType, bytes));
     await Promise.all([stillOpen, noted]);
     failpoint('upload-before-keep');
     isKept = true;
@@ -116,11 +141,6 @@ const receiveUpload = async (
     if (!isKept) await giveUp(attempts, { draft, noted, object });
   }
 };
-
-const sourceOf = (draft: Draft, { bytes }: ReceivedBytes): ByteSource => ({
-  bytes,
-  readAt: (position, length) => draft.readAt(position, length),
-});
 
 /** Nothing was made under the key. */
 const giveUp = async (
@@ -150,19 +170,21 @@ const newObjectKey = (assetId: string, mimeType: string): ObjectKey => {
 
 const completeUpload = async (
   parts: UploadParts,
-  { grant: { customerId, uploadId }, asset: { assetId }, stream, upload, object }: ReceivedUpload,
+  { grant: { customerId, uploadId }, asset: { assetId }, stream, upload, object, refusal }: ReceivedUpload,
   request: RequestContext,
 ): Promise<z.infer<typeof UploadResult>> => {
-  const { requestId } = request;
-  // The same bytes for the same place are one command, however often and wherever they come in.
-  const commandId = derivedId(assetId, upload.sha256);
-  const context = { commandId, customerId, actor: uploadActor(uploadId), requestId, continues: true };
+  if (refusal !== undefined) throw refusal;
+  const { requestId, onEvents } = request;
+  // Without a key the same bytes for the same place are one command, however often and wherever they come in.
+  const commandId = request.isRepeatable ? request.commandId : derivedId(assetId, upload.sha256);
+  const actor = uploadActor(uploadId);
+  const context = { commandId, customerId, actor, requestId, continues: true, onEvents };
   const now = isoTimestamp(parts.clock.now());
   const command = { type: 'CompleteUpload', now, upload } as const;
   const { isAbandoned } = request;
   // Without bytes there was no event of theirs; what has come since is met as a lost race.
   const known = object === undefined ? undefined : stream;
-  const outcome = await runOnAsset(parts, assetId, command, context, { isAbandoned }, known);
+  const outcome = await executeOnAsset(parts, assetId, command, { context, isAbandoned, known });
   failpoint('upload-after-event');
   if (object !== undefined) {
     const isOurs = outcome.outcome === 'done' && isAt(outcome.state, object);

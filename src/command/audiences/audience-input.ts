@@ -1,45 +1,56 @@
 import { z } from 'zod';
 import { boundedText } from '../../shared/http/schemas.ts';
-import { AccountReference, orDefault } from '../resource-syncs/sync-items.ts';
+import { AccountReference, orDefault, syncItemsOrNameless } from '../resource-syncs/sync-items.ts';
 
 /**
- * What a buyer may send to sync audiences (decisions.md section 2). Members are looked at one by one by the handler:
- * there may be very many.
+ * What a buyer may send to sync audiences (decisions.md section 2). Members are checked one by one by the handler: there
+ * may be very many, and one that is wrong fails alone.
  */
 const MEMBERS_MAX = 100_000;
 
-const Members = z.array(z.unknown()).max(MEMBERS_MAX);
+const Members = z.array(z.unknown());
 
-const AudienceInput = z.object({
-  audienceId: boundedText(1, 256),
+const Audiences = syncItemsOrNameless('audienceId', {
   name: orDefault(boundedText(1, 255)).meta({ description: 'Default: as it was; of a new one, its id.' }),
   add: orDefault(Members).meta({
     description:
-      'Members `{externalId?, hashedEmail?, hashedPhone?}`: SHA-256 in hexadecimal. The same externalId (default: the hash) is the same member.',
+      'Members `{externalId?, hashedEmail?, hashedPhone?, uids?: [{type, value}]}`: hashes are SHA-256 in hexadecimal, ' +
+      'types of uids are those of AdCP. The same externalId (default: the first hash, or the SHA-256 of the first uid) ' +
+      'is the same member. At most 100,000 in all lists of a call; one that is wrong fails, and the others are taken.',
   }),
   remove: orDefault(Members).meta({ description: 'Members by externalId, or as they were added.' }),
   delete: orDefault(z.boolean()).meta({ description: 'Delete the audience and its members.' }),
   consentBasis: orDefault(boundedText(1, 50)),
 });
 
-type AudienceInput = z.output<typeof AudienceInput>;
+export type ReadAudience = z.output<typeof Audiences>[number];
 
-const membersIn = (audiences: readonly AudienceInput[]): number =>
-  audiences.reduce((sum, { add = [], remove = [] }) => sum + add.length + remove.length, 0);
+const membersIn = (audiences: readonly ReadAudience[]): number =>
+  audiences.reduce((sum, read) => {
+    if (!('item' in read)) return sum;
+    const { add = [], remove = [] } = read.item;
+    return sum + add.length + remove.length;
+  }, 0);
 
 export const SyncAudiencesBody = z
   .object({
     account: AccountReference.optional(),
-    audiences: z
-      .array(AudienceInput)
-      .min(1)
-      .max(50)
-      .refine(
-        (items) => new Set(items.map(({ audienceId }) => audienceId)).size === items.length,
-        'must not name one audience twice',
-      )
-      .refine((items) => membersIn(items) <= MEMBERS_MAX, `must have at most ${MEMBERS_MAX} members in all`),
-    deleteMissing: z.boolean().nullish().meta({ description: 'Delete the audiences that are left out.' }),
+    audiences: Audiences.refine(
+      (audiences) => membersIn(audiences) <= MEMBERS_MAX,
+      `must have at most ${MEMBERS_MAX} members in all`,
+    ),
+    deleteMissing: z.boolean().nullish().meta({
+      description: 'Delete the audiences that are left out. Then each audience must have its audienceId.',
+    }),
+  })
+  .superRefine(({ audiences, deleteMissing }, context) => {
+    const nameless = audiences.findIndex(({ key }) => key === undefined);
+    if (deleteMissing !== true || nameless === -1) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['audiences', nameless, 'audienceId'],
+      message: 'must be 1 to 256 characters when deleteMissing is true: which audiences to delete is unclear',
+    });
   })
   .meta({ id: 'SyncAudiences' });
 

@@ -1,17 +1,22 @@
+import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   audienceBatchEvents,
   type AudienceBatch,
   type AudienceMember,
+  type MemberUid,
 } from '../../domain/audiences/audience-events.ts';
 import { audienceBatchStream } from '../../domain/audiences/audience.ts';
+import type { FailedMember } from '../../domain/tasks/task-resource.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
 import { toNewEvents } from '../../shared/command/recorded-domain-event.ts';
 import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { ApiError } from '../../shared/http/errors.ts';
 
-/** How an identifier must look, and what is said when it does not. By hand: 100,000 members in a fraction of a second. */
+/**
+ * What an identifier must look like, and the rule that a reason states. Checked by hand: 100,000 members take a fraction
+ * of a second.
+ */
 interface Form {
   readonly pattern: RegExp;
   readonly rule: string;
@@ -28,6 +33,29 @@ const EXTERNAL_ID: Form = {
   pattern: /^[A-Za-z0-9_.:-]{1,128}$/,
   rule: 'must be 1 to 128 letters, digits, "_", ".", ":" or "-"',
 };
+/**
+ * Tokens of all types, base64 and ID5's `*` included. No `@`, and not only the 7 to 15 digits of a phone number, however
+ * they are separated: tokens of AdCP's types do not look like that.
+ */
+const UID_VALUE: Form = {
+  pattern: /^(?!(?:[^A-Za-z0-9]*[0-9]){7,15}[^A-Za-z0-9]*$)[A-Za-z0-9._~:*+/=-]{1,512}$/,
+  rule: 'must be an opaque id of 1 to 512 letters, digits or "._~:*+/=-", and no phone number',
+};
+
+/** AdCP 3.0, enum uid-type. */
+const UID_TYPES: ReadonlySet<unknown> = new Set([
+  'rampid',
+  'rampid_derived',
+  'id5',
+  'uid2',
+  'euid',
+  'pairid',
+  'maid',
+  'hashed_email',
+  'publisher_first_party',
+  'other',
+]);
+const UIDS_MAX = 10;
 
 /** Members checked before other requests get their turn. */
 const AT_ONCE = 1_000;
@@ -38,71 +66,107 @@ export interface MemberChanges {
   readonly remove: readonly string[];
 }
 
-/**
- * Reads members as they were sent.
- * @param path of the audience in the body
- * @throws ApiError VALIDATION_ERROR that names the first member at fault, and never repeats what it holds
- */
+export interface ReadMembers extends MemberChanges {
+  readonly failed: readonly Omit<FailedMember, 'audienceId'>[];
+}
+
+/** Reads members as they were sent. One that is wrong fails with a reason that never repeats what it holds. */
 export const readMembers = async (
-  path: string,
   add: readonly unknown[],
   remove: readonly unknown[],
-): Promise<MemberChanges> => {
-  const added = new Map<string, AudienceMember>();
-  for (const [n, input] of add.entries()) {
-    const member = memberOf(input, () => `${path}.add.${n}`);
-    if (member[1] === null && member[2] === null) {
-      throw refused(`${path}.add.${n}`, 'must have hashedEmail or hashedPhone');
+): Promise<ReadMembers> => {
+  const failed: Omit<FailedMember, 'audienceId'>[] = [];
+  const read = async (list: 'add' | 'remove', inputs: readonly unknown[]): Promise<AudienceMember[]> => {
+    const members: AudienceMember[] = [];
+    for (const [index, input] of inputs.entries()) {
+      const reason = memberProblem(input, list);
+      if (reason === undefined) members.push(memberOf(input as SentMember));
+      else failed.push({ list, index, reason });
+      if (index % AT_ONCE === AT_ONCE - 1) await nextTurn();
     }
-    added.set(member[0], member);
-    if (n % AT_ONCE === AT_ONCE - 1) await nextTurn();
+    return members;
+  };
+  const added = new Map((await read('add', add)).map((member) => [member[0], member]));
+  const removed = new Set((await read('remove', remove)).map(([id]) => id));
+  for (const id of removed) added.delete(id);
+  return { add: [...added.values()], remove: [...removed], failed };
+};
+
+interface SentMember {
+  readonly externalId?: string | null;
+  readonly hashedEmail?: string | null;
+  readonly hashedPhone?: string | null;
+  readonly uids?: readonly { readonly type: string; readonly value: string }[] | null;
+}
+
+/** What is wrong with a member as it was sent; undefined when it is a `SentMember`. */
+const memberProblem = (input: unknown, list: 'add' | 'remove'): string | undefined => {
+  if (!isObject(input)) return 'the member must be an object';
+  const { externalId, hashedEmail, hashedPhone, uids } = input;
+  const problem =
+    formProblem('externalId', externalId, EXTERNAL_ID) ??
+    formProblem('hashedEmail', hashedEmail, HASH) ??
+    formProblem('hashedPhone', hashedPhone, HASH) ??
+    uidsProblem(uids);
+  if (problem !== undefined) return problem;
+  const isMatchable = !isAbsent(hashedEmail) || !isAbsent(hashedPhone) || !isEmpty(uids);
+  if (isMatchable) return undefined;
+  if (list === 'add') return 'the member must have hashedEmail, hashedPhone or uids';
+  return isAbsent(externalId)
+    ? 'the member must have externalId, hashedEmail, hashedPhone or uids'
+    : undefined;
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+const isEmpty = (uids: unknown): boolean => isAbsent(uids) || (Array.isArray(uids) && uids.length === 0);
+
+const formProblem = (name: string, value: unknown, { pattern, rule }: Form): string | undefined =>
+  isAbsent(value) || (typeof value === 'string' && pattern.test(value)) ? undefined : `${name} ${rule}`;
+
+const uidsProblem = (uids: unknown): string | undefined => {
+  if (isAbsent(uids)) return undefined;
+  if (!Array.isArray(uids) || uids.length > UIDS_MAX) return `uids must be a list of at most ${UIDS_MAX} ids`;
+  for (const [n, uid] of (uids as readonly unknown[]).entries()) {
+    const { type, value } = isObject(uid) ? uid : {};
+    if (!UID_TYPES.has(type)) return `uids.${n}.type must be one of ${[...UID_TYPES].join(', ')}`;
+    if (isAbsent(value)) return `uids.${n}.value is required`;
+    const problem = formProblem(`uids.${n}.value`, value, type === 'hashed_email' ? HASH : UID_VALUE);
+    if (problem !== undefined) return problem;
   }
-  const removed = new Set<string>();
-  for (const [n, input] of remove.entries()) {
-    const [id] = memberOf(input, () => `${path}.remove.${n}`);
-    removed.add(id);
-    added.delete(id);
-    if (n % AT_ONCE === AT_ONCE - 1) await nextTurn();
-  }
-  return { add: [...added.values()], remove: [...removed] };
+  return undefined;
 };
 
-/** A member by its own id, or else by its first hash. */
-const memberOf = (input: unknown, path: () => string): AudienceMember => {
-  if (typeof input !== 'object' || input === null) throw refused(path(), 'must be an object');
-  const members: {
-    readonly externalId?: unknown;
-    readonly hashedEmail?: unknown;
-    readonly hashedPhone?: unknown;
-  } = input;
-  const externalId = formed(members.externalId, EXTERNAL_ID, path, 'externalId');
-  const email = formed(members.hashedEmail, HASH, path, 'hashedEmail')?.toLowerCase() ?? null;
-  const phone = formed(members.hashedPhone, HASH, path, 'hashedPhone')?.toLowerCase() ?? null;
-  const id = externalId ?? email ?? phone;
-  if (id === null) throw refused(path(), 'must have externalId, hashedEmail or hashedPhone');
-  return [id, email, phone];
+/** A member is known by its own id, or else by its first hash or uid. */
+const memberOf = ({ externalId, hashedEmail, hashedPhone, uids }: SentMember): AudienceMember => {
+  const email = hashedEmail?.toLowerCase() ?? null;
+  const phone = hashedPhone?.toLowerCase() ?? null;
+  const known = uidsOf(uids ?? []);
+  // It has at least one of them (`memberProblem`).
+  const id = externalId ?? email ?? phone ?? idOfUid(known[0] ?? ['', '']);
+  return [id, email, phone, known.length === 0 ? null : known];
 };
 
-const formed = (
-  value: unknown,
-  { pattern, rule }: Form,
-  path: () => string,
-  member: string,
-): string | null => {
-  if (value === undefined || value === null) return null;
-  if (typeof value === 'string' && pattern.test(value)) return value;
-  throw refused(`${path()}.${member}`, rule);
-};
-
-const refused = (field: string, rule: string): ApiError =>
-  new ApiError({
-    code: 'VALIDATION_ERROR',
-    message: `${field}: ${rule}. Correct it and send the request again.`,
-    field,
+/** Each once and in a fixed order: the order in which they were sent changes nothing. */
+const uidsOf = (uids: NonNullable<SentMember['uids']>): MemberUid[] => {
+  const read = uids.map(({ type, value }): [string, MemberUid] => {
+    const uid: MemberUid = [type, type === 'hashed_email' ? value.toLowerCase() : value];
+    return [uid.join(':'), uid];
   });
+  return [...new Map(read.sort(([one], [other]) => (one < other ? -1 : 1))).values()];
+};
 
-/** Of one event: about 600 kB at most when they are sealed, well below what every event store takes. */
+/** The id of a member that has nothing else to be known by: it fits where the buyer's ids do. */
+const idOfUid = (uid: MemberUid): string => createHash('sha256').update(uid.join(':')).digest('hex');
+
+/** Of one event, in each list. */
 const MEMBERS_IN_EVENT = 1_500;
+/**
+ * Of the added members of one event, as JSON: what 1,500 without uids take at most. With as many ids to remove an event
+ * has about 600 kB, sealed about 850 kB: below what every event store takes.
+ */
+const ADDED_CHARS_IN_EVENT = 420_000;
 
 /**
  * Stores the members of a change before anything refers to them. To be repeated with the same batch id and members:
@@ -115,15 +179,14 @@ export const storeMembers = async (
   { now, ...context }: Omit<CommandContext, 'commandId'> & { readonly now: string },
 ): Promise<AudienceBatch> => {
   const stream = audienceBatchStream(context.customerId, batchId);
-  const parts = Math.ceil(Math.max(add.length, remove.length) / MEMBERS_IN_EVENT);
-  const events = Array.from({ length: parts }, (_, part) => {
-    const [from, to] = [part * MEMBERS_IN_EVENT, (part + 1) * MEMBERS_IN_EVENT];
-    return {
-      type: 'AudienceMembersStored',
-      data: { part, add: add.slice(from, to), remove: remove.slice(from, to) },
-      occurredAt: now,
-    };
-  });
+  const additions = pieces(add, (member) => JSON.stringify(member).length);
+  const removals = pieces(remove, () => 0);
+  const parts = Math.max(additions.length, removals.length);
+  const events = Array.from({ length: parts }, (_, part) => ({
+    type: 'AudienceMembersStored',
+    data: { part, add: additions[part] ?? [], remove: removals[part] ?? [] },
+    occurredAt: now,
+  }));
   const stored = await countStored(store, stream);
   const recorded = toNewEvents(events, { ...context, commandId: batchId }, audienceBatchEvents);
   const missing = recorded.slice(stored);
@@ -131,6 +194,22 @@ export const storeMembers = async (
     await appendInChunks(store, stream, missing, stored === 0 ? 'no-stream' : stored - 1);
   }
   return { batchId, parts, added: add.length, removed: remove.length };
+};
+
+/** Always the same for the same items: a repeat goes on behind the parts that are stored. */
+const pieces = <Item>(items: readonly Item[], charsOf: (item: Item) => number): readonly Item[][] => {
+  const all: Item[][] = [];
+  let chars = 0;
+  for (const item of items) {
+    chars += charsOf(item) + 1;
+    let piece = all.at(-1);
+    if (piece === undefined || piece.length === MEMBERS_IN_EVENT || chars > ADDED_CHARS_IN_EVENT) {
+      all.push((piece = []));
+      chars = charsOf(item) + 1;
+    }
+    piece.push(item);
+  }
+  return all;
 };
 
 const countStored = async (store: EventStore, stream: string): Promise<number> => {

@@ -5,7 +5,7 @@ import type { SyncWrites } from '../resource-syncs/sync-resources.ts';
 import { SyncAudiencesBody } from './audience-input.ts';
 import { syncAudiences } from './sync-audiences.ts';
 
-/** 100,000 members with two hashes and an id of the buyer's own. */
+/** 100,000 members with two hashes and an id of the buyer's own; fewer where they have long uids. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 
 const SyncAudiencesResult = z
@@ -18,13 +18,15 @@ export const audienceWriteRoutes = (writes: SyncWrites): readonly Route[] => [
     method: 'post',
     path: '/api/v2/buyer/advertisers/{id}/audiences/sync',
     operationId: 'syncAudiences',
-    summary: 'Create and change audiences, add and remove hashed members, 100,000 at most; see the task',
+    summary:
+      'Create and change audiences, add and remove members, 100,000 at most; the task says what was done, and what failed',
     tag: 'Audiences',
     access: 'exchange:write',
     params: z.object({ id: pathIntegerId('advertiser') }),
     body: SyncAudiencesBody,
     // A hash of who is known could be tried out, long after the members were forgotten.
     bodyIsSecret: true,
+    itemsMember: 'audiences',
     bodyBytesMax: BODY_BYTES_MAX,
     responses: { 202: { description: 'Accepted; the task says when it is done', data: SyncAudiencesResult } },
     handle: async ({ params: { id }, body, request }) => {

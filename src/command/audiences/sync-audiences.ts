@@ -1,14 +1,13 @@
-import { audienceEvents, type AudienceBatch } from '../../domain/audiences/audience-events.ts';
+import type { AudienceBatch } from '../../domain/audiences/audience-events.ts';
 import {
   AUDIENCE,
-  audienceDecider,
-  audienceStream,
+  audienceAggregate,
   type AudienceCommand,
-  type AudienceEvent,
   type AudienceState,
 } from '../../domain/audiences/audience.ts';
 import type { Audience } from '../../domain/audiences/audience-resource.ts';
-import { loadStream } from '../../shared/command/load-stream.ts';
+import type { AudienceSyncResponse, FailedMember } from '../../domain/tasks/task-resource.ts';
+import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/ids.ts';
@@ -17,25 +16,33 @@ import {
   type Named,
   type SyncedKind,
   type SyncItem,
+  type SyncResult,
   type SyncWrites,
 } from '../resource-syncs/sync-resources.ts';
 import { acceptTask } from '../tasks/accept-task.ts';
-import type { SyncAudiencesBody } from './audience-input.ts';
-import { readMembers, storeMembers, type MemberChanges } from './audience-members.ts';
+import type { ReadAudience, SyncAudiencesBody } from './audience-input.ts';
+import { readMembers, storeMembers, type MemberChanges, type ReadMembers } from './audience-members.ts';
 
-const audiences: SyncedKind<AudienceState, AudienceCommand, AudienceEvent, never> = {
+const handler = handlerFor(audienceAggregate);
+export const executeOnAudience = handler.execute;
+
+const audiences: SyncedKind<AudienceState, AudienceCommand, never> = {
   category: AUDIENCE,
   plural: 'audiences',
-  aggregate: { decider: audienceDecider, events: audienceEvents },
+  handler,
   archive: (now) => ({ type: 'ArchiveAudience', now }),
   changeOf: (state) => (state.status === 'NONE' ? 'deleted' : state.lastChange),
 };
 
+/** Members that a task names, of all audiences: about 100 kB. */
+const FAILED_MEMBERS_MAX = 500;
+
 /**
  * Takes a sync of audiences in. Everything that it says is in the log when this returns, and the task is the last of
- * it; the members are in the read model when the task is completed.
+ * it; the members are in the read model when the task is completed. An audience or a member that is wrong fails in the
+ * response of the task, and the others are done.
  * @returns the id of the task, the same when the request is repeated
- * @throws as `syncResources`; ApiError VALIDATION_ERROR for a member that is no hash
+ * @throws as `syncResources`
  */
 export const syncAudiences = async (
   writes: SyncWrites,
@@ -43,41 +50,89 @@ export const syncAudiences = async (
   body: SyncAudiencesBody,
   request: RequestContext,
 ): Promise<string> => {
-  const items: SyncItem<AudienceCommand>[] = [];
-  for (const [n, audience] of body.audiences.entries()) {
-    const { audienceId: key, name, consentBasis } = audience;
-    if (audience.delete === true) {
-      items.push({ key, command: ({ now }) => audiences.archive(now) });
-      continue;
-    }
-    const changes = await readMembers(`audiences.${n}`, audience.add ?? [], audience.remove ?? []);
-    let batch: AudienceBatch | undefined;
-    items.push({
-      key,
-      prepare: async (named) => {
-        batch = await storeBatch(writes.store, changes, named, request);
-      },
-      command: ({ id: audienceId, ...named }) => ({
-        type: 'SyncAudience',
-        ...named,
-        audienceId,
-        name,
-        consentBasis,
-        batch,
-      }),
-    });
-  }
+  const items: AudienceItem[] = [];
+  for (const audience of body.audiences) items.push(await itemOf(audience, writes.store, request));
   const accountId = body.account?.account_id ?? String(advertiserId);
-  const asked = { advertiserId, accountId, items, deleteMissing: body.deleteMissing === true };
+  const named = items.flatMap(({ item }) => item ?? []);
+  const asked = { advertiserId, accountId, items: named, deleteMissing: body.deleteMissing === true };
   const results = await syncResources(writes, audiences, asked, request);
-  const response = {
-    audiences: results.map((result) => ({
-      audienceId: result.key,
-      action: result.action,
-      ...(result.action === 'failed' ? { error: result.problem } : {}),
-    })),
+  return acceptTask(
+    writes,
+    { taskType: 'audience_sync', advertiserId, response: responseOf(items, results) },
+    request,
+  );
+};
+
+/** One audience of a sync. */
+interface AudienceItem {
+  /** Absent: it does not say which audience it is. */
+  readonly item?: SyncItem<AudienceCommand>;
+  readonly problem?: string;
+  readonly failedMembers: ReadMembers['failed'];
+}
+
+const itemOf = async (
+  read: ReadAudience,
+  store: EventStore,
+  request: RequestContext,
+): Promise<AudienceItem> => {
+  const { key } = read;
+  if (key === undefined) return { problem: read.problem, failedMembers: [] };
+  if ('problem' in read) return { item: read, failedMembers: [] };
+  const { name, consentBasis, add = [], remove = [] } = read.item;
+  if (read.item.delete === true) {
+    return { item: { key, command: ({ now }) => audiences.archive(now) }, failedMembers: [] };
+  }
+  const { failed: failedMembers, ...changes } = await readMembers(add, remove);
+  const [first] = failedMembers;
+  if (first !== undefined && failedMembers.length === add.length + remove.length) {
+    const problem = `None of its members can be used. ${first.list}.${first.index}: ${first.reason}`;
+    return { item: { key, problem }, failedMembers };
+  }
+  let batch: AudienceBatch | undefined;
+  const item: SyncItem<AudienceCommand> = {
+    key,
+    prepare: async (named) => {
+      batch = await storeBatch(store, changes, named, request);
+    },
+    command: ({ id: audienceId, ...named }) => ({
+      type: 'SyncAudience',
+      ...named,
+      audienceId,
+      name,
+      consentBasis,
+      batch,
+    }),
   };
-  return acceptTask(writes, { taskType: 'audience_sync', advertiserId, response }, request);
+  return { item, failedMembers };
+};
+
+/** @param results of the items that have a name, in their order; then of audiences that the sync left out */
+const responseOf = (
+  items: readonly AudienceItem[],
+  results: readonly SyncResult<AudienceState>[],
+): AudienceSyncResponse => {
+  const left = [...results];
+  const failedMembers: FailedMember[] = [];
+  const synced = items.map(({ item, problem = '', failedMembers: failed }, index) => {
+    const result = item === undefined ? undefined : left.shift();
+    if (result === undefined) return { audienceId: null, action: 'failed' as const, index, error: problem };
+    const { key: audienceId, action } = result;
+    for (const one of failed.slice(0, FAILED_MEMBERS_MAX - failedMembers.length)) {
+      failedMembers.push({ audienceId, ...one });
+    }
+    return {
+      audienceId,
+      action,
+      ...(action === 'failed' ? { index, error: result.problem } : {}),
+      ...(failed.length === 0 ? {} : { membersFailed: failed.length }),
+    };
+  });
+  const missing = left.map(({ key: audienceId, action }) => ({ audienceId, action }));
+  return {
+    audiences: [...synced, ...missing],
+    ...(failedMembers.length === 0 ? {} : { failedMembers }),
+  };
 };
 
 /** The batch is named after the command: repeated, it is the same one. */
@@ -98,11 +153,10 @@ const storeBatch = async (
 
 /** An audience as its stream says now, and the revision of its last event; undefined when there is none. */
 export const loadAudience = async (
-  { store, snapshots }: Pick<SyncWrites, 'store' | 'snapshots'>,
+  stores: CommandStores,
   customerId: number,
   audienceId: string,
 ): Promise<{ readonly audience: Audience; readonly revision: number } | undefined> => {
-  const stream = audienceStream(customerId, audienceId);
-  const { state, revision } = await loadStream(store, audiences.aggregate, stream, { snapshots });
+  const { state, revision } = await handler.loadAt(stores, customerId, audienceId);
   return state.status === 'NONE' || typeof revision !== 'number' ? undefined : { audience: state, revision };
 };

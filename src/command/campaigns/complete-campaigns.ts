@@ -4,7 +4,7 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { randomId } from '../../shared/ids.ts';
 import type { Purgeable } from '../../shared/purge-regularly.ts';
 import { createSweep } from '../../shared/sweep.ts';
-import { completeCampaign } from './run-on-campaign.ts';
+import { executeOnCampaign } from './run-on-campaign.ts';
 
 const ACTOR = 'worker:campaigns';
 
@@ -49,7 +49,10 @@ export const createEndedFlights = ({ store, pool, clock }: Installation, runMsMa
       work: async ({ customerId, id }) => {
         const commandId = randomId();
         const context = { commandId, customerId, actor: ACTOR, requestId: commandId };
-        await completeCampaign(store, id, isoTimestamp(clock.now()), context);
+        // Refused is what has been archived meanwhile. A flight ends below an archived advertiser, too.
+        const now = isoTimestamp(clock.now());
+        const command = { type: 'CompleteCampaign', now, advertiserIsArchived: false } as const;
+        await executeOnCampaign({ store }, id, command, { context });
       },
     },
     runMsMax,

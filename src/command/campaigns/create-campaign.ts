@@ -4,10 +4,9 @@ import { defined } from '../../shared/defined.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/ids.ts';
-import { lockCurrency } from '../advertisers/routes.ts';
+import { lockCurrency } from '../advertisers/load-advertiser.ts';
 import type { CreateCampaignBody } from './campaign-input.ts';
-import { campaignRefused } from './campaign-refusals.ts';
-import { loadCampaign, runOnCampaign, type CampaignStores } from './run-on-campaign.ts';
+import { createNewCampaign, loadCampaign, type CampaignStores } from './run-on-campaign.ts';
 
 /**
  * Creates a campaign, and locks its advertiser's currency before: two streams, in this order. A change of the currency
@@ -28,8 +27,9 @@ export const createCampaign = async (
   const campaignId = derivedId(request.commandId, 'campaign');
   const now = isoTimestamp(stores.clock.now());
   const { advertiserId, budget, ...members } = body;
-  const isRepeat = await request.hasRunBefore();
-  const before = isRepeat ? await loadCampaign(stores, customerId, campaignId) : undefined;
+  const before = (await request.hasRunBefore())
+    ? await loadCampaign(stores, customerId, campaignId)
+    : undefined;
   const currency =
     before?.currency ??
     (await lockCurrency(stores, advertiserId, budget?.currency, now, request).catch(namingTheAdvertiser));
@@ -41,16 +41,7 @@ export const createCampaign = async (
     budget: budget && { total: budget.total, currency },
     ...members,
   });
-  const outcome = await runOnCampaign(
-    stores,
-    campaignId,
-    { type: 'CreateCampaign', now, campaign },
-    request,
-    !isRepeat,
-  );
-  if (outcome.outcome === 'refused') throw campaignRefused(outcome.refusal);
-  if (outcome.state.phase === 'none') throw new Error('what was created is there');
-  return outcome.state;
+  return createNewCampaign(stores, campaignId, { type: 'CreateCampaign', now, campaign }, request);
 };
 
 /** An advertiser that is not there: a member of the body is at fault, and not the path. */

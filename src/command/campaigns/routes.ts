@@ -11,9 +11,8 @@ import { defined } from '../../shared/defined.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
-import { loadAdvertiser } from '../advertisers/routes.ts';
+import { loadAdvertiser } from '../advertisers/load-advertiser.ts';
 import { CreateCampaignBody, UpdateCampaignBody } from './campaign-input.ts';
-import { campaignRefused } from './campaign-refusals.ts';
 import { createCampaign } from './create-campaign.ts';
 import { loadCampaign, runOnCampaign, type CampaignStores } from './run-on-campaign.ts';
 
@@ -61,7 +60,7 @@ const updateRoute = (stores: CampaignStores): Route =>
     responses: { 200: { description: 'The campaign after the change', ...campaign } },
     handle: async ({ params: { id }, body, request }) => {
       const { expectedRevision, id: ownId, advertiserId, phase, ...changes } = body;
-      const unchangeable = defined({ id: ownId, advertiserId, phase }) as UpdateCampaign['unchangeable'];
+      const unchangeable = defined({ id: ownId, advertiserId, phase });
       const now = isoTimestamp(stores.clock.now());
       const command = { type: 'UpdateCampaign', now, changes, expectedRevision, unchangeable } as const;
       return { status: 200, data: campaignResource(await run(stores, id, command, request)) };
@@ -121,13 +120,5 @@ const run = async (
   if (known === undefined) throw notFound('campaign');
   const advertiser = await loadAdvertiser(stores, customerId, known.advertiserId);
   const advertiserIsArchived = advertiser?.status !== 'ACTIVE';
-  const outcome = await runOnCampaign(
-    stores,
-    known.campaignId,
-    { ...command, advertiserIsArchived },
-    request,
-  );
-  if (outcome.outcome === 'refused') throw campaignRefused(outcome.refusal);
-  if (outcome.state.phase === 'none') throw notFound('campaign');
-  return outcome.state;
+  return runOnCampaign(stores, known.campaignId, { ...command, advertiserIsArchived }, request);
 };

@@ -4,9 +4,9 @@ import type { CatalogDefinition, CatalogItem } from '../../domain/catalogs/catal
 import { CatalogType, FeedFormat, UpdateFrequency } from '../../domain/catalogs/catalog-values.ts';
 import { EventType } from '../../domain/event-sources/event-type.ts';
 import { defined } from '../../shared/defined.ts';
-import { boundedText } from '../../shared/http/schemas.ts';
+import { boundedText, outboundAddress } from '../../shared/http/schemas.ts';
 import { canonicalJson } from '../../shared/idempotency/canonical-json.ts';
-import { urlProblem, type OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
+import type { OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
 import {
   AccountReference,
   freeMembers,
@@ -23,13 +23,6 @@ import {
 const ITEMS_MAX = 10_000;
 const ITEM_JSON_MAX = 64 * 1024;
 
-/** By its text only: where a name leads is looked at when the feed is read. */
-const feedUrl = (outbound: OutboundPolicy) =>
-  boundedText(1, 2_048).refine(
-    (url) => urlProblem(url, outbound) === undefined,
-    'must be an https URL of a public host, without port and credentials',
-  );
-
 const CatalogItemInput = freeMembers().refine(
   (item) => JSON.stringify(item).length <= ITEM_JSON_MAX,
   `must have at most ${ITEM_JSON_MAX} characters as JSON`,
@@ -42,7 +35,7 @@ const catalogsOf = (outbound: OutboundPolicy) =>
     items: orDefault(z.array(CatalogItemInput).min(1).max(ITEMS_MAX)).meta({
       description: 'The items themselves; or else `url`.',
     }),
-    url: orDefault(feedUrl(outbound)).meta({ description: 'Where the items are; or else `items`.' }),
+    url: orDefault(outboundAddress(outbound)).meta({ description: 'Where the items are; or else `items`.' }),
     feed_format: orDefault(FeedFormat),
     update_frequency: orDefault(UpdateFrequency).meta({
       description: 'How often the feed is read again. Default: when a sync names it.',
@@ -74,7 +67,7 @@ export interface WantedCatalog {
 export const wantedCatalog = (key: string, input: CatalogInput): WantedCatalog | { problem: string } => {
   const { type, items, url } = input;
   if ((items === undefined) === (url === undefined)) {
-    return { problem: 'items: give either the items or the url of a feed' };
+    return { problem: 'items or url is required, and only one of them' };
   }
   return {
     items: items ?? [],

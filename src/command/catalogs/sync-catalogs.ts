@@ -1,14 +1,12 @@
 import { itemCountOf, type Catalog } from '../../domain/catalogs/catalog-resource.ts';
 import {
   CATALOG,
-  catalogStream,
+  catalogAggregate,
   type CatalogCommand,
-  type CatalogEvent,
   type CatalogRefusal,
   type CatalogState,
 } from '../../domain/catalogs/catalog.ts';
-import { loadState } from '../../shared/command/execute-command.ts';
-import { loadStream } from '../../shared/command/load-stream.ts';
+import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import {
   syncResources,
@@ -18,7 +16,6 @@ import {
   type SyncResult,
   type SyncWrites,
 } from '../resource-syncs/sync-resources.ts';
-import { catalogAggregate } from './catalog-aggregate.ts';
 import { storeCatalogItems } from './catalog-content.ts';
 import { wantedCatalog, type SyncCatalogsBody, type WantedCatalog } from './catalog-input.ts';
 
@@ -30,10 +27,13 @@ export interface SyncedCatalog {
   readonly errors?: readonly { readonly code: 'VALIDATION_ERROR'; readonly message: string }[];
 }
 
-const catalogs: SyncedKind<CatalogState, CatalogCommand, CatalogEvent, CatalogRefusal> = {
+const handler = handlerFor(catalogAggregate);
+export const executeOnCatalog = handler.execute;
+
+const catalogs: SyncedKind<CatalogState, CatalogCommand, CatalogRefusal> = {
   category: CATALOG,
   plural: 'catalogs',
-  aggregate: catalogAggregate,
+  handler,
   archive: (now) => ({ type: 'ArchiveCatalog', now }),
   changeOf: (state) => (state.status === 'NONE' ? 'deleted' : state.lastChange),
 };
@@ -64,27 +64,29 @@ export const syncCatalogs = async (
 
 /** Nothing to do for a catalog that has this content already, which is the usual case of a repeated sync. */
 const storeContent = async (
-  { store, snapshots }: SyncWrites,
+  writes: SyncWrites,
   { definition: { content }, items }: WantedCatalog,
   { customerId, id: catalogId, now }: Named,
   { requestId, principal: { actor } }: RequestContext,
 ): Promise<void> => {
   if (content.kind === 'feed') return;
   const { contentHash } = content;
-  const state = await loadState(store, catalogAggregate, catalogStream(customerId, catalogId), snapshots);
-  const known = state.status === 'NONE' ? undefined : state.definition.content;
+  const known = (await handler.load(writes, customerId, catalogId))?.definition.content;
   if (known?.kind === 'inline' && known.contentHash === contentHash) return;
-  await storeCatalogItems(store, { customerId, catalogId, contentHash }, items, { actor, requestId, now });
+  await storeCatalogItems(writes.store, { customerId, catalogId, contentHash }, items, {
+    actor,
+    requestId,
+    now,
+  });
 };
 
 /** A catalog as its stream says now; undefined when there is none. */
 export const loadCatalog = async (
-  { store, snapshots }: Pick<SyncWrites, 'store' | 'snapshots'>,
+  stores: CommandStores,
   customerId: number,
   catalogId: string,
 ): Promise<{ readonly catalog: Catalog; readonly revision: number } | undefined> => {
-  const stream = catalogStream(customerId, catalogId);
-  const { state, revision } = await loadStream(store, catalogAggregate, stream, { snapshots });
+  const { state, revision } = await handler.loadAt(stores, customerId, catalogId);
   return state.status === 'NONE' || typeof revision !== 'number' ? undefined : { catalog: state, revision };
 };
 

@@ -32,7 +32,10 @@ export const appendGroup = async (
 ): Promise<boolean> => {
   const isLogged = await log(target, index, decided);
   if (!isLogged) return false;
-  for (const { waiting, result } of decided) waiting.resolve({ outcome: 'done', result });
+  for (const { waiting, result, events } of decided) {
+    if (events.length > 0) waiting.call.context.onEvents?.('this-run');
+    waiting.resolve({ outcome: 'done', result });
+  }
   return true;
 };
 
@@ -51,10 +54,12 @@ const log = async (
   }
   try {
     failpoint('before-append');
-    const last = await appendInChunks(store, stream, events, index.revision, bytesOf);
+    const brought = decided.filter(({ events: own }) => own.length > 0);
+    const mayBeRepeat = async (): Promise<boolean> =>
+      (await Promise.all(brought.map(({ waiting }) => waiting.call.hasRunBefore()))).includes(true);
+    const last = await appendInChunks(store, stream, events, index.revision, { bytesOf, mayBeRepeat });
     failpoint('after-append');
     if (!last.repeated) {
-      const brought = decided.filter(({ events: own }) => own.length > 0);
       index.logged(
         brought.map(({ logged }) => logged),
         last,

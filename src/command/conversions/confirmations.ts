@@ -23,6 +23,8 @@ export interface Confirmations {
    *   another call
    */
   use(confirmation: Confirmation, commandId: string): Promise<'used' | 'expired' | 'other'>;
+  /** After a command that certainly had no effect: the confirmation that it took may be used again. */
+  giveBack(confirmation: Confirmation, commandId: string): Promise<void>;
   /** @returns how many rows went */
   purge(rowsMax: number): Promise<number>;
 }
@@ -56,6 +58,14 @@ export const createConfirmations = (pool: Pick<Pool, 'query'>, keyedDigest: Keye
     const [row] = rows;
     if (row === undefined) return 'expired';
     return row.isSame ? 'used' : 'other';
+  },
+  giveBack: async ({ customerId, uid }, commandId) => {
+    await pool.query({
+      name: 'confirmation-give-back',
+      text: `update conversion_confirmations set used_by = null
+             where customer_id = $1 and uid = $2 and used_by = $3`,
+      values: [customerId, uid, commandId],
+    });
   },
   purge: async (rowsMax) => {
     const { rowCount } = await pool.query({

@@ -1,19 +1,11 @@
 import { z } from 'zod';
 import { Health } from '../../domain/conversions/conversion-events.ts';
-import type { SentItems } from '../../domain/conversions/validate-items.ts';
 import { EventType } from '../../domain/event-sources/event-type.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
 
 /** Endpoint 14: what may be sent, and what is answered (decisions.md E14). */
 
 const EVENTS_MAX = 10_000;
-
-/** This route lets text through that cannot be stored, to refuse it item by item; here it is not wanted. */
-const storableText = (min: number, max: number) =>
-  boundedText(min, max).refine(
-    (text) => !text.includes('\0') && text.isWellFormed(),
-    'must not hold U+0000 or half of a surrogate pair',
-  );
 
 /** Items are checked one by one, and refused one by one (`validate-items.ts`): this is what OpenAPI shows of them. */
 const ConversionEvent = z.unknown().meta({
@@ -37,22 +29,18 @@ const ConversionEvent = z.unknown().meta({
 
 export const LogConversionsBody = z
   .object({
-    events: z
-      .array(ConversionEvent)
-      .min(1)
-      .max(EVENTS_MAX)
-      .transform((events): SentItems => events),
+    events: z.array(ConversionEvent).min(1).max(EVENTS_MAX),
     advertiserId: z.int().min(1).max(2_147_483_647).optional().meta({
       description: 'Needed where several advertisers have an event source of this key.',
     }),
-    testEventCode: storableText(1, 100).optional().meta({
+    testEventCode: boundedText(1, 100).optional().meta({
       description: 'Validates the events; nothing is logged or compared with what was.',
     }),
     confirm: z.boolean().optional().meta({
       description:
         'false: shows what would be done, and gives a Confirmation-Uid to do it with. Default true.',
     }),
-    confirmationUid: storableText(1, 100).optional().meta({
+    confirmationUid: boundedText(1, 100).optional().meta({
       description: 'Carries out the call that was shown, with `confirm: true`: once, within 15 minutes.',
     }),
   })

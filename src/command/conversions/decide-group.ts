@@ -95,6 +95,8 @@ const answered = async (
   const refusal = own === undefined ? refusalOf(facts, call.testEventCode) : undefined;
   if (own?.isComplete === true) {
     await store.ensureMarked(customerId, own.position, stream);
+    // The same request's own append may have arrived although its answer did not.
+    call.context.onEvents?.(own.requestId === call.context.requestId ? 'this-run' : 'earlier-run');
     resolve({ outcome: 'done', result: derivedResult(validate, call.events.length, own) });
   } else if (refusal !== undefined || facts === undefined) {
     resolve({ outcome: 'refused', refusal: refusal ?? { reason: 'no-source' } });

@@ -1,18 +1,8 @@
 import type { SourceFacts } from '../../domain/conversions/admit-call.ts';
-import {
-  advertiserStream,
-  evolve as evolveAdvertiser,
-  initialState as noAdvertiser,
-} from '../../domain/advertisers/advertiser.ts';
-import { advertiserEvents, type AdvertiserEvent } from '../../domain/advertisers/advertiser-events.ts';
-import { eventSourceEvents, type EventSourceEvent } from '../../domain/event-sources/event-source-events.ts';
-import {
-  eventSourceStream,
-  evolve as evolveSource,
-  initialState as noSource,
-} from '../../domain/event-sources/event-source.ts';
+import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
+import { eventSourceAggregate, eventSourceStream } from '../../domain/event-sources/event-source.ts';
+import type { Fold } from '../../shared/command/aggregate.ts';
 import { toDomainEvent, type StorableEvent } from '../../shared/command/recorded-domain-event.ts';
-import type { SchemaVersions } from '../../shared/command/event-versions.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 
 /**
@@ -24,21 +14,9 @@ export const followSource = (
   customerId: number,
   sourceId: string,
 ): (() => Promise<SourceFacts | undefined>) => {
-  const source = followStream(
-    store,
-    eventSourceStream(customerId, sourceId),
-    eventSourceEvents,
-    noSource,
-    (state, event) => evolveSource(state, event as EventSourceEvent),
-  );
+  const source = followStream(store, eventSourceStream(customerId, sourceId), eventSourceAggregate);
   const followAdvertiser = (advertiserId: number) =>
-    followStream(
-      store,
-      advertiserStream(customerId, advertiserId),
-      advertiserEvents,
-      noAdvertiser,
-      (state, event) => evolveAdvertiser(state, event as AdvertiserEvent),
-    );
+    followStream(store, advertiserStream(customerId, advertiserId), advertiserAggregate);
   let advertiser: ReturnType<typeof followAdvertiser> | undefined;
 
   return async () => {
@@ -60,18 +38,16 @@ export const followSource = (
 };
 
 /** A stream folded to its end, each time from where it was left. */
-const followStream = <State>(
+const followStream = <State, Event extends StorableEvent>(
   store: Pick<EventStore, 'readStream'>,
   stream: string,
-  events: SchemaVersions,
-  initialState: State,
-  evolve: (state: State, event: StorableEvent) => State,
+  { events, initialState, evolve }: Fold<State, Event>,
 ): (() => Promise<State>) => {
   let state = initialState;
   let revision = -1;
   return async () => {
     for await (const event of store.readStream(stream, { from: revision + 1 })) {
-      state = evolve(state, toDomainEvent(event, events));
+      state = evolve(state, toDomainEvent(event, events) as Event);
       revision = event.revision;
     }
     return state;

@@ -7,14 +7,11 @@ import {
   type FreshFingerprints,
 } from '../../domain/conversions/decide-batch.ts';
 import type { FingerprintInto } from '../../domain/conversions/fingerprint.ts';
-import {
-  validateItems,
-  type SentItems,
-  type ValidatedItems,
-} from '../../domain/conversions/validate-items.ts';
+import { validateItems, type ValidatedItems } from '../../domain/conversions/validate-items.ts';
 import type { EventType } from '../../domain/event-sources/event-type.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
+import { readRfc3339 } from '../../shared/rfc3339.ts';
 import type { OwnChunks } from './own-chunks.ts';
 import { scatterAll } from './scatter.ts';
 import type { LoggedCall } from './stream-fold.ts';
@@ -23,7 +20,7 @@ import type { LoggedCall } from './stream-fold.ts';
 export interface LogCall {
   readonly context: CommandContext;
   /** As they were sent. */
-  readonly events: SentItems;
+  readonly events: readonly unknown[];
   /** Size of the request that waits with it. */
   readonly bytes: number;
   /** Milliseconds since the epoch: what the items are judged by. */
@@ -36,6 +33,8 @@ export interface LogCall {
   readonly testEventCode?: string | undefined;
   /** Asked right before it is logged; true ends it instead. */
   readonly isAbandoned: () => boolean;
+  /** Whether an earlier run of the command may have left events (`KeyedCommand`). */
+  readonly hasRunBefore: () => Promise<boolean>;
 }
 
 export type CallOutcome =
@@ -51,7 +50,8 @@ export const createValidation = (
   return (allowedTypes, atMs = nowMs) => {
     const key = `${atMs} ${allowedTypes?.join() ?? '*'}`;
     if (kept?.key !== key) {
-      kept = { key, validated: validateItems(events, { nowMs: atMs, allowedTypes, fingerprintInto }) };
+      const rules = { nowMs: atMs, allowedTypes, fingerprintInto, readTime: readRfc3339 };
+      kept = { key, validated: validateItems(events, rules) };
     }
     return kept.validated;
   };

@@ -13,6 +13,8 @@ export interface OwnChunks {
   readonly isComplete: boolean;
   /** What the items were judged by. */
   readonly first: Pick<ConversionsLogged, 'allowedTypes' | 'advertiserId'> & { readonly occurredAt: string };
+  /** Of the request that the last piece was appended for. */
+  readonly requestId: string;
   readonly health: ConversionsLogged['health'];
   readonly position: Position;
 }
@@ -88,6 +90,7 @@ const summary = (found: ReadonlyMap<number, RecordedEvent>): OwnChunks | undefin
       ...(allowedTypes === undefined ? {} : { allowedTypes }),
     },
     health: loggedData(last).health,
+    requestId: last.metadata.requestId,
     position: last.position,
   };
 };

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { oldRows } from '../../shared/postgres/old-rows.ts';
 import type { Purgeable } from '../../shared/purge-regularly.ts';
 import { DAYS_KNOWN } from './fingerprint-table.ts';
 
@@ -14,24 +15,11 @@ const retention = {
 
 type Table = keyof typeof retention;
 
-const purgeTable = (pool: Pick<Pool, 'query'>, table: Table): Purgeable => {
-  const { column, days } = retention[table];
-  return {
-    purge: async (rowsMax) => {
-      const { rowCount } = await pool.query({
-        name: `purge-${table}`,
-        text: `delete from ${table} where ctid = any(array(
-                 select ctid from ${table} where ${column} < clock_timestamp() - interval '${days} days'
-                 order by ${column} limit $1 for update skip locked))`,
-        values: [rowsMax],
-      });
-      return rowCount ?? 0;
-    },
-  };
-};
-
 /** The tables of conversion events that shrink, by name. */
 export const purgeableConversions = (pool: Pick<Pool, 'query'>): Readonly<Record<string, Purgeable>> =>
   Object.fromEntries(
-    (Object.keys(retention) as Table[]).map((table) => [table.replaceAll('_', ' '), purgeTable(pool, table)]),
+    (Object.keys(retention) as Table[]).map((table) => [
+      table.replaceAll('_', ' '),
+      oldRows(pool, table, retention[table]),
+    ]),
   );

@@ -1,18 +1,20 @@
 import { z } from 'zod';
 import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
+import { UnreadableItem } from '../../domain/conversions/validate-items.ts';
 import { EVENT_SOURCE } from '../../domain/event-sources/event-source.ts';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 import type { Principal } from '../../shared/http/principal.ts';
 import { route, type Reply, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
 import { derivedId, randomId, resourceIdOf } from '../../shared/ids.ts';
 import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { RefusedItem } from '../../shared/refused-item.ts';
 import { callRefused, confirmationExpired, confirmationOfOther, severalSources } from './call-refusals.ts';
 import { isConfirmationUid, type Confirmation, type Confirmations } from './confirmations.ts';
 import { BatchResultResource, LogConversionsBody } from './conversion-input.ts';
 import type { Ledgers } from './ledgers.ts';
 import type { LogCall } from './log-call.ts';
-import { readConversions } from './read-body.ts';
 
 export interface ConversionWrites {
   readonly ledgers: Ledgers;
@@ -55,8 +57,7 @@ export const conversionWriteRoutes = (writes: ConversionWrites): readonly Route[
     // A hash of a call with a `userMatch` could be tried out.
     bodyIsSecret: true,
     bodyBytesMax: BODY_BYTES_MAX,
-    checksText: true,
-    readQuickly: readConversions,
+    itemsMember: 'events',
     responses: { 200: { description: 'What became of the events', data: BatchResultResource } },
     handle: async ({ params: { key }, body, request }) => logConversions(writes, { key, body, request }),
   }),
@@ -65,13 +66,7 @@ export const conversionWriteRoutes = (writes: ConversionWrites): readonly Route[
 const logConversions = async (writes: ConversionWrites, input: Input): Promise<Reply> => {
   const { body, request } = input;
   const sourceId = await sourceIdOf(writes, input);
-  const { confirmationUid: uid } = body;
-  const commandId =
-    uid === undefined || request.isRepeatable || !isConfirmationUid(uid)
-      ? request.commandId
-      : derivedId(uid, 'confirmed');
-  if (uid !== undefined) await useConfirmation(writes.confirmations, input, uid, commandId);
-  const result = await submit(writes, sourceId, input, commandId);
+  const result = await submitConfirmed(writes, sourceId, input);
   const { accepted, rejected, duplicates, health } = result;
   const data = { accepted, rejected, duplicates, health };
   if (body.confirm !== false) return { status: 200, data };
@@ -100,31 +95,55 @@ const submit = async (
   { ledgers, clock }: ConversionWrites,
   sourceId: string,
   { body: { events, testEventCode, confirm }, request }: Input,
-  commandId: string,
 ): Promise<BatchResult> => {
+  const { commandId, requestId, onEvents } = request;
   const { customerId, actor } = request.principal;
   const call: LogCall = {
-    context: { commandId, customerId, actor, requestId: request.requestId },
-    events,
+    context: { commandId, customerId, actor, requestId, onEvents },
+    events: events.map((event) =>
+      event instanceof RefusedItem ? new UnreadableItem(event.fault, event.member) : event,
+    ),
     bytes: request.bodyBytes,
     nowMs: clock.now(),
     mode: testEventCode !== undefined ? 'test' : confirm === false ? 'preview' : 'log',
     testEventCode,
     isAbandoned: request.isAbandoned,
+    hasRunBefore: request.hasRunBefore,
   };
   const outcome = await ledgers.of(customerId, sourceId).submit(call);
   if (outcome.outcome === 'refused') throw callRefused(outcome.refusal);
   return outcome.result;
 };
 
-const useConfirmation = async (
-  confirmations: Confirmations,
+/**
+ * Spends the confirmation that the call names, if it names one, and submits the call. A repeat with the idempotency key
+ * is the same command and may go on; any other call with a spent confirmation is refused. A call without a key that
+ * was refused has logged nothing, and nobody else can be running it: its confirmation may be used again.
+ */
+const submitConfirmed = async (
+  writes: ConversionWrites,
+  sourceId: string,
   input: Input,
-  uid: string,
-  commandId: string,
-): Promise<void> => {
+): Promise<BatchResult> => {
+  const { body, request } = input;
+  const { confirmationUid: uid } = body;
+  if (uid !== undefined) await useConfirmation(writes.confirmations, input, uid);
+  try {
+    return await submit(writes, sourceId, input);
+  } catch (error) {
+    if (uid !== undefined && !request.isRepeatable && apiErrorOf(error).hadNoEffect) {
+      // Best effort: what is not given back is spent, and another can be asked for.
+      await writes.confirmations
+        .giveBack(confirmationOf(input, uid), request.commandId)
+        .catch(() => undefined);
+    }
+    throw error;
+  }
+};
+
+const useConfirmation = async (confirmations: Confirmations, input: Input, uid: string): Promise<void> => {
   const used = isConfirmationUid(uid)
-    ? await confirmations.use(confirmationOf(input, uid), commandId)
+    ? await confirmations.use(confirmationOf(input, uid), input.request.commandId)
     : 'expired';
   if (used === 'expired') throw confirmationExpired();
   if (used === 'other') throw confirmationOfOther();

@@ -27,8 +27,14 @@ const tones: readonly Tone[] = [
 ];
 
 /** Code points of one text: what is read, or listened to, at a glance. */
-const LENGTHS: Readonly<Record<string, number>> = { headline: 90, body: 300, script: 600, cta: 25 };
+const lengths = new Map([
+  ['headline', 90],
+  ['body', 300],
+  ['script', 600],
+  ['cta', 25],
+]);
 const LENGTH_MAX = 600;
+const lengthOf = (slot: string): number => lengths.get(slot) ?? LENGTH_MAX;
 
 const isSpoken = ({ formatKind }: CreativeBrief): boolean => /^(?:audio|video)_/.test(formatKind);
 
@@ -43,9 +49,7 @@ const spoken = (brief: CreativeBrief, { opening, cta }: Tone): VariantCopy =>
   fitting({ script: `${opening(brief.title)} ${subjectOf(brief)} ${cta}.`, cta });
 
 const fitting = (copy: VariantCopy): VariantCopy =>
-  Object.fromEntries(
-    Object.entries(copy).map(([slot, text]) => [slot, firstOf(text, LENGTHS[slot] ?? LENGTH_MAX)]),
-  );
+  Object.fromEntries(Object.entries(copy).map(([slot, text]) => [slot, firstOf(text, lengthOf(slot))]));
 
 /** Counted in code points: nothing is cut in half. */
 const firstOf = (text: string, length: number): string => {
@@ -74,7 +78,7 @@ const half = (text: string): string => {
 };
 
 const isLong = ([slot, text]: readonly [string, string]): boolean =>
-  Array.from(text).length > (LENGTHS[slot] ?? LENGTH_MAX) / 2;
+  Array.from(text).length > lengthOf(slot) / 2;
 
 /** Half of it for being brief, half of it a draw that the copy and the stage decide. */
 const scoreOf = (copy: VariantCopy, stage: string): number => {

@@ -3,6 +3,7 @@ import {
   VariantCopy,
   type CreativeSession,
 } from '../../domain/creative-sessions/creative-session-resource.ts';
+import { timeout } from '../../shared/async/timeout.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 
 /** What a session is about, as an engine is told. */
@@ -107,19 +108,13 @@ export const askEngine = async <Answer>(
   answerMsMax = ANSWER_MS_MAX,
 ): Promise<Answer> => {
   const ending = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${answerMsMax} ms`)), answerMsMax);
-  });
   try {
-    return answer.parse(await Promise.race([ask({ key, signal: ending.signal }), late]));
+    return answer.parse(await timeout(answerMsMax, ask({ key, signal: ending.signal })));
   } catch (error) {
     ending.abort();
     throw new NotDoneError(
       'The creative engine gave no answer that could be used. Nothing was done: repeat the request after Retry-After.',
       error,
     );
-  } finally {
-    clearTimeout(timer);
   }
 };

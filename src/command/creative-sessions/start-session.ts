@@ -7,7 +7,7 @@ import { openCampaign } from '../creatives/creative-writes.ts';
 import { askEngine, GeneratedCopies } from './creative-engine.ts';
 import type { StartCreativeSessionBody } from './creative-session-input.ts';
 import { noConnection } from './creative-session-refusals.ts';
-import { doneBefore, runOnSession } from './run-on-session.ts';
+import { createSession, doneBefore } from './run-on-session.ts';
 import type { SessionWrites } from './session-writes.ts';
 
 /**
@@ -46,6 +46,5 @@ export const startSession = async (
     formatKind,
     variants,
   });
-  const isNew = !(await request.hasRunBefore());
-  return runOnSession(writes, sessionId, { type: 'StartSession', now, session }, request, isNew);
+  return createSession(writes, sessionId, { type: 'StartSession', now, session }, request);
 };

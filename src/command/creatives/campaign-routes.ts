@@ -12,7 +12,7 @@ import { createInCampaign } from './create-creative.ts';
 import { CreateCreativeBody, UpdateCreativeBody } from './creative-input.ts';
 import { findCampaign, findCreative, openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { duplicateCreative } from './duplicate-creative.ts';
-import { isDoneBefore } from './run-on-creative.ts';
+import { creativeDoneBefore } from './run-on-creative.ts';
 import { derivedId } from '../../shared/ids.ts';
 
 const path = '/api/v2/buyer/campaigns/{id}/creatives';
@@ -60,7 +60,7 @@ const updateRoute = (writes: CreativeWrites): Route =>
     responses: { 200: { description: 'The creative after the change', ...creative } },
     handle: async ({ params: { id, cid }, body, request }) => {
       const found = await creativeIn(writes, id, cid, request);
-      if (!(await isDoneBefore(writes, found.creativeId, request))) {
+      if ((await creativeDoneBefore(writes, found.creativeId, request)) === undefined) {
         await openCampaign(writes, request.principal.customerId, id);
       }
       return { status: 200, data: creativeResource(await updateCreative(writes, found, body, request)) };
@@ -99,7 +99,8 @@ const duplicateRoute = (writes: CreativeWrites): Route =>
     handle: async ({ params: { id, cid }, request }) => {
       const { customerId } = request.principal;
       // Done once, it answers with the copy, whatever has become of campaign and source since.
-      const isDone = await isDoneBefore(writes, derivedId(request.commandId, 'creative'), request);
+      const isDone =
+        (await creativeDoneBefore(writes, derivedId(request.commandId, 'creative'), request)) !== undefined;
       const campaign = isDone
         ? await findCampaign(writes, customerId, id)
         : await openCampaign(writes, customerId, id);
@@ -126,7 +127,10 @@ const creativeIn = async (
   const campaignId = campaignIdOf(shownCampaignId) ?? '';
   const { customerId } = request.principal;
   const found = await findCreative(writes, customerId, shownId, () => true);
-  if (found.campaignIds.includes(campaignId) || (await isDoneBefore(writes, found.creativeId, request))) {
+  if (
+    found.campaignIds.includes(campaignId) ||
+    (await creativeDoneBefore(writes, found.creativeId, request)) !== undefined
+  ) {
     return found;
   }
   return findCreative(writes, customerId, shownId, () => false);

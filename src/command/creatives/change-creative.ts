@@ -3,6 +3,7 @@ import type { Creative } from '../../domain/creatives/creative-resource.ts';
 import type { CreativeCommand, CreativeRefusal, CreativeStateOf } from '../../domain/creatives/creative.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
 import type { Outcome } from '../../shared/command/execute-command.ts';
+import { ofRequest } from '../../shared/command/handler-for.ts';
 import { defined } from '../../shared/defined.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
@@ -11,7 +12,13 @@ import { requireAssets } from './asset-library.ts';
 import type { UpdateCreativeBody } from './creative-input.ts';
 import { isAdvertiserArchived, openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { findHeldName, holdName, releaseNames } from './hold-names.ts';
-import { creativeOf, isDoneBefore, loadCreative, runOnCreative } from './run-on-creative.ts';
+import {
+  creativeDoneBefore,
+  creativeOf,
+  executeOnCreative,
+  loadCreative,
+  runOnCreative,
+} from './run-on-creative.ts';
 
 const TRIES_MAX = 5;
 
@@ -67,8 +74,9 @@ export const updateCreative = async (
     nameHeldAt,
   });
   const run = async (nameHeldAt: number | undefined) =>
-    runOnCreative(writes, creativeId, await commandOf(nameHeldAt), request);
-  if (await isDoneBefore(writes, creativeId, request)) return creativeOf(await run(undefined));
+    executeOnCreative(writes, creativeId, await commandOf(nameHeldAt), ofRequest(request));
+  const done = await creativeDoneBefore(writes, creativeId, request);
+  if (done !== undefined) return done;
   await requireAssets(writes.library, customerId, creative.advertiserId, changes);
   return withNames(writes, creative, run, async (current) => {
     const { name = current.name } = changes;
@@ -92,7 +100,7 @@ export const attachCreative = async (
   const { creativeId } = creative;
   if (advertiserId !== creative.advertiserId) throw notFound('campaign');
   const run = async (nameHeldAt: number | undefined) =>
-    runOnCreative(
+    executeOnCreative(
       writes,
       creativeId,
       {
@@ -102,9 +110,10 @@ export const attachCreative = async (
         campaignId,
         nameHeldAt,
       },
-      request,
+      ofRequest(request),
     );
-  if (await isDoneBefore(writes, creativeId, request)) return creativeOf(await run(undefined));
+  const done = await creativeDoneBefore(writes, creativeId, request);
+  if (done !== undefined) return done;
   return withNames(writes, creative, run, async (current) => {
     await holdName(writes, campaignId, creativeId, { name: current.name }, request);
     return async () => undefined;
@@ -119,22 +128,21 @@ export const detachCreative = async (
   request: RequestContext,
 ): Promise<Creative> => {
   // A repeat finds what others have claimed since: it is not for it to release.
-  const isRepeat = await isDoneBefore(writes, creative.creativeId, request);
-  if (!isRepeat) await openCampaign(writes, creative.customerId, shownCampaignId(campaignId));
-  const held = isRepeat ? undefined : await findHeldName(writes, campaignId, creative, creative.customerId);
-  const detached = creativeOf(
-    await runOnCreative(
-      writes,
-      creative.creativeId,
-      {
-        type: 'DetachCreative',
-        now: isoTimestamp(writes.clock.now()),
-        advertiserIsArchived: await isAdvertiserArchived(writes, creative),
-        campaignId,
-        archivesLast,
-      },
-      request,
-    ),
+  const done = await creativeDoneBefore(writes, creative.creativeId, request);
+  if (done !== undefined) return done;
+  await openCampaign(writes, creative.customerId, shownCampaignId(campaignId));
+  const held = await findHeldName(writes, campaignId, creative, creative.customerId);
+  const detached = await runOnCreative(
+    writes,
+    creative.creativeId,
+    {
+      type: 'DetachCreative',
+      now: isoTimestamp(writes.clock.now()),
+      advertiserIsArchived: await isAdvertiserArchived(writes, creative),
+      campaignId,
+      archivesLast,
+    },
+    request,
   );
   await releaseNames(writes, [held], request);
   return detached;
@@ -150,17 +158,15 @@ export const archiveCreative = async (
   const held = await Promise.all(
     campaignIds.map((campaignId) => findHeldName(writes, campaignId, creative, customerId)),
   );
-  const archived = creativeOf(
-    await runOnCreative(
-      writes,
-      creativeId,
-      {
-        type: 'ArchiveCreative',
-        now: isoTimestamp(writes.clock.now()),
-        advertiserIsArchived: await isAdvertiserArchived(writes, creative),
-      },
-      request,
-    ),
+  const archived = await runOnCreative(
+    writes,
+    creativeId,
+    {
+      type: 'ArchiveCreative',
+      now: isoTimestamp(writes.clock.now()),
+      advertiserIsArchived: await isAdvertiserArchived(writes, creative),
+    },
+    request,
   );
   await releaseNames(writes, held, request);
   return archived;
@@ -173,16 +179,14 @@ export const promoteCreative = async (
   role: 'evergreen' | 'reference',
   request: RequestContext,
 ): Promise<Creative> =>
-  creativeOf(
-    await runOnCreative(
-      writes,
-      creative.creativeId,
-      {
-        type: 'PromoteCreative',
-        now: isoTimestamp(writes.clock.now()),
-        advertiserIsArchived: await isAdvertiserArchived(writes, creative),
-        role,
-      },
-      request,
-    ),
+  runOnCreative(
+    writes,
+    creative.creativeId,
+    {
+      type: 'PromoteCreative',
+      now: isoTimestamp(writes.clock.now()),
+      advertiserIsArchived: await isAdvertiserArchived(writes, creative),
+      role,
+    },
+    request,
   );

@@ -5,15 +5,16 @@ import type { CreateCreative, CreativeRefusal, CreativeStateOf } from '../../dom
 import { formatLabelOf } from '../../domain/creatives/format-kinds-resource.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
 import type { Outcome } from '../../shared/command/execute-command.ts';
+import { ofRequest } from '../../shared/command/handler-for.ts';
 import { defined } from '../../shared/defined.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/ids.ts';
-import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
+import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
 import { requireAssets } from './asset-library.ts';
 import type { CreateCreativeBody } from './creative-input.ts';
 import { openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { holdName, releaseNames, type WantedName } from './hold-names.ts';
-import { creativeOf, isDoneBefore, loadCreative, runOnCreative } from './run-on-creative.ts';
+import { creativeDoneBefore, creativeOf, executeOnCreative, loadCreative } from './run-on-creative.ts';
 
 /**
  * Creates a creative in a campaign: first it holds its name there, then it is created under it. Ended in between, the
@@ -29,10 +30,8 @@ export const createInCampaign = async (
   const { customerId } = request.principal;
   const creativeId = derivedId(request.commandId, 'creative');
   const { name = nameOf(body), ...members } = body;
-  if (await isDoneBefore(writes, creativeId, request)) {
-    // Its events say what it is; the command only leads to them.
-    return creativeOf(await create(writes, creativeId, { advertiserId: 0, name, body: members }, request));
-  }
+  const done = await creativeDoneBefore(writes, creativeId, request);
+  if (done !== undefined) return done;
   const { campaignId, advertiserId } = await openCampaign(writes, customerId, shownCampaignId);
   await requireAssets(writes.library, customerId, advertiserId, body);
   const wanted: WantedName = body.name === undefined ? { names: newNames(name) } : { name };
@@ -90,10 +89,10 @@ export const createInLibrary = async (
   const { customerId } = request.principal;
   const creativeId = derivedId(request.commandId, 'creative');
   const { name = nameOf(body), ...members } = body;
-  if (!(await isDoneBefore(writes, creativeId, request))) {
-    await writableAdvertiser(writes, customerId, advertiserId);
-    await requireAssets(writes.library, customerId, advertiserId, body);
-  }
+  const done = await creativeDoneBefore(writes, creativeId, request);
+  if (done !== undefined) return done;
+  await writableAdvertiser(writes, customerId, advertiserId);
+  await requireAssets(writes.library, customerId, advertiserId, body);
   return creativeOf(await create(writes, creativeId, { advertiserId, name, body: members }, request));
 };
 
@@ -138,5 +137,6 @@ const create = async (
     frequencyCaps,
     newCapIds: frequencyCaps.map((_, n) => derivedId(request.commandId, `frequency-cap-${n}`)),
   };
-  return runOnCreative(writes, creativeId, command, request);
+  const isNew = !(await request.hasRunBefore());
+  return executeOnCreative(writes, creativeId, command, { ...ofRequest(request), isNew });
 };

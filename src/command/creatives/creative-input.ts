@@ -10,6 +10,7 @@ import {
 } from '../../domain/creatives/creative-resource.ts';
 import { ReviewStatus } from '../../domain/creatives/seller-review-resource.ts';
 import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
+import { isHttpUrl } from '../../shared/http-url.ts';
 import { boundedText, fitsJson } from '../../shared/http/schemas.ts';
 import { FrequencyCapsInput } from '../advertisers/frequency-caps-input.ts';
 
@@ -20,12 +21,9 @@ import { FrequencyCapsInput } from '../advertisers/frequency-caps-input.ts';
 
 const URL_LENGTH_MAX = 2_048;
 
-const isWebAddress = (text: string): boolean =>
-  URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
-
-const WebAddress = boundedText(1, URL_LENGTH_MAX).refine(isWebAddress, 'must be an http or https URL');
+const WebAddress = boundedText(1, URL_LENGTH_MAX).refine(isHttpUrl, 'must be an http or https URL');
 const SecureAddress = boundedText(1, URL_LENGTH_MAX).refine(
-  (text) => isWebAddress(text) && text.toLowerCase().startsWith('https:'),
+  (text) => isHttpUrl(text) && text.toLowerCase().startsWith('https:'),
   'must be an https URL',
 );
 
@@ -46,7 +44,7 @@ const SlotInput = z
     };
     if (kind !== 'asset' && asset !== undefined) unfit('assetId', 'only slots of kind "asset" have one');
     if (kind === 'asset' && value !== undefined) unfit('value', 'slots of kind "asset" have none');
-    if (kind === 'url' && value !== undefined && !isWebAddress(value)) {
+    if (kind === 'url' && value !== undefined && !isHttpUrl(value)) {
       unfit('value', 'must be an http or https URL');
     }
   });

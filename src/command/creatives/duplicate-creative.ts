@@ -8,7 +8,7 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/ids.ts';
 import type { CreativeWrites } from './creative-writes.ts';
 import { holdName } from './hold-names.ts';
-import { creativeOf, isDoneBefore, runOnCreative } from './run-on-creative.ts';
+import { createCreative, creativeDoneBefore } from './run-on-creative.ts';
 
 /**
  * Copies a creative within a campaign, under the first free name (decisions.md section 4, Duplicate). The choice is made
@@ -23,27 +23,25 @@ export const duplicateCreative = async (
 ): Promise<Creative> => {
   const creativeId = derivedId(request.commandId, 'creative');
   const { customerId, advertiserId, role, frequencyCaps } = source;
-  const run = async (name: string): Promise<Creative> => {
-    const command: CreateCreative = {
-      type: 'CreateCreative',
-      now: isoTimestamp(writes.clock.now()),
-      creative: defined({
-        creativeId,
-        customerId,
-        advertiserId,
-        name,
-        role,
-        source: source.source,
-        campaignId,
-        copyOf: source.creativeId,
-        content: defined(contentOf(source)),
-      }),
-      frequencyCaps,
-      newCapIds: frequencyCaps.map((_, n) => derivedId(request.commandId, `frequency-cap-${n}`)),
-    };
-    return creativeOf(await runOnCreative(writes, creativeId, command, request));
+  const done = await creativeDoneBefore(writes, creativeId, request);
+  if (done !== undefined) return done;
+  const { name } = await holdName(writes, campaignId, creativeId, { names: copyNames(source.name) }, request);
+  const command: CreateCreative = {
+    type: 'CreateCreative',
+    now: isoTimestamp(writes.clock.now()),
+    creative: defined({
+      creativeId,
+      customerId,
+      advertiserId,
+      name,
+      role,
+      source: source.source,
+      campaignId,
+      copyOf: source.creativeId,
+      content: defined(contentOf(source)),
+    }),
+    frequencyCaps,
+    newCapIds: frequencyCaps.map((_, n) => derivedId(request.commandId, `frequency-cap-${n}`)),
   };
-  if (await isDoneBefore(writes, creativeId, request)) return run('');
-  const held = await holdName(writes, campaignId, creativeId, { names: copyNames(source.name) }, request);
-  return run(held.name);
+  return createCreative(writes, creativeId, command, request);
 };

@@ -1,14 +1,11 @@
-import { creativeNameEvents } from '../../domain/creatives/creative-name-events.ts';
 import {
-  creativeNamesDecider,
-  creativeNamesStream,
+  creativeNamesAggregate,
   nameHeldBy,
-  type CreativeNames,
   type CreativeNamesCommand,
   type CreativeNamesRefusal,
 } from '../../domain/creatives/creative-names.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
-import { executeCommand, loadState, type Outcome } from '../../shared/command/execute-command.ts';
+import { handlerFor } from '../../shared/command/handler-for.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { randomId } from '../../shared/ids.ts';
@@ -16,7 +13,7 @@ import type { CampaignStores } from '../campaigns/run-on-campaign.ts';
 import { nameTaken, tooManyCreatives } from './creative-refusals.ts';
 import { loadCreative } from './run-on-creative.ts';
 
-const aggregate = { decider: creativeNamesDecider, events: creativeNameEvents, foldVersion: 2 };
+const { execute, loadAt } = handlerFor(creativeNamesAggregate);
 
 /**
  * A claim this old belongs to no request that is still under way: a request is over after 2.8 s, and the clocks of
@@ -108,12 +105,12 @@ const releaseLeftBehind = async (
 
 /** The claim, as it is now, of the name that a creative is in a campaign under. */
 export const findHeldName = async (
-  { store, snapshots }: CampaignStores,
+  stores: CampaignStores,
   campaignId: string,
   { creativeId, name }: { readonly creativeId: string; readonly name: string },
   customerId: number,
 ): Promise<HeldName | undefined> => {
-  const names = await loadState(store, aggregate, creativeNamesStream(customerId, campaignId), snapshots);
+  const { state: names } = await loadAt(stores, customerId, campaignId);
   const claim = Object.hasOwn(names, name) ? names[name] : undefined;
   if (claim?.creativeId !== creativeId) return undefined;
   return { campaignId, creativeId, name, claimId: claim.claimId };
@@ -143,16 +140,13 @@ const releaseName = async (
 
 /** Every run decides anew: what an earlier run claimed may have been released since. */
 const runOnNames = (
-  { store, snapshots }: CampaignStores,
+  stores: CampaignStores,
   campaignId: string,
   command: CreativeNamesCommand,
   { requestId, isAbandoned, principal: { customerId, actor } }: RequestContext,
-): Promise<Outcome<CreativeNames, CreativeNamesRefusal>> =>
-  executeCommand(store, aggregate, {
-    stream: creativeNamesStream(customerId, campaignId),
-    command,
+) =>
+  execute(stores, campaignId, command, {
     context: { commandId: randomId(), customerId, actor, requestId },
     isAbandoned,
-    snapshots,
     hasRunBefore: async () => false,
   });

@@ -10,12 +10,12 @@ import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/ids.ts';
-import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
+import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
 import { archiveCreative, attachCreative, detachCreative, promoteCreative } from './change-creative.ts';
 import { createInLibrary } from './create-creative.ts';
 import { AttachCreativeBody, CreateLibraryCreativeBody, SaveToLibraryBody } from './creative-input.ts';
 import { findCampaign, findCreative, openCampaign, type CreativeWrites } from './creative-writes.ts';
-import { isDoneBefore } from './run-on-creative.ts';
+import { creativeDoneBefore } from './run-on-creative.ts';
 
 const path = '/api/v2/buyer/advertisers/{id}/creatives';
 const tag = 'Creatives';
@@ -115,7 +115,7 @@ const attachRoute = (writes: CreativeWrites): Route =>
     handle: async ({ params: { id: advertiserId, cid }, body, request }) => {
       const { customerId } = request.principal;
       const found = await ofAdvertiser(writes, advertiserId, cid, request);
-      const isDone = await isDoneBefore(writes, found.creativeId, request);
+      const isDone = (await creativeDoneBefore(writes, found.creativeId, request)) !== undefined;
       const find = isDone ? findCampaign : openCampaign;
       const campaign = await find(writes, customerId, body.campaignId).catch((error: unknown) => {
         const isUnknown = error instanceof ApiError && error.status === 404;

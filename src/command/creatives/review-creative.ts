@@ -3,15 +3,16 @@ import type { CreativeCommand } from '../../domain/creatives/creative.ts';
 import { sellerStatuses, type SellerStatus } from '../../domain/creatives/seller-review-resource.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
 import type { CommandContext } from '../../shared/command/command-context.ts';
+import { ofRequest } from '../../shared/command/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { loadAdvertiser } from '../advertisers/routes.ts';
+import { loadAdvertiser } from '../advertisers/load-advertiser.ts';
 import type { CampaignStores } from '../campaigns/run-on-campaign.ts';
 import { loadDirectory } from '../sellers/directory.ts';
 import { acceptTask } from '../tasks/accept-task.ts';
 import type { ReviewCreativeBody } from './creative-input.ts';
 import { findCreative, isAdvertiserArchived } from './creative-writes.ts';
-import { creativeOf, executeOnCreative, isDoneBefore, runOnCreative } from './run-on-creative.ts';
+import { creativeDoneBefore, creativeOf, executeOnCreative, runOnCreative } from './run-on-creative.ts';
 
 /**
  * Submits a creative to sellers of the directory.
@@ -28,7 +29,7 @@ export const submitCreative = async (
   const { creativeId, advertiserId } = creative;
   const directory = await loadDirectory(stores);
   // A seller that has retired since takes nothing away from what is done.
-  if (!(await isDoneBefore(stores, creativeId, request))) {
+  if ((await creativeDoneBefore(stores, creativeId, request)) === undefined) {
     const isOpen = (id: number): boolean => directory.some((one) => one.sellerId === id && !one.retired);
     const unknown = sellerIds.findIndex((sellerId) => !isOpen(sellerId));
     if (unknown >= 0) throw new ApiError({ ...notFound('seller').body, field: `sellerIds.${unknown}` });
@@ -40,7 +41,7 @@ export const submitCreative = async (
     sellerIds,
     onlyNew: false,
   };
-  const { reviews = [] } = creativeOf(await runOnCreative(stores, creativeId, command, request));
+  const { reviews = [] } = await runOnCreative(stores, creativeId, command, request);
   const asked = reviews.filter(({ sellerId }) => sellerIds.includes(sellerId));
   const sellers = asked
     .map(({ sellerId, status }) => ({ sellerId, status }))
@@ -80,8 +81,7 @@ export const reviewOwnCreative = async (
     });
   }
   const command = await reviewCommand(stores, creative, sellerId, body);
-  const outcome = await runOnCreative(stores, creative.creativeId, command, request);
-  return statusOf(stores, creativeOf(outcome), sellerId);
+  return statusOf(stores, await runOnCreative(stores, creative.creativeId, command, request), sellerId);
 };
 
 export interface ReviewStores extends CampaignStores {
@@ -106,7 +106,7 @@ export const reviewAsSeller = async (
   shownId: string,
   sellerId: number,
   body: ReviewCreativeBody,
-  { principal, commandId, requestId, isAbandoned, hasRunBefore }: RequestContext,
+  request: RequestContext,
 ): Promise<SellerStatus> => {
   if (body.status === 'approved' && body.expectedRevision === undefined) {
     throw new ApiError({
@@ -118,18 +118,17 @@ export const reviewAsSeller = async (
   }
   const creativeId = creativeIdOf(shownId);
   if (creativeId === undefined) throw notFound('creative');
-  const customerId = await stores.findSubmission(principal.customerId, { sellerId, creativeId });
+  const customerId = await stores.findSubmission(request.principal.customerId, { sellerId, creativeId });
   if (customerId === undefined) throw notFound('creative');
   // The stream has the last word: a read model that was restored may know of more.
   const creative = await findCreative(stores, customerId, shownId, ({ reviews = [] }) =>
     reviews.some((review) => review.sellerId === sellerId),
   );
   const command = await reviewCommand(stores, creative, sellerId, body);
-  const context = { commandId, customerId, actor: principal.actor, requestId };
+  const { context, ...options } = ofRequest(request);
   const outcome = await executeOnCreative(stores, creativeId, command, {
-    context,
-    isAbandoned,
-    hasRunBefore,
+    ...options,
+    context: { ...context, customerId },
   });
   return statusOf(stores, creativeOf(outcome), sellerId);
 };

@@ -11,7 +11,7 @@ import { derivedId, randomId } from '../../shared/ids.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { SecretStore } from '../../shared/secrets/secret-store.ts';
 import {
-  isDoneBefore,
+  connectionDoneBefore,
   loadConnection,
   runOnConnection,
   slotIdOf,
@@ -58,7 +58,7 @@ export const connectEngine = async (
   const slotId = slotIdOf(customerId, engineId);
   const wanted = shownId === undefined ? undefined : connectionIdOf(shownId);
   if (shownId !== undefined && wanted === undefined) throw unknownConnection();
-  const isRepeat = await isDoneBefore(writes, engineId, request);
+  const isRepeat = (await connectionDoneBefore(writes, slotId, request)) !== undefined;
   if (!isRepeat && wanted !== undefined) {
     const live = await loadConnection(writes, customerId, slotId);
     if (live?.connectionId !== wanted) throw unknownConnection();
@@ -80,14 +80,12 @@ export const connectEngine = async (
     connection: { slotId, connectionId, customerId, engineId, ...credential },
     wanted,
   } as const;
-  const connection = await runOnConnection(writes, engineId, command, request).catch(
-    async (error: unknown) => {
-      // It has been disconnected since it was looked for.
-      if (!(error instanceof ApiError) || !error.hadNoEffect) throw error;
-      await forget(writes, customerId, secretId);
-      throw unknownConnection();
-    },
-  );
+  const connection = await runOnConnection(writes, slotId, command, request).catch(async (error: unknown) => {
+    // It has been disconnected since it was looked for.
+    if (!(error instanceof ApiError) || !error.hadNoEffect) throw error;
+    await forget(writes, customerId, secretId);
+    throw unknownConnection();
+  });
   await forget(writes, customerId, connection.replacedSecretId);
   return { connection, isNew: connection.connectionId === connectionId };
 };

@@ -1,13 +1,14 @@
 import { connectionIdOf, type EngineConnection } from '../../domain/engines/engine-connection-resource.ts';
 import { creativeEngines } from '../../domain/engines/engine-resource.ts';
-import { loadConnection, slotIdOf, type ConnectionStores } from './run-on-connection.ts';
+import type { CommandStores } from '../../shared/command/handler-for.ts';
+import { loadConnection, slotIdOf } from './run-on-connection.ts';
 
 /**
  * An account's live connection by the id that buyers know, with its `engineId`, for whatever is to be made through it;
  * undefined when there is none, or none any more. What the streams say now: one is read for each engine there is.
  */
 export const findLiveConnection = async (
-  stores: ConnectionStores,
+  stores: CommandStores,
   customerId: number,
   shownId: string,
 ): Promise<EngineConnection | undefined> => {

@@ -20,9 +20,9 @@ import {
 } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
-import { loadAdvertiser } from '../advertisers/routes.ts';
+import { loadAdvertiser } from '../advertisers/load-advertiser.ts';
 import { connectEngine, forget, type ConnectionWrites } from './connect-engine.ts';
-import { runOnConnection } from './run-on-connection.ts';
+import { runOnConnection, slotIdOf } from './run-on-connection.ts';
 
 const path = '/api/v2/buyer/creative-engines/{id}/connections';
 const onePath = `${path}/{connectionId}`;
@@ -177,7 +177,8 @@ const run = (
   params: z.output<typeof oneParams>,
   command: EngineConnectionCommand,
   request: RequestContext,
-): Promise<EngineConnection> => runOnConnection(writes, knownEngine(params.id), command, request);
+): Promise<EngineConnection> =>
+  runOnConnection(writes, slotIdOf(request.principal.customerId, knownEngine(params.id)), command, request);
 
 const shown = async (
   writes: EngineWrites,

@@ -1,26 +1,15 @@
-import { engineConnectionEvents } from '../../domain/engines/engine-connection-events.ts';
-import type { EngineConnection } from '../../domain/engines/engine-connection-resource.ts';
 import {
   ENGINE_CONNECTION,
-  engineConnectionDecider,
-  engineConnectionStream,
-  type EngineConnectionCommand,
+  engineConnectionAggregate,
   type EngineConnectionRefusal,
 } from '../../domain/engines/engine-connection.ts';
-import { executeCommand, loadState, wasDoneBefore } from '../../shared/command/execute-command.ts';
-import type { SnapshotStore } from '../../shared/command/snapshots.ts';
-import type { EventStore } from '../../shared/event-store/event-store.ts';
+import type { EngineConnection } from '../../domain/engines/engine-connection-resource.ts';
+import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
 import { notFound, type ApiError } from '../../shared/http/errors.ts';
-import type { RequestContext } from '../../shared/http/route.ts';
 import { resourceIdOf } from '../../shared/ids.ts';
 import { advertiserRefused } from '../advertisers/advertiser-refusals.ts';
 
-export interface ConnectionStores {
-  readonly store: EventStore;
-  readonly snapshots: SnapshotStore;
-}
-
-const aggregate = { decider: engineConnectionDecider, events: engineConnectionEvents };
+export type ConnectionStores = Required<CommandStores>;
 
 /** Of no advertiser, but of the account itself. */
 const WHOLE_ACCOUNT = 0;
@@ -28,29 +17,6 @@ const WHOLE_ACCOUNT = 0;
 /** The account's place for an engine: there all meet that connect at once. */
 export const slotIdOf = (customerId: number, engineId: number): string =>
   resourceIdOf(ENGINE_CONNECTION, customerId, WHOLE_ACCOUNT, String(engineId));
-
-/**
- * A command of a request on the connection of an account to an engine.
- * @throws ApiError when it is refused; then nothing was written
- */
-export const runOnConnection = async (
-  { store, snapshots }: ConnectionStores,
-  engineId: number,
-  command: EngineConnectionCommand,
-  { commandId, requestId, isAbandoned, hasRunBefore, principal: { customerId, actor } }: RequestContext,
-): Promise<EngineConnection> => {
-  const outcome = await executeCommand(store, aggregate, {
-    stream: engineConnectionStream(customerId, slotIdOf(customerId, engineId)),
-    command,
-    context: { commandId, customerId, actor, requestId },
-    isAbandoned,
-    snapshots,
-    hasRunBefore,
-  });
-  if (outcome.outcome === 'refused') throw connectionRefused(outcome.refusal);
-  if (outcome.state.status === 'none') throw notFound('connection');
-  return outcome.state;
-};
 
 const connectionRefused = ({ reason }: EngineConnectionRefusal): ApiError => {
   switch (reason) {
@@ -65,28 +31,18 @@ const connectionRefused = ({ reason }: EngineConnectionRefusal): ApiError => {
   }
 };
 
-/** Whether an earlier run of the request has done what it asks for. */
-export const isDoneBefore = (
-  { store, snapshots }: ConnectionStores,
-  engineId: number,
-  { commandId, hasRunBefore, principal: { customerId } }: RequestContext,
-): Promise<boolean> =>
-  wasDoneBefore(store, aggregate, engineConnectionStream(customerId, slotIdOf(customerId, engineId)), {
-    commandId,
-    snapshots,
-    hasRunBefore,
-  });
+const connections = handlerFor(engineConnectionAggregate, connectionRefused);
+export const { run: runOnConnection, doneBefore: connectionDoneBefore } = connections;
 
 /**
  * The live connection in a place, as its stream says now; undefined when there is none.
  * @param slotId UUID
  */
 export const loadConnection = async (
-  { store, snapshots }: ConnectionStores,
+  stores: CommandStores,
   customerId: number,
   slotId: string,
 ): Promise<EngineConnection | undefined> => {
-  const stream = engineConnectionStream(customerId, slotId);
-  const state = await loadState(store, aggregate, stream, snapshots);
-  return state.status === 'connected' ? state : undefined;
+  const state = await connections.load(stores, customerId, slotId);
+  return state?.status === 'connected' ? state : undefined;
 };

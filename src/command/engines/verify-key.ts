@@ -1,3 +1,4 @@
+import { abortable } from '../../shared/async/abortable.ts';
 import { ApiError, NotDoneError } from '../../shared/http/errors.ts';
 import type { EngineAccount } from '../../domain/engines/engine-connection-events.ts';
 
@@ -49,11 +50,8 @@ const askWithin = async (
   ask: (signal: AbortSignal) => Promise<KeyVerdict>,
 ): Promise<KeyVerdict | undefined> => {
   const signal = AbortSignal.timeout(timeoutMs);
-  const inTime = new Promise<undefined>((resolve) =>
-    signal.addEventListener('abort', () => resolve(undefined), { once: true }),
-  );
   const asked = async (): Promise<KeyVerdict> => ask(signal);
-  return Promise.race([asked().catch(() => undefined), inTime]);
+  return abortable(asked(), signal).catch(() => undefined);
 };
 
 /** Each once, in the engine's order. One whose id cannot be kept could never be named: it is left out. */

@@ -1,17 +1,13 @@
-import { eventSourceEvents } from '../../domain/event-sources/event-source-events.ts';
 import {
   EVENT_SOURCE,
-  eventSourceDecider,
-  eventSourceStream,
+  eventSourceAggregate,
   type EventSource,
   type EventSourceCommand,
-  type EventSourceEvent,
   type EventSourceRefusal,
   type EventSourceState,
 } from '../../domain/event-sources/event-source.ts';
-import { loadStream } from '../../shared/command/load-stream.ts';
+import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import type { SyncStores } from '../resource-syncs/plan-sync.ts';
 import {
   syncResources,
   type SyncedKind,
@@ -28,12 +24,12 @@ export interface SyncedEventSource {
   readonly setup?: { readonly snippet_type: 'server_only'; readonly instructions: string };
 }
 
-const aggregate = { decider: eventSourceDecider, events: eventSourceEvents };
+const handler = handlerFor(eventSourceAggregate);
 
-const eventSources: SyncedKind<EventSourceState, EventSourceCommand, EventSourceEvent, EventSourceRefusal> = {
+const eventSources: SyncedKind<EventSourceState, EventSourceCommand, EventSourceRefusal> = {
   category: EVENT_SOURCE,
   plural: 'event sources',
-  aggregate,
+  handler,
   archive: (now) => ({ type: 'ArchiveEventSource', now }),
   changeOf: (state) => (state.status === 'NONE' ? 'deleted' : state.lastChange),
 };
@@ -72,11 +68,10 @@ const shown = (result: SyncResult<unknown>): SyncedEventSource => {
 
 /** The source as its stream says now; undefined when there is none. */
 export const loadEventSource = async (
-  { store, snapshots }: Pick<SyncStores, 'store' | 'snapshots'>,
+  stores: CommandStores,
   customerId: number,
   sourceId: string,
 ): Promise<{ readonly source: EventSource; readonly revision: number } | undefined> => {
-  const stream = eventSourceStream(customerId, sourceId);
-  const { state, revision } = await loadStream(store, aggregate, stream, { snapshots });
+  const { state, revision } = await handler.loadAt(stores, customerId, sourceId);
   return state.status === 'NONE' || typeof revision !== 'number' ? undefined : { source: state, revision };
 };

@@ -1,18 +1,7 @@
-import {
-  resourceSyncDecider,
-  resourceSyncEvents,
-  resourceSyncStream,
-  type ResourceSyncPlan,
-} from '../../domain/resource-syncs/resource-sync.ts';
+import { resourceSyncAggregate, type ResourceSyncPlan } from '../../domain/resource-syncs/resource-sync.ts';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import {
-  executeCommand,
-  loadState,
-  TooManyConflictsError,
-  type Outcome,
-} from '../../shared/command/execute-command.ts';
-import type { AggregateType } from '../../shared/command/aggregate.ts';
-import type { StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import { TooManyConflictsError, type Outcome } from '../../shared/command/execute-command.ts';
+import { handlerFor, ofRequest, type CommandStores } from '../../shared/command/handler-for.ts';
 import type { SnapshotStore } from '../../shared/command/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { unavailable } from '../../shared/http/errors.ts';
@@ -25,48 +14,47 @@ export interface SyncStores {
   readonly clock: Clock;
 }
 
-const plans = { decider: resourceSyncDecider, events: resourceSyncEvents };
+const plans = handlerFor(resourceSyncAggregate);
 
 /**
- * The plan of this sync: the one that an earlier run of it wrote down, else the one that `make` finds now. Nothing is
- * written down for a request that nobody can repeat.
+ * The plan of this sync: the one that an earlier run of it wrote down, else the one that `make` finds now. A
+ * request that cannot be repeated writes none down.
  * @param make throws what the sync is refused with; then nothing has happened
  */
 export const planSync = async (
-  { store, clock }: SyncStores,
-  { commandId, requestId, isRepeatable, hasRunBefore, isAbandoned, principal }: RequestContext,
+  stores: SyncStores,
+  request: RequestContext,
   make: () => Promise<ResourceSyncPlan>,
 ): Promise<ResourceSyncPlan> => {
+  const { commandId, isRepeatable } = request;
   if (!isRepeatable) return make();
-  const { customerId, actor } = principal;
-  const stream = resourceSyncStream(customerId, commandId);
-  const isRepeat = await hasRunBefore();
-  if (isRepeat) {
-    const known = await loadState(store, plans, stream);
-    if (known.status === 'PLANNED') return known;
-  }
-  const outcome = await executeCommand(store, plans, {
-    stream,
-    command: { type: 'PlanResourceSync', now: isoTimestamp(clock.now()), plan: await make() },
-    context: { commandId, customerId, actor, requestId },
-    isNew: !isRepeat,
-    isAbandoned,
-  });
-  if (outcome.outcome === 'refused' || outcome.state.status === 'NONE') {
-    throw new Error('a plan is never refused');
-  }
-  return outcome.state;
+  const known = await plans.doneBefore(stores, commandId, request);
+  if (known !== undefined) return known;
+  const now = isoTimestamp(stores.clock.now());
+  return plans.create(stores, commandId, { type: 'PlanResourceSync', now, plan: await make() }, request);
 };
 
 /** One of the things that a sync changes. */
 export interface SyncStep<Command> {
   readonly id: string;
-  readonly stream: string;
   readonly command: Command;
 }
 
-/** The id of the command that carries out one step of a sync. */
-export const stepCommandId = (commandId: string, stepId: string): string => derivedId(commandId, stepId);
+/** What runs the commands of a kind of things that are synced. */
+export interface SyncHandler<State, Command, Refusal> {
+  readonly execute: (
+    stores: CommandStores,
+    id: string,
+    command: Command,
+    options: ReturnType<typeof ofRequest>,
+  ) => Promise<Outcome<State, Refusal>>;
+}
+
+/** The request, as the command of one of its steps knows it. */
+export const stepRequest = (request: RequestContext, stepId: string): RequestContext => ({
+  ...request,
+  commandId: derivedId(request.commandId, stepId),
+});
 
 /** Changes under way at once: their appends share batches, and no sync takes the whole store. */
 const AT_ONCE_MAX = 10;
@@ -77,22 +65,14 @@ const AT_ONCE_MAX = 10;
  * @returns the outcomes, in the order of the steps
  * @throws ApiError SERVICE_UNAVAILABLE when a step could not be done: others may have been
  */
-export const carryOut = async <State, Command, Event extends StorableEvent, Refusal>(
-  { store, snapshots }: SyncStores,
-  type: AggregateType<State, Command, Event, Refusal>,
+export const carryOut = async <State, Command, Refusal>(
+  stores: SyncStores,
+  { execute }: SyncHandler<State, Command, Refusal>,
   steps: readonly SyncStep<Command>[],
-  { commandId, requestId, hasRunBefore, isAbandoned, principal }: RequestContext,
+  request: RequestContext,
 ): Promise<readonly Outcome<State, Refusal>[]> => {
-  const { customerId, actor } = principal;
-  const run = ({ id, stream, command }: SyncStep<Command>): Promise<Outcome<State, Refusal>> =>
-    executeCommand(store, type, {
-      stream,
-      command,
-      context: { commandId: stepCommandId(commandId, id), customerId, actor, requestId },
-      isAbandoned,
-      snapshots,
-      hasRunBefore,
-    });
+  const run = ({ id, command }: SyncStep<Command>): Promise<Outcome<State, Refusal>> =>
+    execute(stores, id, command, ofRequest(stepRequest(request, id)));
   const outcomes: Outcome<State, Refusal>[] = [];
   try {
     for (let from = 0; from < steps.length; from += AT_ONCE_MAX) {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { check, sentenceOf } from '../../shared/http/problems.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
+import { RefusedItem } from '../../shared/refused-item.ts';
 
 /** The buyer's own id of a thing. */
 const Key = boundedText(1, 256);
@@ -7,6 +9,12 @@ const Key = boundedText(1, 256);
 /** An item of a sync as it was read: it is right, or it names its thing and is wrong otherwise. */
 export type ReadItem<Item> =
   { readonly key: string; readonly item: Item } | { readonly key: string; readonly problem: string };
+
+/** An item of a sync that does not name its thing. */
+export interface NamelessItem {
+  readonly key?: never;
+  readonly problem: string;
+}
 
 const ITEMS_MAX = 50;
 
@@ -16,6 +24,26 @@ const ITEMS_MAX = 50;
  * @param idMember the member that names the thing
  */
 export const syncItems = <Shape extends z.core.$ZodLooseShape>(idMember: string, shape: Shape) => {
+  const { Right, Broken } = formsOf(idMember, shape);
+  return itemsOf(z.union([Right, Broken]));
+};
+
+/**
+ * As `syncItems`; an item that does not even name its thing, or that the JSON reader refused (`Route.itemsMember`), is
+ * read as its problem, too.
+ */
+export const syncItemsOrNameless = <Shape extends z.core.$ZodLooseShape>(idMember: string, shape: Shape) => {
+  const { Right, Broken, Item } = formsOf(idMember, shape);
+  const Nameless = z
+    .unknown()
+    .meta({ description: 'Anything else fails, and the other items are done.' })
+    .transform((item): NamelessItem => ({
+      problem: item instanceof RefusedItem ? `The item must not hold ${item.fault}` : problemOf(Item, item),
+    }));
+  return itemsOf(z.union([Right, Broken, Nameless]));
+};
+
+const formsOf = <Shape extends z.core.$ZodLooseShape>(idMember: string, shape: Shape) => {
   const Item = z.object({ ...shape, [idMember]: Key });
   const Right = Item.transform((item): ReadItem<z.output<z.ZodObject<Shape>>> => ({
     key: String(Reflect.get(item, idMember)),
@@ -25,21 +53,24 @@ export const syncItems = <Shape extends z.core.$ZodLooseShape>(idMember: string,
     .looseObject({ [idMember]: Key })
     .transform((item): ReadItem<z.output<z.ZodObject<Shape>>> => ({
       key: String(item[idMember]),
-      problem: problemOf(Item.safeParse(item).error),
+      problem: problemOf(Item, item),
     }));
-  return z
-    .array(z.union([Right, Broken]))
-    .min(1)
-    .max(ITEMS_MAX)
-    .refine(
-      (items) => new Set(items.map(({ key }) => key)).size === items.length,
-      'must not name one thing twice',
-    );
+  return { Right, Broken, Item };
 };
 
-const problemOf = (error: z.ZodError | undefined): string => {
-  const [issue] = error?.issues ?? [];
-  return `${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? 'invalid'}`;
+const itemsOf = <Item extends z.ZodType<{ readonly key?: string | undefined }>>(item: Item) =>
+  z
+    .array(item)
+    .min(1)
+    .max(ITEMS_MAX)
+    .refine((items) => {
+      const keys = items.flatMap(({ key }) => key ?? []);
+      return new Set(keys).size === keys.length;
+    }, 'must not name one thing twice');
+
+const problemOf = (Item: z.ZodType, item: unknown): string => {
+  const [first] = check(Item, item).problems ?? [];
+  return first === undefined ? 'The item is not valid' : sentenceOf(first, 'The item');
 };
 
 export const AccountReference = z.object({

@@ -1,13 +1,11 @@
 import { isoTimestamp } from '../../shared/clock.ts';
-import type { AggregateType } from '../../shared/command/aggregate.ts';
 import type { Outcome } from '../../shared/command/execute-command.ts';
-import type { StorableEvent } from '../../shared/command/recorded-domain-event.ts';
 import { ApiError, unavailable } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { resourceIdOf } from '../../shared/ids.ts';
 import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
-import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
-import { carryOut, planSync, type SyncStep, type SyncStores } from './plan-sync.ts';
+import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
+import { carryOut, planSync, type SyncHandler, type SyncStep, type SyncStores } from './plan-sync.ts';
 
 export interface SyncWrites extends SyncStores {
   /**
@@ -27,11 +25,11 @@ export interface Named {
 }
 
 /** A kind of things that an advertiser has under keys of its own, each with a stream of its own. */
-export interface SyncedKind<State, Command, Event extends StorableEvent, Refusal> {
-  /** Category of the streams, and what ids are derived from. */
+export interface SyncedKind<State, Command, Refusal> {
+  /** Category of the streams: ids are derived from it. */
   readonly category: string;
   readonly plural: string;
-  readonly aggregate: AggregateType<State, Command, Event, Refusal>;
+  readonly handler: SyncHandler<State, Command, Refusal>;
   readonly archive: (now: string) => Command;
   /** Of the state after the last event. */
   readonly changeOf: (state: State) => 'created' | 'updated' | 'unchanged' | 'deleted';
@@ -68,9 +66,9 @@ const ACTIVE_MAX = 500;
  * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR; SERVICE_UNAVAILABLE when it was done in part, or
  *   perhaps
  */
-export const syncResources = async <State, Command, Event extends StorableEvent, Refusal>(
+export const syncResources = async <State, Command, Refusal>(
   writes: SyncWrites,
-  kind: SyncedKind<State, Command, Event, Refusal>,
+  kind: SyncedKind<State, Command, Refusal>,
   { advertiserId, accountId, items, deleteMissing }: SyncRequest<Command>,
   request: RequestContext,
 ): Promise<readonly SyncResult<State>[]> => {
@@ -88,7 +86,6 @@ export const syncResources = async <State, Command, Event extends StorableEvent,
   };
   const stepOf = (named: Named, command: Command): SyncStep<Command> => ({
     id: named.id,
-    stream: `${kind.category}-${customerId}-${named.id}`,
     command,
   });
   const steps = new Map<string, SyncStep<Command>>();
@@ -100,7 +97,7 @@ export const syncResources = async <State, Command, Event extends StorableEvent,
     steps.set(key, stepOf(named, command(named)));
   }
   for (const key of missing) steps.set(key, stepOf(namedOf(key), kind.archive(now)));
-  const outcomes = await carryOut(writes, kind.aggregate, [...steps.values()], request);
+  const outcomes = await carryOut(writes, kind.handler, [...steps.values()], request);
   const outcomeOf = new Map([...steps.keys()].map((key, n) => [key, outcomes[n]]));
   return [
     ...items.map(({ key, problem }): SyncResult<State> => {
@@ -142,8 +139,8 @@ const compare = (
   return { missing, refused: fresh.slice(room).map(({ key }) => key) };
 };
 
-const done = <State, Command, Event extends StorableEvent, Refusal>(
-  { changeOf }: SyncedKind<State, Command, Event, Refusal>,
+const done = <State, Command, Refusal>(
+  { changeOf }: SyncedKind<State, Command, Refusal>,
   key: string,
   outcome: Outcome<State, Refusal> | undefined,
 ): SyncResult<State> => {

@@ -26,7 +26,7 @@ interface Owners {
 /** By kind of owner (`SecretOwner`). */
 const ownersOf = (stores: ConnectionStores): Readonly<Record<string, Owners>> => ({
   [AGENT]: {
-    secretOf: async (customerId, agentId) => (await loadAgent(stores.store, customerId, agentId))?.secretId,
+    secretOf: async (customerId, agentId) => (await loadAgent(stores, customerId, agentId))?.secretId,
     streamOf: agentStream,
     events: agentEvents,
   },
@@ -87,13 +87,11 @@ export const createOrphanSecrets = ({ pool, log, ...stores }: OrphanSecretsOptio
   return {
     purge: async (rowsMax) => {
       const { rows } = await pool.query<SecretRow>(
-        // agent_id alone: kept by a process of an earlier version.
         `select s.customer_id::float8 as "customerId", s.id, s.created_at::text as "keptAt",
-           coalesce(s.owner_kind, 'agent') as kind, coalesce(s.owner_id, s.agent_id) as "ownerId",
-           coalesce(s.owner_id, s.agent_id) is not null and s.created_at < now() - ${YOUNG}
+           s.owner_kind as kind, s.owner_id as "ownerId", s.created_at < now() - ${YOUNG}
              and not exists (
                select from adcp_agents a
-               where a.customer_id = s.customer_id and a.id = coalesce(s.owner_id, s.agent_id)
+               where a.customer_id = s.customer_id and a.id = s.owner_id
                  and a.status = 'ACTIVE' and (a.body::jsonb)->>'secretId' = s.id::text)
              and not exists (
                select from engine_connections c

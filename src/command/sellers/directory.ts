@@ -1,27 +1,20 @@
 import {
   INSTALLATION,
-  sellerDirectoryDecider,
-  sellerDirectoryStream,
+  sellerDirectoryAggregate,
   type SellerCommand,
   type SellerRefusal,
 } from '../../domain/sellers/seller-directory.ts';
-import { sellerEvents } from '../../domain/sellers/seller-events.ts';
 import type { SellerDirectory } from '../../domain/sellers/seller-resource.ts';
-import { executeCommand, loadState, type Outcome } from '../../shared/command/execute-command.ts';
-import type { SnapshotStore } from '../../shared/command/snapshots.ts';
+import type { Outcome } from '../../shared/command/execute-command.ts';
+import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { randomId } from '../../shared/ids.ts';
 
-const aggregate = { decider: sellerDirectoryDecider, events: sellerEvents };
+const { execute, loadAt } = handlerFor(sellerDirectoryAggregate);
 
 /** The directory as its stream says now. */
-export const loadDirectory = ({
-  store,
-  snapshots,
-}: {
-  readonly store: EventStore;
-  readonly snapshots?: SnapshotStore;
-}): Promise<SellerDirectory> => loadState(store, aggregate, sellerDirectoryStream, snapshots);
+export const loadDirectory = async (stores: CommandStores): Promise<SellerDirectory> =>
+  (await loadAt(stores, INSTALLATION, undefined)).state;
 
 /** A command of the operator on the directory. */
 export const runOnDirectory = (
@@ -29,9 +22,6 @@ export const runOnDirectory = (
   command: SellerCommand,
 ): Promise<Outcome<SellerDirectory, SellerRefusal>> => {
   const commandId = randomId();
-  return executeCommand(store, aggregate, {
-    stream: sellerDirectoryStream,
-    command,
-    context: { commandId, customerId: INSTALLATION, actor: 'operator', requestId: commandId },
-  });
+  const context = { commandId, customerId: INSTALLATION, actor: 'operator', requestId: commandId };
+  return execute({ store }, undefined, command, { context });
 };

@@ -6,6 +6,7 @@ import { isoTimestamp, type Clock } from '../../shared/clock.ts';
 import { defined } from '../../shared/defined.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
+import { isHttpUrl } from '../../shared/http-url.ts';
 import { boundedText, listOf } from '../../shared/http/schemas.ts';
 import { runOnDirectory } from './directory.ts';
 
@@ -18,8 +19,9 @@ interface Writes {
 export const SellerInput = z.object({
   name: boundedText(1, 200),
   logoUrl: z
-    .url({ protocol: /^https$/ })
+    .url({ protocol: /^https$/, error: 'must be a URL starting with https://' })
     .max(2_048)
+    .refine(isHttpUrl, 'must be a URL starting with https://')
     .optional(),
   channels: listOf(Channel, Channel.options.length),
 });
@@ -50,7 +52,7 @@ export const changeSeller = async (
   sellerId: number,
   given: { readonly [Member in keyof SellerChanges]: SellerChanges[Member] | undefined },
 ): Promise<Seller> => {
-  const changes = defined(given) as SellerChanges;
+  const changes = defined(given);
   const directory = await run(writes, { type: 'ChangeSeller', sellerId, changes });
   const changed = directory.find((seller) => seller.sellerId === sellerId);
   if (changed === undefined) throw new Error('a seller that was changed is in the directory');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SyncTask } from '../../domain/agents/agent-events.ts';
+import type { SyncTask } from '../../domain/agents/agent-resource.ts';
 import {
   JsonMembers,
   type AccountReference,

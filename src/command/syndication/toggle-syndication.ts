@@ -3,26 +3,20 @@ import {
   type AccountReference,
   type SyndicationRecord,
 } from '../../domain/syndication/syndication-resource.ts';
-import {
-  SYNDICATION,
-  syndicationStream,
-  type ToggleSyndication,
-} from '../../domain/syndication/syndication.ts';
+import { SYNDICATION, type ToggleSyndication } from '../../domain/syndication/syndication.ts';
 import type { Agent } from '../../domain/agents/agent-resource.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { agentIdOf } from '../../domain/agents/agent-resource.ts';
+import { agentIdOf, silenceOf } from '../../domain/agents/agent-resource.ts';
 import { isoTimestamp } from '../../shared/clock.ts';
-import { loadState, wasDoneBefore } from '../../shared/command/execute-command.ts';
-import type { EventStore } from '../../shared/event-store/event-store.ts';
+import type { CommandStores } from '../../shared/command/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { resourceIdOf } from '../../shared/ids.ts';
-import { loadAdvertiser } from '../advertisers/routes.ts';
-import { writableAdvertiser } from '../advertisers/writable-advertiser.ts';
+import { loadAdvertiser, writableAdvertiser } from '../advertisers/load-advertiser.ts';
 import { loadAgent, loadAgentOfAnyTime } from '../agents/load-agent.ts';
-import { carryOut, stepCommandId, type SyncStores } from '../resource-syncs/plan-sync.ts';
+import { carryOut, stepRequest, type SyncStores } from '../resource-syncs/plan-sync.ts';
 import type { SyndicatedKinds } from './syndicated-kinds.ts';
-import { syndicationAggregate } from './syndication-aggregate.ts';
+import { syndicationHandler } from './run-on-record.ts';
 
 export interface SyndicationWrites extends SyncStores {
   readonly kinds: SyndicatedKinds;
@@ -38,6 +32,8 @@ export interface Toggle {
   readonly agentIds: readonly string[];
   readonly enabled: boolean;
 }
+
+const WAITS = 'This begins when the agent answers.';
 
 /**
  * Switches a resource on or off at each agent. All is looked up before anything is written: with an unknown agent
@@ -60,7 +56,7 @@ export const toggleSyndication = async (
     : await typeOf(writes, customerId, toggle);
   const load = hasBegun ? loadAgentOfAnyTime : loadAgent;
   const agents = await Promise.all(
-    toggle.agentIds.map((id, n) => agentOf(load, writes.store, customerId, id, `adcpAgentIds.${n}`)),
+    toggle.agentIds.map((id, n) => agentOf(load, writes, customerId, id, `adcpAgentIds.${n}`)),
   );
   const now = isoTimestamp(writes.clock.now());
   const steps = agents.map((agent, n) => {
@@ -80,18 +76,16 @@ export const toggleSyndication = async (
         agentId,
         account,
         ...(revision === undefined || !toggle.enabled ? {} : { resourceRevision: revision }),
+        ...(agent.unreachable === undefined || !toggle.enabled
+          ? {}
+          : { errorMessage: `${silenceOf(agent.url, agent.unreachable)} ${WAITS}` }),
       },
       enabled: toggle.enabled,
     };
-    return { id: recordId, stream: syndicationStream(customerId, recordId), command };
+    return { id: recordId, command };
   });
-  const outcomes = await carryOut(writes, syndicationAggregate, steps, request);
-  return outcomes.map((outcome) => {
-    if (outcome.outcome === 'refused' || outcome.state.status === 'NONE') {
-      throw new Error('a toggle is never refused');
-    }
-    return outcome.state;
-  });
+  const outcomes = await carryOut(writes, syndicationHandler, steps, request);
+  return outcomes.map(syndicationHandler.resultOf);
 };
 
 /**
@@ -99,19 +93,18 @@ export const toggleSyndication = async (
  * that is looked up before was found then.
  */
 const typeBegunWith = async (
-  { store, snapshots }: SyndicationWrites,
+  writes: SyndicationWrites,
   toggle: Toggle,
-  { commandId, hasRunBefore, principal: { customerId } }: RequestContext,
+  request: RequestContext,
 ): Promise<ResourceType | undefined> => {
-  if (!(await hasRunBefore())) return undefined;
+  if (!(await request.hasRunBefore())) return undefined;
   const types = toggle.resourceType === undefined ? ResourceType.options : [toggle.resourceType];
   const agentIds = toggle.agentIds.map(agentIdOf).filter((id) => id !== undefined);
   for (const type of types) {
     for (const agentId of agentIds) {
-      const recordId = recordIdOf(customerId, toggle, type, agentId);
-      const stream = syndicationStream(customerId, recordId);
-      const step = { commandId: stepCommandId(commandId, recordId), snapshots, hasRunBefore };
-      if (await wasDoneBefore(store, syndicationAggregate, stream, step)) return type;
+      const recordId = recordIdOf(request.principal.customerId, toggle, type, agentId);
+      const step = stepRequest(request, recordId);
+      if ((await syndicationHandler.doneBefore(writes, recordId, step)) !== undefined) return type;
     }
   }
   return undefined;
@@ -156,7 +149,7 @@ const againOf = async (
 
 /** The type that was named, or the only one that the advertiser has something of this id of. */
 const typeOf = async (writes: SyndicationWrites, customerId: number, toggle: Toggle): Promise<Switched> => {
-  const { kinds, store } = writes;
+  const { kinds } = writes;
   const { resourceType, enabled } = toggle;
   const asked = Object.values(kinds).filter(
     (kind) => resourceType === undefined || kind.resourceType === resourceType,
@@ -167,7 +160,7 @@ const typeOf = async (writes: SyndicationWrites, customerId: number, toggle: Tog
       // What was deleted since may still be at its agents: it can be switched off, and not on.
       const isFound =
         one.revision !== undefined ||
-        (!enabled && (await hasRecord(store, customerId, toggle, kind.resourceType)));
+        (!enabled && (await hasRecord(writes, customerId, toggle, kind.resourceType)));
       return isFound ? [one] : [];
     }),
   );
@@ -191,7 +184,7 @@ const recordIdOf = (
 ): string => resourceIdOf(SYNDICATION, customerId, advertiserId, `${resourceType}:${agentId}:${resourceId}`);
 
 const hasRecord = async (
-  store: EventStore,
+  stores: CommandStores,
   customerId: number,
   toggle: Toggle,
   resourceType: ResourceType,
@@ -200,21 +193,20 @@ const hasRecord = async (
     const agentId = agentIdOf(shownId);
     if (agentId === undefined) continue;
     const recordId = recordIdOf(customerId, toggle, resourceType, agentId);
-    const record = await loadState(store, syndicationAggregate, syndicationStream(customerId, recordId));
-    if (record.status !== 'NONE') return true;
+    if ((await syndicationHandler.load(stores, customerId, recordId)) !== undefined) return true;
   }
   return false;
 };
 
 const agentOf = async (
   load: typeof loadAgent,
-  store: EventStore,
+  stores: CommandStores,
   customerId: number,
   shownId: string,
   field: string,
 ): Promise<Agent> => {
   const agentId = agentIdOf(shownId);
-  const agent = agentId === undefined ? undefined : await load(store, customerId, agentId);
+  const agent = agentId === undefined ? undefined : await load(stores, customerId, agentId);
   if (agent === undefined) throw new ApiError({ ...notFound('agent').body, field });
   return agent;
 };

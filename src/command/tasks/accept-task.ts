@@ -1,12 +1,11 @@
-import { taskDecider, taskEvents, taskStream } from '../../domain/tasks/task.ts';
+import { taskAggregate } from '../../domain/tasks/task.ts';
 import type { TaskAccepted } from '../../domain/tasks/task-resource.ts';
 import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { executeCommand, loadState } from '../../shared/command/execute-command.ts';
-import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/ids.ts';
 
-const tasks = { decider: taskDecider, events: taskEvents };
+const tasks = handlerFor(taskAggregate);
 
 /** What a request says of its task; the rest follows from the request. */
 type AskedTask = TaskAccepted extends infer Task
@@ -20,27 +19,16 @@ type AskedTask = TaskAccepted extends infer Task
  * @returns its id, the same when the request is repeated
  */
 export const acceptTask = async (
-  { store, clock }: { readonly store: EventStore; readonly clock: Clock },
+  { clock, ...stores }: CommandStores & { readonly clock: Clock },
   asked: AskedTask,
-  { commandId, requestId, isAbandoned, principal: { customerId, actor } }: RequestContext,
+  request: RequestContext,
 ): Promise<string> => {
-  const taskId = derivedId(commandId, 'task');
-  const task: TaskAccepted = { taskId, customerId, ...asked };
-  await executeCommand(store, tasks, {
-    stream: taskStream(customerId, taskId),
-    command: { type: 'AcceptTask', now: isoTimestamp(clock.now()), task },
-    context: { commandId: taskId, customerId, actor, requestId },
-    isAbandoned,
-  });
+  const taskId = derivedId(request.commandId, 'task');
+  const task: TaskAccepted = { taskId, customerId: request.principal.customerId, ...asked };
+  const command = { type: 'AcceptTask', now: isoTimestamp(clock.now()), task } as const;
+  await tasks.run(stores, taskId, command, { ...request, commandId: taskId });
   return taskId;
 };
 
 /** A task as its stream says; undefined when there is none. */
-export const loadTask = async (
-  { store }: { readonly store: EventStore },
-  customerId: number,
-  taskId: string,
-): Promise<(TaskAccepted & { readonly acceptedAt: string }) | undefined> => {
-  const state = await loadState(store, tasks, taskStream(customerId, taskId));
-  return state.status === 'NONE' ? undefined : state;
-};
+export const loadTask = tasks.load;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 import { Role, Scope } from './access.ts';
 
 /** Its first user comes with it (`firstUser`). With `sellerId` it is that seller's account: it buys nothing. */
@@ -40,7 +40,4 @@ export const accountEvents = {
   ApiKeyRevoked: { schemaVersion: 1, data: ApiKeyRevoked },
 } as const;
 
-type Schemas = typeof accountEvents;
-export type AccountEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type AccountEvent = EventsOf<typeof accountEvents>;

@@ -1,10 +1,9 @@
-import type { Decider } from '../decision.ts';
 import { emptyMap, entriesOf, valueOf, withValue, type SharedMap } from '../history/shared-map.ts';
 import type { Role } from './access.ts';
 import type { AccountEvent } from './account-events.ts';
 import type { ApiKeyResource } from './account-resource.ts';
 import {
-  accountDecider,
+  accountAggregate,
   ENDED_KEYS_DAYS,
   firstUser,
   type Account,
@@ -31,7 +30,7 @@ export interface AccountPast {
 }
 
 const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
-  const next = accountDecider.evolve(before.account, event);
+  const next = accountAggregate.evolve(before.account, event);
   if (next.status === 'NONE') return before;
   // Those of the decider would be copied with each event.
   const past = { ...before, account: { ...next, keys: {} } };
@@ -64,10 +63,10 @@ const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
 };
 
 /** How an account's stream becomes its past. */
-export const accountPast: Pick<
-  Decider<AccountPast, never, AccountEvent, never>,
-  'initialState' | 'evolve'
-> = { initialState: { account: { status: 'NONE' }, keys: emptyMap, users: emptyMap }, evolve };
+export const accountPast = {
+  initialState: { account: { status: 'NONE' }, keys: emptyMap, users: emptyMap } as AccountPast,
+  evolve,
+};
 
 /**
  * Memory of a past beyond what it shares with the one some events before it: the short lists of its maps that those

@@ -1,9 +1,9 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
 import { scopesOfRole, type Role, type Scope } from './access.ts';
-import type { AccountEvent } from './account-events.ts';
+import { accountEvents, type AccountEvent } from './account-events.ts';
 
 /** Category of the streams: their names begin with it. */
-export const ACCOUNT = 'account';
+const ACCOUNT = 'account';
 
 export const accountStream = (customerId: number): string => `${ACCOUNT}-${customerId}`;
 
@@ -218,8 +218,11 @@ const decide = (command: AccountCommand, state: Account): Decided => {
   }
 };
 
-export const accountDecider: Decider<Account, AccountCommand, AccountEvent, AccountRefusal> = {
-  initialState: { status: 'NONE' },
+export const accountAggregate = {
+  category: ACCOUNT,
+  stream: accountStream,
+  events: accountEvents,
+  initialState: { status: 'NONE' } as const,
   evolve,
   decide,
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { FrequencyCap } from '../frequency-caps/frequency-cap-resource.ts';
+import { changeable, clearable, derived, fixed, found, resourceShape } from '../fields.ts';
+import { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
 
 /**
  * The Advertiser as the API shows it (specification, Advertiser and FrequencyCap). It is also the
@@ -34,8 +35,6 @@ export const Channel = z.enum(channels);
 const Timestamp = z.iso.datetime({ precision: 3 });
 export const CurrencyCode = z.string().regex(/^[A-Z]{3}$/, 'must be three uppercase letters, e.g. "USD"');
 export const CountryCode = z.string().regex(/^[A-Z]{2}$/, 'must be two uppercase letters, e.g. "DE"');
-export const ApplyMode = z.enum(['AUTO', 'MANUAL']);
-const AdvertiserStatus = z.enum(['ACTIVE', 'ARCHIVED']);
 
 export const LinkedBrand = z.strictObject({
   domain: z.string(),
@@ -46,42 +45,43 @@ export const LinkedBrand = z.strictObject({
   colors: z.array(z.string()).optional(),
 });
 
-export const Autonomy = z.strictObject({ inventorySelection: z.string(), rebriefing: z.string() });
+export type LinkedBrand = z.infer<typeof LinkedBrand>;
 
-export const Controls = z.strictObject({
+const Autonomy = z.strictObject({ inventorySelection: z.string(), rebriefing: z.string() });
+
+const Controls = z.strictObject({
   exclusions: z.array(z.string()),
   brandSafety: z.string().optional(),
   exclusionsListName: z.string().optional(),
 });
 
-export const UtmParameter = z.strictObject({ paramKey: z.string(), paramValue: z.string() });
+const UtmParameter = z.strictObject({ paramKey: z.string(), paramValue: z.string() });
 
-export const Labels = z.record(z.string(), z.array(z.string()));
+/** Every member of an advertiser, in the order in which it is shown. Defaults: decisions.md E2. */
+export const advertiserFields = {
+  id: derived(z.int().min(1).max(2_147_483_647)),
+  customerId: derived(z.int()),
+  name: changeable(z.string()),
+  description: clearable(z.string()),
+  status: derived(z.enum(['ACTIVE', 'ARCHIVED'])),
+  sandbox: fixed(z.boolean(), { initial: false }),
+  primaryCurrency: changeable(CurrencyCode, 'USD'),
+  currencyLocked: derived(z.boolean()),
+  brandDomain: found(z.string()),
+  linkedBrand: found(LinkedBrand),
+  brandCountries: changeable(z.array(CountryCode), []),
+  preferredTimezone: clearable(z.string()),
+  channels: changeable(z.array(Channel), []),
+  optimizationApplyMode: changeable(z.enum(['AUTO', 'MANUAL']), 'MANUAL'),
+  autonomy: changeable(Autonomy, { inventorySelection: 'manual', rebriefing: 'manual' }),
+  controls: changeable(Controls, { exclusions: [] }),
+  utmConfig: changeable(z.array(UtmParameter), []),
+  // Replaced by an event of their own.
+  frequencyCaps: fixed(z.array(FrequencyCap), { recorded: z.array(RecordedCap), initial: [] }),
+  labels: changeable(z.record(z.string(), z.array(z.string())), {}),
+  createdAt: derived(Timestamp),
+  updatedAt: derived(Timestamp),
+};
 
-export const AdvertiserResource = z
-  .strictObject({
-    id: z.int().min(1).max(2_147_483_647),
-    customerId: z.int(),
-    name: z.string(),
-    description: z.string().optional(),
-    status: AdvertiserStatus,
-    sandbox: z.boolean(),
-    primaryCurrency: CurrencyCode,
-    currencyLocked: z.boolean(),
-    brandDomain: z.string().optional(),
-    linkedBrand: LinkedBrand.optional(),
-    brandCountries: z.array(CountryCode),
-    preferredTimezone: z.string().optional(),
-    channels: z.array(Channel),
-    optimizationApplyMode: ApplyMode,
-    autonomy: Autonomy,
-    controls: Controls,
-    utmConfig: z.array(UtmParameter),
-    frequencyCaps: z.array(FrequencyCap),
-    labels: Labels,
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  })
-  .meta({ id: 'Advertiser' });
-
+export const AdvertiserResource = z.strictObject(resourceShape(advertiserFields)).meta({ id: 'Advertiser' });
 export type AdvertiserResource = z.infer<typeof AdvertiserResource>;

@@ -1,9 +1,15 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
-import type { AdvertiserChanges, AdvertiserCreated, AdvertiserEvent } from './advertiser-events.ts';
+import { membersOf } from '../fields.ts';
+import {
+  advertiserEvents,
+  type AdvertiserChanges,
+  type AdvertiserCreated,
+  type AdvertiserEvent,
+} from './advertiser-events.ts';
 import type { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
 import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
-import type { AdvertiserResource } from './advertiser-resource.ts';
+import { AdvertiserResource } from './advertiser-resource.ts';
 
 /** Category of the streams: their names begin with it. */
 export const ADVERTISER = 'advertiser';
@@ -12,12 +18,8 @@ export const ADVERTISER = 'advertiser';
 export const advertiserStream = (customerId: number, advertiserId: number): string =>
   `${ADVERTISER}-${customerId}-${advertiserId}`;
 
-export interface NoAdvertiser {
-  readonly status: 'NONE';
-}
-export type Advertiser = NoAdvertiser | AdvertiserResource;
-
-export const initialState: Advertiser = { status: 'NONE' };
+export const initialState = { status: 'NONE' } as const;
+export type Advertiser = typeof initialState | AdvertiserResource;
 
 export const evolve = (state: Advertiser, event: AdvertiserEvent): Advertiser => {
   if (event.type === 'AdvertiserCreated') return created(event.data, event.occurredAt);
@@ -25,7 +27,7 @@ export const evolve = (state: Advertiser, event: AdvertiserEvent): Advertiser =>
   const updatedAt = event.occurredAt;
   switch (event.type) {
     case 'AdvertiserUpdated':
-      return { ...withChanges(state, event.data.changes), updatedAt };
+      return membersOf(AdvertiserResource, { ...state, ...event.data.changes, updatedAt });
     case 'AdvertiserFrequencyCapsReplaced':
       return { ...state, frequencyCaps: capsAfter(state, event.data.caps, updatedAt), updatedAt };
     case 'AdvertiserCurrencyLocked':
@@ -39,29 +41,16 @@ export const evolve = (state: Advertiser, event: AdvertiserEvent): Advertiser =>
   }
 };
 
-const created = (data: AdvertiserCreated, at: string): AdvertiserResource => ({
-  id: data.advertiserId,
-  customerId: data.customerId,
-  name: data.name,
-  ...(data.description === undefined ? {} : { description: data.description }),
-  status: 'ACTIVE',
-  sandbox: data.sandbox,
-  primaryCurrency: data.primaryCurrency,
-  currencyLocked: false,
-  ...(data.brandDomain === undefined ? {} : { brandDomain: data.brandDomain }),
-  ...(data.linkedBrand === undefined ? {} : { linkedBrand: data.linkedBrand }),
-  brandCountries: data.brandCountries,
-  ...(data.preferredTimezone === undefined ? {} : { preferredTimezone: data.preferredTimezone }),
-  channels: data.channels,
-  optimizationApplyMode: data.optimizationApplyMode,
-  autonomy: data.autonomy,
-  controls: data.controls,
-  utmConfig: data.utmConfig,
-  frequencyCaps: capsAfter({ id: data.advertiserId, frequencyCaps: [] }, data.frequencyCaps, at),
-  labels: data.labels,
-  createdAt: at,
-  updatedAt: at,
-});
+const created = (data: AdvertiserCreated, at: string): AdvertiserResource =>
+  membersOf(AdvertiserResource, {
+    ...data,
+    id: data.advertiserId,
+    status: 'ACTIVE',
+    currencyLocked: false,
+    frequencyCaps: capsAfter({ id: data.advertiserId, frequencyCaps: [] }, data.frequencyCaps, at),
+    createdAt: at,
+    updatedAt: at,
+  });
 
 const capsAfter = (
   { id, frequencyCaps }: Pick<AdvertiserResource, 'id' | 'frequencyCaps'>,
@@ -69,19 +58,6 @@ const capsAfter = (
   at: string,
 ): FrequencyCap[] =>
   replacedCaps(frequencyCaps, caps, { targetLevel: 'ADVERTISER', targetId: String(id) }, at);
-
-const withChanges = (state: AdvertiserResource, changes: AdvertiserChanges): AdvertiserResource => {
-  const { description, preferredTimezone, ...values } = changes;
-  const next: AdvertiserResource = { ...state };
-  for (const [member, value] of Object.entries(values)) {
-    if (value !== undefined) Object.assign(next, { [member]: value });
-  }
-  if (description === null) delete next.description;
-  else if (description !== undefined) next.description = description;
-  if (preferredTimezone === null) delete next.preferredTimezone;
-  else if (preferredTimezone !== undefined) next.preferredTimezone = preferredTimezone;
-  return next;
-};
 
 export interface CreateAdvertiser {
   readonly type: 'CreateAdvertiser';
@@ -171,10 +147,15 @@ const update = (command: UpdateAdvertiser, state: Advertiser): AdvertiserDecisio
   return accept(...events);
 };
 
-/** The members whose new value differs from the current one. */
+/**
+ * The members whose new value differs from the current one. To name the brand that is linked already changes nothing:
+ * what was found of it stays.
+ */
 const effectiveChanges = (command: UpdateAdvertiser, state: AdvertiserResource): AdvertiserChanges => {
+  const { brandDomain, linkedBrand, ...changes } = command.changes;
   const wanted: AdvertiserChanges = {
-    ...command.changes,
+    ...changes,
+    ...(brandDomain === state.brandDomain ? {} : { brandDomain, linkedBrand }),
     autonomy: command.changes.autonomy && {
       inventorySelection: command.changes.autonomy.inventorySelection ?? state.autonomy.inventorySelection,
       rebriefing: command.changes.autonomy.rebriefing ?? state.autonomy.rebriefing,
@@ -224,7 +205,10 @@ const decide = (command: AdvertiserCommand, state: Advertiser): AdvertiserDecisi
   }
 };
 
-export const advertiserDecider: Decider<Advertiser, AdvertiserCommand, AdvertiserEvent, AdvertiserRefusal> = {
+export const advertiserAggregate = {
+  category: ADVERTISER,
+  stream: advertiserStream,
+  events: advertiserEvents,
   initialState,
   evolve,
   decide,

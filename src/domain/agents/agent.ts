@@ -1,6 +1,6 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
-import type { AgentEvent, AgentRegistered } from './agent-events.ts';
-import type { Agent } from './agent-resource.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
+import { agentEvents, type AgentEvent } from './agent-events.ts';
+import type { Agent, AgentRegistered, SyncTask } from './agent-resource.ts';
 
 export type { Agent } from './agent-resource.ts';
 
@@ -16,13 +16,22 @@ export const agentStream = (customerId: number, agentId: string): string =>
 
 export type AgentState = { readonly status: 'NONE' } | Agent;
 
-export const initialState: AgentState = { status: 'NONE' };
+export const initialState = { status: 'NONE' } as const;
 
 export const evolve = (state: AgentState, event: AgentEvent): AgentState => {
   const at = event.occurredAt;
   switch (event.type) {
     case 'AgentRegistered':
       return { ...event.data, status: 'ACTIVE', createdAt: at, updatedAt: at };
+    case 'AgentUnreachable':
+      return state.status === 'NONE'
+        ? state
+        : { ...state, status: 'UNREACHABLE', unreachable: event.data, updatedAt: at };
+    case 'AgentAnswered': {
+      if (state.status === 'NONE') return state;
+      const { supportedTasks = state.supportedTasks } = event.data;
+      return { ...state, status: 'ACTIVE', unreachable: undefined, supportedTasks, updatedAt: at };
+    }
     case 'AgentRemoved':
       return state.status === 'NONE' ? state : { ...state, status: 'REMOVED', updatedAt: at };
     default:
@@ -31,27 +40,76 @@ export const evolve = (state: AgentState, event: AgentEvent): AgentState => {
 };
 
 export type AgentCommand =
-  | { readonly type: 'RegisterAgent'; readonly now: string; readonly agent: AgentRegistered }
+  | {
+      readonly type: 'RegisterAgent';
+      readonly now: string;
+      readonly agent: AgentRegistered;
+      /** Why the agent does not answer, in words. Undefined when it answers or was not asked. */
+      readonly silence?: string | undefined;
+    }
+  /** What came of asking an agent that is unreachable once more. */
+  | {
+      readonly type: 'RecordAgentCheck';
+      readonly now: string;
+      /** How often it had been asked before: of another one that came first, this is the same check. */
+      readonly checks: number;
+      readonly found:
+        | { readonly silence: string }
+        | { readonly silence?: undefined; readonly supportedTasks: SyncTask[] | undefined };
+    }
   | { readonly type: 'RemoveAgent'; readonly now: string };
 
 export interface AgentRefusal {
   readonly reason: 'not-found' | 'already-exists';
 }
 
+/** The first check follows soon: an agent may only have been slow, or is started together with the service. */
+const CHECK_MS = { first: 1_000, most: 6 * 60 * 60 * 1_000 };
+/** Some 30 days: after 1 s, 2 s, 4 s ... and every 6 h from then on. */
+const CHECKS_MAX = 135;
+
+/** When an agent is asked again that has not answered for `checks` times; undefined when it is asked no more. */
+const nextCheckAt = (now: string, checks: number): string | undefined => {
+  if (checks >= CHECKS_MAX) return undefined;
+  const afterMs = Math.min(CHECK_MS.first * 2 ** (checks - 1), CHECK_MS.most);
+  return new Date(Date.parse(now) + afterMs).toISOString();
+};
+
+const unreachable = (reason: string, checks: number, occurredAt: string): AgentEvent => {
+  const next = nextCheckAt(occurredAt, checks);
+  const data = { reason, checks, ...(next === undefined ? {} : { nextCheckAt: next }) };
+  return { type: 'AgentUnreachable', data, occurredAt };
+};
+
 const decide = (command: AgentCommand, state: AgentState): Decision<AgentEvent, AgentRefusal> => {
   switch (command.type) {
     case 'RegisterAgent':
       if (state.status !== 'NONE') return refuse({ reason: 'already-exists' });
-      return accept({ type: 'AgentRegistered', data: command.agent, occurredAt: command.now });
+      return accept(
+        { type: 'AgentRegistered', data: command.agent, occurredAt: command.now },
+        ...(command.silence === undefined ? [] : [unreachable(command.silence, 1, command.now)]),
+      );
+    case 'RecordAgentCheck': {
+      const isDue = state.status === 'UNREACHABLE' && state.unreachable?.checks === command.checks;
+      if (!isDue) return accept();
+      const { found, now, checks } = command;
+      if (found.silence !== undefined) return accept(unreachable(found.silence, checks + 1, now));
+      const { supportedTasks } = found;
+      const data = supportedTasks === undefined ? {} : { supportedTasks };
+      return accept({ type: 'AgentAnswered', data, occurredAt: now });
+    }
     case 'RemoveAgent':
-      if (state.status !== 'ACTIVE') return refuse({ reason: 'not-found' });
+      if (state.status === 'NONE' || state.status === 'REMOVED') return refuse({ reason: 'not-found' });
       return accept({ type: 'AgentRemoved', data: {}, occurredAt: command.now });
     default:
       return command satisfies never;
   }
 };
 
-export const agentDecider: Decider<AgentState, AgentCommand, AgentEvent, AgentRefusal> = {
+export const agentAggregate = {
+  category: AGENT,
+  stream: agentStream,
+  events: agentEvents,
   initialState,
   evolve,
   decide,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 import { AssetSource, MediaKind } from './asset-values-resource.ts';
 
 /** Pixels and milliseconds. */
@@ -50,9 +50,6 @@ export const assetEvents = {
   AssetRemoved: { schemaVersion: 1, data: z.object({}) },
 } as const;
 
-type Schemas = typeof assetEvents;
-export type AssetEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type AssetEvent = EventsOf<typeof assetEvents>;
 export type AssetReserved = z.infer<typeof AssetReserved>;
 export type AssetUploaded = z.infer<typeof AssetUploaded>;

@@ -1,5 +1,5 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
-import type { AssetEvent, AssetReserved, AssetUploaded } from './asset-events.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
+import { assetEvents, type AssetEvent, type AssetReserved, type AssetUploaded } from './asset-events.ts';
 import type { Asset } from './asset-resource.ts';
 
 export type { Asset } from './asset-resource.ts';
@@ -16,7 +16,7 @@ export const assetStream = (customerId: number, assetId: string): string =>
 
 export type AssetState = { readonly status: 'NONE' } | Asset;
 
-export const initialState: AssetState = { status: 'NONE' };
+export const initialState = { status: 'NONE' } as const;
 
 export const evolve = (state: AssetState, event: AssetEvent): AssetState => {
   const at = event.occurredAt;
@@ -85,7 +85,10 @@ const completeUpload = (
   }
 };
 
-export const assetDecider: Decider<AssetState, AssetCommand, AssetEvent, AssetRefusal> = {
+export const assetAggregate = {
+  category: ASSET,
+  stream: assetStream,
+  events: assetEvents,
   initialState,
   evolve,
   decide,

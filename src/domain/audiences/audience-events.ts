@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 import { SealedItems } from '../personal-data/sealed-items.ts';
 
 /** Members to add or remove, stored before the event that refers to them (`audienceBatchStream`). */
@@ -31,15 +31,20 @@ export const audienceEvents = {
   AudienceArchived: { schemaVersion: 1, data: z.object({}) },
 } as const;
 
-type Schemas = typeof audienceEvents;
-export type AudienceEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type AudienceEvent = EventsOf<typeof audienceEvents>;
 export type AudienceSynced = z.infer<typeof AudienceSynced>;
 export type AudienceBatch = z.infer<typeof Batch>;
 
-/** What is stored of a person: the buyer's id, and hashes (64 hexadecimal digits) of e-mail and phone. */
-const Member = z.tuple([z.string(), z.string().nullable(), z.string().nullable()]);
+/** Type (AdCP, enum uid-type) and value. */
+const Uid = z.tuple([z.string(), z.string()]);
+
+/** What is stored of a person: the buyer's id, hashes of e-mail and phone (64 hexadecimal digits), universal ids. */
+const Member = z.tuple([
+  z.string(),
+  z.string().nullable(),
+  z.string().nullable(),
+  z.array(Uid).min(1).nullable(),
+]);
 
 /** A part of a batch. Nothing refers to a batch before all of its parts are there. */
 const AudienceMembersStored = z.object({
@@ -49,14 +54,22 @@ const AudienceMembersStored = z.object({
   remove: z.array(z.string()),
 });
 
+/** An event whose keys are missing comes without members, and stays as it is: its schema refuses it. */
+const withoutUids = <Data extends Readonly<Record<string, unknown>>>(data: Data): Data => {
+  const { add } = data;
+  if (!Array.isArray(add)) return data;
+  return { ...data, add: (add as readonly (readonly unknown[])[]).map((member) => [...member, null]) };
+};
+
 export const audienceBatchEvents = {
   AudienceMembersStored: {
-    schemaVersion: 2,
+    schemaVersion: 3,
     data: AudienceMembersStored,
     stored: z.object({ part: z.int(), sealed: SealedItems }),
-    // Version 1 had in clear what is sealed now: opened, both are the same.
-    upcasters: [<Data>(data: Data): Data => data],
+    // Version 1 had in clear what is sealed now: opened, both are the same. Members of version 2 have no universal ids.
+    upcasters: [<Data>(data: Data): Data => data, withoutUids],
   },
 } as const;
+export type MemberUid = z.infer<typeof Uid>;
 export type AudienceMember = z.infer<typeof Member>;
 export type AudienceMembersStored = z.infer<typeof AudienceMembersStored>;

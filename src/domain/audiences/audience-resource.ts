@@ -16,6 +16,12 @@ export interface Audience {
   readonly updatedAt: string;
 }
 
+/**
+ * How long it is known how many members an audience had: thirteen months, so that a month can be compared with the same
+ * one a year ago.
+ */
+export const SIZES_KEPT_DAYS = 400;
+
 const Timestamp = z.iso.datetime({ precision: 3 });
 
 /** An audience as the API shows it (decisions.md section 2). */

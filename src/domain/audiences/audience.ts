@@ -1,5 +1,10 @@
-import { accept, type Decider, type Decision } from '../decision.ts';
-import type { AudienceBatch, AudienceEvent, AudienceSynced } from './audience-events.ts';
+import { accept, type Decision } from '../decision.ts';
+import {
+  audienceEvents,
+  type AudienceBatch,
+  type AudienceEvent,
+  type AudienceSynced,
+} from './audience-events.ts';
 import type { Audience } from './audience-resource.ts';
 
 export type { AudienceEvent } from './audience-events.ts';
@@ -18,7 +23,7 @@ export const audienceBatchStream = (customerId: number, batchId: string): string
 
 export type AudienceState = { readonly status: 'NONE' } | Audience;
 
-export const initialState: AudienceState = { status: 'NONE' };
+export const initialState = { status: 'NONE' } as const;
 
 export const evolve = (state: AudienceState, event: AudienceEvent): AudienceState => {
   const at = event.occurredAt;
@@ -114,7 +119,10 @@ const decide = (command: AudienceCommand, state: AudienceState): AudienceDecisio
   }
 };
 
-export const audienceDecider: Decider<AudienceState, AudienceCommand, AudienceEvent, never> = {
+export const audienceAggregate = {
+  category: AUDIENCE,
+  stream: audienceStream,
+  events: audienceEvents,
   initialState,
   evolve,
   decide,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CurrencyCode } from '../advertisers/advertiser-resource.ts';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 import { Budget, Flight } from './campaign-resource.ts';
 
 const CampaignCreated = z.object({
@@ -38,9 +38,6 @@ export const campaignEvents = {
   CampaignArchived: { schemaVersion: 1, data: nothingMore },
 } as const;
 
-type Schemas = typeof campaignEvents;
-export type CampaignEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type CampaignEvent = EventsOf<typeof campaignEvents>;
 export type CampaignCreated = z.infer<typeof CampaignCreated>;
 export type CampaignChanges = z.infer<typeof CampaignUpdated>['changes'];

@@ -1,6 +1,11 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
-import type { CampaignChanges, CampaignCreated, CampaignEvent } from './campaign-events.ts';
+import {
+  campaignEvents,
+  type CampaignChanges,
+  type CampaignCreated,
+  type CampaignEvent,
+} from './campaign-events.ts';
 import {
   shownCampaignId,
   type Budget,
@@ -22,7 +27,7 @@ export const campaignStream = (customerId: number, campaignId: string): string =
 
 export type CampaignState = { readonly phase: 'none' } | Campaign;
 
-export const initialState: CampaignState = { phase: 'none' };
+export const initialState = { phase: 'none' } as const;
 
 export const evolve = (state: CampaignState, event: CampaignEvent): CampaignState => {
   const at = event.occurredAt;
@@ -206,7 +211,10 @@ const decide = (command: CampaignCommand, state: CampaignState): CampaignDecisio
   }
 };
 
-export const campaignDecider: Decider<CampaignState, CampaignCommand, CampaignEvent, CampaignRefusal> = {
+export const campaignAggregate = {
+  category: CAMPAIGN,
+  stream: campaignStream,
+  events: campaignEvents,
   initialState,
   evolve,
   decide,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 import { EventType } from '../event-sources/event-type.ts';
 import { CatalogType, FeedFormat, UpdateFrequency } from './catalog-values.ts';
 
@@ -46,7 +46,7 @@ const CatalogFeedRead = z.object({
   /** SHA-256 of the bytes as they were sent, in hex. */
   contentHash: z.string(),
   bytes: z.int(),
-  /** Absent where they cannot be counted. */
+  /** Written until feeds were no longer counted; read by nothing. */
   itemCount: z.int().optional(),
 });
 /** The feed could not be read; once for each reason, however often it is tried. */
@@ -54,17 +54,19 @@ const CatalogFeedFailed = z.object({ reason: z.string() });
 
 /** Schema and current version of every event that a catalog's stream can hold. */
 export const catalogEvents = {
-  CatalogPublished: { schemaVersion: 1, data: CatalogPublished },
+  CatalogPublished: {
+    schemaVersion: 2,
+    data: CatalogPublished,
+    // Version 1 had three event types fewer.
+    upcasters: [<Data>(data: Data): Data => data],
+  },
   CatalogArchived: { schemaVersion: 1, data: z.object({}) },
   CatalogFeedAsked: { schemaVersion: 1, data: CatalogFeedAsked },
   CatalogFeedRead: { schemaVersion: 1, data: CatalogFeedRead },
   CatalogFeedFailed: { schemaVersion: 1, data: CatalogFeedFailed },
 } as const;
 
-type Schemas = typeof catalogEvents;
-export type CatalogEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type CatalogEvent = EventsOf<typeof catalogEvents>;
 export type CatalogDefinition = z.infer<typeof Definition>;
 export type CatalogFeedRead = z.infer<typeof CatalogFeedRead>;
 

@@ -15,7 +15,6 @@ export interface CatalogFeed {
   readonly read?: {
     readonly contentHash: string;
     readonly bytes: number;
-    readonly itemCount?: number | undefined;
     readonly since: string;
   };
   /** Why it cannot be read now; undefined when it can. */
@@ -64,8 +63,7 @@ export const CatalogResource = z
     status: z.enum(['ACTIVE']),
     version: z.int(),
     itemCount: z.int().meta({
-      description:
-        'Items that are kept here, or were in the feed when it was read; 0 where that is not known.',
+      description: 'Items that are kept here; 0 where a feed holds them, which nothing counts.',
     }),
     contentHash: z.string().optional().meta({
       description: 'SHA-256 of the items as canonical JSON, or of the bytes of the feed when it was read.',
@@ -83,8 +81,8 @@ export const CatalogResource = z
 
 export type CatalogResource = z.infer<typeof CatalogResource>;
 
-export const itemCountOf = ({ definition: { content }, feed }: Catalog): number =>
-  content.kind === 'inline' ? content.itemCount : (feed?.read?.itemCount ?? 0);
+export const itemCountOf = ({ definition: { content } }: Catalog): number =>
+  content.kind === 'inline' ? content.itemCount : 0;
 
 const feedResource = ({ read, failure }: Partial<CatalogFeed> = {}): z.infer<typeof FeedResource> => ({
   status: failure !== undefined ? 'FAILED' : read !== undefined ? 'READ' : 'PENDING',

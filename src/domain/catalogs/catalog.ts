@@ -1,6 +1,11 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
-import type { CatalogDefinition, CatalogEvent, CatalogFeedRead } from './catalog-events.ts';
+import {
+  catalogEvents,
+  type CatalogDefinition,
+  type CatalogEvent,
+  type CatalogFeedRead,
+} from './catalog-events.ts';
 import type { Catalog, CatalogFeed } from './catalog-resource.ts';
 
 export type { CatalogEvent } from './catalog-events.ts';
@@ -19,7 +24,7 @@ export const catalogContentStream = (customerId: number, catalogId: string, cont
 
 export type CatalogState = { readonly status: 'NONE' } | Catalog;
 
-export const initialState: CatalogState = { status: 'NONE' };
+export const initialState = { status: 'NONE' } as const;
 
 export const evolve = (state: CatalogState, event: CatalogEvent): CatalogState => {
   const at = event.occurredAt;
@@ -64,12 +69,12 @@ const isSameFeed = (state: CatalogState, { content }: CatalogDefinition): state 
 
 const afterReading = (
   state: Catalog,
-  { version, contentHash, bytes, itemCount }: CatalogFeedRead,
+  { version, contentHash, bytes }: CatalogFeedRead,
   at: string,
 ): Catalog => {
   const { revision, changes, read: before } = state.feed ?? UNREAD;
   const isSame = before?.contentHash === contentHash;
-  const read = isSame ? before : { contentHash, bytes, itemCount, since: at };
+  const read = isSame ? before : { contentHash, bytes, since: at };
   const feed: CatalogFeed = {
     revision: revision + 1,
     changes: before === undefined || isSame ? changes : changes + 1,
@@ -107,7 +112,6 @@ export type CatalogCommand =
       readonly type: 'RecordFeed';
       readonly contentHash: string;
       readonly bytes: number;
-      readonly itemCount?: number | undefined;
     })
   | (OfFeed & { readonly type: 'FailFeed'; readonly reason: string });
 
@@ -158,12 +162,11 @@ const ofFeed = (command: Extract<CatalogCommand, OfFeed>, state: CatalogState): 
     if (failure?.reason === reason) return accept();
     return accept({ type: 'CatalogFeedFailed', data: { reason }, occurredAt });
   }
-  const { contentHash, bytes, itemCount } = command;
+  const { contentHash, bytes } = command;
   const isSame = read?.contentHash === contentHash;
   if (isSame && failure === undefined) return accept();
   const next = read === undefined || isSame ? version : version + 1;
-  const data = { version: next, contentHash, bytes, ...(itemCount === undefined ? {} : { itemCount }) };
-  return accept({ type: 'CatalogFeedRead', data, occurredAt });
+  return accept({ type: 'CatalogFeedRead', data: { version: next, contentHash, bytes }, occurredAt });
 };
 
 const decide = (command: CatalogCommand, state: CatalogState): CatalogDecision => {
@@ -180,7 +183,11 @@ const decide = (command: CatalogCommand, state: CatalogState): CatalogDecision =
   }
 };
 
-export const catalogDecider: Decider<CatalogState, CatalogCommand, CatalogEvent, CatalogRefusal> = {
+export const catalogAggregate = {
+  category: CATALOG,
+  stream: catalogStream,
+  events: catalogEvents,
+  foldVersion: 2,
   initialState,
   evolve,
   decide,

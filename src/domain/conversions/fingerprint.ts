@@ -51,25 +51,6 @@ const hashInto = (text: string, seed: Uint32Array, out: Uint32Array, at: number)
   hashWordsInto(length, seed, out, at);
 };
 
-/** The same of a text that stands in bytes of ASCII. */
-const hashAsciiInto = (
-  bytes: Uint8Array,
-  from: number,
-  length: number,
-  seed: Uint32Array,
-  out: Uint32Array,
-  at: number,
-): void => {
-  makeRoomFor(length);
-  const end = from + length;
-  let word = 0;
-  for (let unit = from + 1; unit < end; unit += 2, word += 1) {
-    words[word] = (bytes[unit - 1] as number) | ((bytes[unit] as number) << 16);
-  }
-  if (length % 2 === 1) words[word] = bytes[end - 1] as number;
-  hashWordsInto(length, seed, out, at);
-};
-
 /** Hashes the first `length` code units of `words`. */
 const hashWordsInto = (length: number, seed: Uint32Array, out: Uint32Array, at: number): void => {
   let h1 = seed[0] as number;
@@ -112,18 +93,7 @@ const hashWordsInto = (length: number, seed: Uint32Array, out: Uint32Array, at: 
 };
 
 /** Writes the fingerprint of an event to `out[at .. at + 3]`. */
-export interface FingerprintInto {
-  (eventType: string, eventId: string, out: Uint32Array, at: number): void;
-  /** The same of an id that stands in bytes of ASCII. */
-  readonly ofAscii: (
-    eventType: string,
-    bytes: Uint8Array,
-    from: number,
-    length: number,
-    out: Uint32Array,
-    at: number,
-  ) => void;
-}
+export type FingerprintInto = (eventType: string, eventId: string, out: Uint32Array, at: number) => void;
 
 /** The fingerprints of one source. */
 export const fingerprintsOf = (sourceId: string): FingerprintInto => {
@@ -146,20 +116,7 @@ export const fingerprintsOf = (sourceId: string): FingerprintInto => {
     }
     return lastSeed;
   };
-  return Object.assign(
-    (eventType: string, eventId: string, out: Uint32Array, at: number): void =>
-      hashInto(eventId, seedOf(eventType), out, at),
-    {
-      ofAscii: (
-        eventType: string,
-        bytes: Uint8Array,
-        from: number,
-        length: number,
-        out: Uint32Array,
-        at: number,
-      ): void => hashAsciiInto(bytes, from, length, seedOf(eventType), out, at),
-    },
-  );
+  return (eventType, eventId, out, at) => hashInto(eventId, seedOf(eventType), out, at);
 };
 
 /**

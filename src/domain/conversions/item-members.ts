@@ -116,6 +116,19 @@ const moreChecks: Readonly<Record<keyof MoreMembers, (value: unknown) => string 
   contentIds: contentIdsProblem,
 };
 
+const memberNames: ReadonlySet<unknown> = new Set([
+  'eventId',
+  'eventTime',
+  'eventType',
+  'value',
+  'currency',
+  'customEventName',
+  ...Object.keys(moreChecks),
+]);
+
+/** Whether an item may have a member of this name that means something. */
+export const isMemberName = (name: unknown): boolean => memberNames.has(name);
+
 /** False for most items. */
 export const hasMore = ({ userMatch, actionSource, eventSourceUrl, orderId, contentIds }: Item): boolean =>
   userMatch !== undefined ||

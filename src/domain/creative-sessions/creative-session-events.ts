@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FormatKind } from '../creatives/format-kinds-resource.ts';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 import { VariantCopy } from './creative-session-resource.ts';
 
 /** What an engine has made is in the event: whoever reads the stream comes to the same variants, without the engine. */
@@ -40,10 +40,7 @@ export const creativeSessionEvents = {
   CreativeSessionFinalized: { schemaVersion: 1, data: CreativeSessionFinalized },
 } as const;
 
-type Schemas = typeof creativeSessionEvents;
-export type CreativeSessionEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type CreativeSessionEvent = EventsOf<typeof creativeSessionEvents>;
 export type CreativeSessionStarted = z.infer<typeof CreativeSessionStarted>;
 export type CreativeVariantRefined = z.infer<typeof CreativeVariantRefined>;
 export type CreativeVariantsEvaluated = z.infer<typeof CreativeVariantsEvaluated>;

@@ -1,9 +1,10 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
-import type {
-  CreativeSessionEvent,
-  CreativeSessionStarted,
-  CreativeVariantRefined,
-  CreativeVariantsEvaluated,
+import { accept, refuse, type Decision } from '../decision.ts';
+import {
+  creativeSessionEvents,
+  type CreativeSessionEvent,
+  type CreativeSessionStarted,
+  type CreativeVariantRefined,
+  type CreativeVariantsEvaluated,
 } from './creative-session-events.ts';
 import type { CreativeSession, Variant } from './creative-session-resource.ts';
 
@@ -19,7 +20,7 @@ export const creativeSessionStream = (customerId: number, sessionId: string): st
 
 export type CreativeSessionState = { readonly status: 'none' } | CreativeSession;
 
-export const initialState: CreativeSessionState = { status: 'none' };
+export const initialState = { status: 'none' } as const;
 
 /** A session has so many variants, and is evaluated at so many stages: each command on it folds all of them. */
 const VARIANTS_MAX = 20;
@@ -201,9 +202,11 @@ const decide = (command: CreativeSessionCommand, state: CreativeSessionState): S
   }
 };
 
-export const creativeSessionDecider: Decider<
-  CreativeSessionState,
-  CreativeSessionCommand,
-  CreativeSessionEvent,
-  CreativeSessionRefusal
-> = { initialState, evolve, decide };
+export const creativeSessionAggregate = {
+  category: CREATIVE_SESSION,
+  stream: creativeSessionStream,
+  events: creativeSessionEvents,
+  initialState,
+  evolve,
+  decide,
+};

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 import { OtherCauses } from '../history/other-causes.ts';
 import { CapReplacement, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
 import { CreativeContent, CreativeRole, CreativeSource } from './creative-resource.ts';
@@ -80,10 +80,7 @@ export const creativeEvents = {
   CreativeReviewed: { schemaVersion: 1, data: CreativeReviewed },
 } as const;
 
-type Schemas = typeof creativeEvents;
-export type CreativeEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type CreativeEvent = EventsOf<typeof creativeEvents>;
 export type CreativeCreated = z.infer<typeof CreativeCreated>;
 export type CreativeChanges = z.infer<typeof CreativeUpdated>['changes'];
 export type CreativeReviewed = z.infer<typeof CreativeReviewed>;

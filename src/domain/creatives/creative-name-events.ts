@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 
 /** `claimId` names the claim: who releases it must mean this one, not a later one of the same creative. */
 const Claim = z.object({ creativeId: z.string(), name: z.string(), claimId: z.string() });
@@ -10,7 +10,4 @@ export const creativeNameEvents = {
   CreativeNameReleased: { schemaVersion: 1, data: Claim },
 } as const;
 
-type Schemas = typeof creativeNameEvents;
-export type CreativeNameEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type CreativeNameEvent = EventsOf<typeof creativeNameEvents>;

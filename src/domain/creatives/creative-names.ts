@@ -1,5 +1,5 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
-import type { CreativeNameEvent } from './creative-name-events.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
+import { creativeNameEvents, type CreativeNameEvent } from './creative-name-events.ts';
 
 /**
  * The names of a campaign's creatives: each is held by one of them. A creative holds its name before it is there under
@@ -108,12 +108,15 @@ export const nameHeldBy = (creativeId: string, names: CreativeNames): string | u
     .sort(([, a], [, b]) => (a.at < b.at ? -1 : 1))
     .at(-1)?.[0];
 
-export const creativeNamesDecider: Decider<
-  CreativeNames,
-  CreativeNamesCommand,
-  CreativeNameEvent,
-  CreativeNamesRefusal
-> = { initialState: {}, evolve, decide };
+export const creativeNamesAggregate = {
+  category: CREATIVE_NAMES,
+  stream: creativeNamesStream,
+  events: creativeNameEvents,
+  foldVersion: 2,
+  initialState: {},
+  evolve,
+  decide,
+};
 
 const NAME_LENGTH_MAX = 255;
 

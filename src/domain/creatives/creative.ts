@@ -1,9 +1,14 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
 import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
 import type { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
 import type { OtherCauses } from '../history/other-causes.ts';
-import type { CreativeChanges, CreativeCreated, CreativeEvent } from './creative-events.ts';
+import {
+  creativeEvents,
+  type CreativeChanges,
+  type CreativeCreated,
+  type CreativeEvent,
+} from './creative-events.ts';
 import { shownCreativeId, type Creative, type CreativeContent } from './creative-resource.ts';
 import { isComplete } from './is-complete.ts';
 import type { ReviewStatus } from './seller-review-resource.ts';
@@ -21,7 +26,7 @@ export const creativeStream = (customerId: number, creativeId: string): string =
 
 export type CreativeStateOf = { readonly state: 'none' } | Creative;
 
-export const initialState: CreativeStateOf = { state: 'none' };
+export const initialState = { state: 'none' } as const;
 
 /** A creative is in so many campaigns at most: a rename is a step in each of them. */
 const CAMPAIGNS_MAX = 50;
@@ -324,7 +329,11 @@ const decide = (command: CreativeCommand, before: CreativeStateOf): CreativeDeci
   }
 };
 
-export const creativeDecider: Decider<CreativeStateOf, CreativeCommand, CreativeEvent, CreativeRefusal> = {
+export const creativeAggregate = {
+  category: CREATIVE,
+  stream: creativeStream,
+  events: creativeEvents,
+  foldVersion: 2,
   initialState,
   evolve,
   decide,

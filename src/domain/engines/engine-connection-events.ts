@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 
 /** An account that the buyer has at the engine. */
 export const EngineAccount = z.object({ id: z.string(), name: z.string() });
@@ -42,9 +42,6 @@ export const engineConnectionEvents = {
   EngineDisconnected: { schemaVersion: 1, data: z.object({}) },
 } as const;
 
-type Schemas = typeof engineConnectionEvents;
-export type EngineConnectionEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type EngineConnectionEvent = EventsOf<typeof engineConnectionEvents>;
 export type EngineConnected = z.infer<typeof EngineConnected>;
 export type EngineAccountMapped = z.infer<typeof EngineAccountMapped>;

@@ -1,8 +1,9 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
-import type {
-  EngineAccountMapped,
-  EngineConnected,
-  EngineConnectionEvent,
+import { accept, refuse, type Decision } from '../decision.ts';
+import {
+  engineConnectionEvents,
+  type EngineAccountMapped,
+  type EngineConnected,
+  type EngineConnectionEvent,
 } from './engine-connection-events.ts';
 import type { EngineConnection } from './engine-connection-resource.ts';
 
@@ -19,7 +20,7 @@ export const engineConnectionStream = (customerId: number, slotId: string): stri
 
 export type EngineConnectionState = { readonly status: 'none' } | EngineConnection;
 
-export const initialState: EngineConnectionState = { status: 'none' };
+export const initialState = { status: 'none' } as const;
 
 export const evolve = (state: EngineConnectionState, event: EngineConnectionEvent): EngineConnectionState => {
   const at = event.occurredAt;
@@ -147,9 +148,11 @@ const decide = (command: EngineConnectionCommand, state: EngineConnectionState):
   }
 };
 
-export const engineConnectionDecider: Decider<
-  EngineConnectionState,
-  EngineConnectionCommand,
-  EngineConnectionEvent,
-  EngineConnectionRefusal
-> = { initialState, evolve, decide };
+export const engineConnectionAggregate = {
+  category: ENGINE_CONNECTION,
+  stream: engineConnectionStream,
+  events: engineConnectionEvents,
+  initialState,
+  evolve,
+  decide,
+};

@@ -10,6 +10,10 @@ export const CreativeEngineResource = z
     requiresAdvertiserMapping: z.boolean().meta({
       description: 'Whether every account of a connection must be mapped to an advertiser.',
     }),
+    standIn: z.boolean().meta({
+      description:
+        'True: there is no such engine behind it yet. Any key is accepted, nothing is sent anywhere, and the variants of its sessions are made by the engine that is built in.',
+    }),
   })
   .meta({ id: 'CreativeEngine' });
 
@@ -25,18 +29,21 @@ export const creativeEngines: readonly CreativeEngine[] = [
     name: 'Sandbox Engine',
     formatKinds: ['image', 'html5', 'image_carousel', 'native_in_feed', 'video_hosted', 'audio_hosted'],
     requiresAdvertiserMapping: true,
+    standIn: false,
   },
   {
     id: 2,
     name: 'Display Engine',
     formatKinds: ['image', 'html5', 'display_tag', 'image_carousel', 'responsive_creative'],
     requiresAdvertiserMapping: false,
+    standIn: true,
   },
   {
     id: 3,
     name: 'Video and Audio Engine',
     formatKinds: ['video_hosted', 'video_vast', 'audio_hosted', 'audio_vast', 'audio_daast'],
     requiresAdvertiserMapping: false,
+    standIn: true,
   },
 ];
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 import { EventType } from './event-type.ts';
 
 /** All that a buyer says about a source. Whatever is absent is at its default. */
@@ -26,16 +26,16 @@ const EventSourceCreated = z.object({
 
 const Defined = z.object({ definition: Definition });
 
+/** Version 1 had three event types fewer. */
+const ofMoreTypes = { schemaVersion: 2, upcasters: [<Data>(data: Data): Data => data] } as const;
+
 /** Schema and current version of every event that an event source's stream can hold. */
 export const eventSourceEvents = {
-  EventSourceCreated: { schemaVersion: 1, data: EventSourceCreated },
-  EventSourceUpdated: { schemaVersion: 1, data: Defined },
+  EventSourceCreated: { data: EventSourceCreated, ...ofMoreTypes },
+  EventSourceUpdated: { data: Defined, ...ofMoreTypes },
   EventSourceArchived: { schemaVersion: 1, data: z.object({}) },
-  EventSourceRestored: { schemaVersion: 1, data: Defined },
+  EventSourceRestored: { data: Defined, ...ofMoreTypes },
 } as const;
 
-type Schemas = typeof eventSourceEvents;
-export type EventSourceEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type EventSourceEvent = EventsOf<typeof eventSourceEvents>;
 export type EventSourceDefinition = z.infer<typeof Definition>;

@@ -1,6 +1,10 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
-import type { EventSourceDefinition, EventSourceEvent } from './event-source-events.ts';
+import {
+  eventSourceEvents,
+  type EventSourceDefinition,
+  type EventSourceEvent,
+} from './event-source-events.ts';
 import type { EventSource } from './event-source-resource.ts';
 
 export type { EventSourceEvent } from './event-source-events.ts';
@@ -18,7 +22,7 @@ export const eventSourceStream = (customerId: number, sourceId: string): string 
 
 export type EventSourceState = { readonly status: 'NONE' } | EventSource;
 
-export const initialState: EventSourceState = { status: 'NONE' };
+export const initialState = { status: 'NONE' } as const;
 
 export const evolve = (state: EventSourceState, event: EventSourceEvent): EventSourceState => {
   const at = event.occurredAt;
@@ -107,9 +111,11 @@ const decide = (command: EventSourceCommand, state: EventSourceState): EventSour
   }
 };
 
-export const eventSourceDecider: Decider<
-  EventSourceState,
-  EventSourceCommand,
-  EventSourceEvent,
-  EventSourceRefusal
-> = { initialState, evolve, decide };
+export const eventSourceAggregate = {
+  category: EVENT_SOURCE,
+  stream: eventSourceStream,
+  events: eventSourceEvents,
+  initialState,
+  evolve,
+  decide,
+};

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-/** What a conversion event can be: AdCP 3.0, enum event-type. `custom` goes with a name of the buyer's own. */
-const eventTypes = [
+/** AdCP 3.0, enum event-type: what agents that are spoken to in that version know. */
+const ofAdcp30 = [
   'page_view',
   'view_content',
   'select_content',
@@ -32,8 +32,19 @@ const eventTypes = [
   'custom',
 ] as const;
 
-export const EventType = z.enum(eventTypes);
+/** Not in AdCP 3.0. */
+const later = ['follow', 'content_view', 'watch_milestone'] as const;
+
+/** What a conversion event can be (decisions.md E14). `custom` goes with a name of the buyer's own. */
+export const EventType = z.enum([...later, ...ofAdcp30]);
 export type EventType = z.infer<typeof EventType>;
+
+const inAdcp30: ReadonlySet<EventType> = new Set(ofAdcp30);
+
+/** Event types as an agent of AdCP 3.0 knows them: a later one is `custom` to it. */
+export const adcp30TypesOf = (types: readonly EventType[]): EventType[] => [
+  ...new Set(types.map((type) => (inAdcp30.has(type) ? type : 'custom'))),
+];
 
 /** Of an event that names none (decisions.md E14). */
 export const DEFAULT_EVENT_TYPE: EventType = 'custom';

@@ -41,8 +41,14 @@ const members: PersonalParts = {
     add: parts.filter(([member]) => member === 'add').map(([, ...member]) => member),
     remove: parts.filter(([member]) => member === 'remove').map(([, id]) => id),
   }),
-  identifiers: ([, ...identifiers]) => textsOf(identifiers),
+  identifiers: ([, id, email, phone, uids]) => textsOf([id, email, phone, ...uidValues(uids)]),
 };
+
+const uidValues = (uids: unknown): readonly unknown[] =>
+  listOf(uids).map((uid) => {
+    const [, value] = listOf(uid);
+    return value;
+  });
 
 const textsOf = (values: readonly unknown[]): readonly string[] =>
   values.filter((value): value is string => typeof value === 'string');

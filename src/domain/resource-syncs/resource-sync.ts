@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accept, type Decider, type DomainEvent } from '../decision.ts';
+import { accept, type Decision, type EventsOf } from '../decision.ts';
 
 /**
  * A sync of many things is several streams, so it can stop half way. What it found before its first change is
@@ -8,10 +8,10 @@ import { accept, type Decider, type DomainEvent } from '../decision.ts';
  */
 
 /** Category of the streams: their names begin with it. */
-export const RESOURCE_SYNC = 'resourceSync';
+const RESOURCE_SYNC = 'resourceSync';
 
 /** The stream of one sync, i.e. of one command. */
-export const resourceSyncStream = (customerId: number, commandId: string): string =>
+const resourceSyncStream = (customerId: number, commandId: string): string =>
   `${RESOURCE_SYNC}-${customerId}-${commandId}`;
 
 const ResourceSyncPlanned = z.object({
@@ -22,12 +22,12 @@ const ResourceSyncPlanned = z.object({
   refused: z.array(z.string()),
 });
 
-export const resourceSyncEvents = {
+const resourceSyncEvents = {
   ResourceSyncPlanned: { schemaVersion: 1, data: ResourceSyncPlanned },
 } as const;
 
 export type ResourceSyncPlan = z.infer<typeof ResourceSyncPlanned>;
-export type ResourceSyncEvent = DomainEvent<'ResourceSyncPlanned', ResourceSyncPlan>;
+export type ResourceSyncEvent = EventsOf<typeof resourceSyncEvents>;
 export type ResourceSync = { readonly status: 'NONE' } | ({ readonly status: 'PLANNED' } & ResourceSyncPlan);
 
 export interface PlanResourceSync {
@@ -36,10 +36,16 @@ export interface PlanResourceSync {
   readonly plan: ResourceSyncPlan;
 }
 
-export const resourceSyncDecider: Decider<ResourceSync, PlanResourceSync, ResourceSyncEvent, never> = {
-  initialState: { status: 'NONE' },
-  evolve: (_state, event) => ({ status: 'PLANNED', ...event.data }),
-  decide: ({ now, plan }, state) =>
+export const resourceSyncAggregate = {
+  category: RESOURCE_SYNC,
+  stream: resourceSyncStream,
+  events: resourceSyncEvents,
+  initialState: { status: 'NONE' } as const,
+  evolve: (_state: ResourceSync, event: ResourceSyncEvent): ResourceSync => ({
+    status: 'PLANNED',
+    ...event.data,
+  }),
+  decide: ({ now, plan }: PlanResourceSync, state: ResourceSync): Decision<ResourceSyncEvent, never> =>
     state.status === 'PLANNED'
       ? accept()
       : accept({ type: 'ResourceSyncPlanned', data: plan, occurredAt: now }),

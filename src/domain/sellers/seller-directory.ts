@@ -1,6 +1,6 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
-import type { SellerEvent } from './seller-events.ts';
+import { sellerEvents, type SellerEvent } from './seller-events.ts';
 import { builtInSellers, withSellers, type Seller, type SellerDirectory } from './seller-resource.ts';
 
 /** Category of the one stream: its name begins with it. */
@@ -64,8 +64,12 @@ const decide = (command: SellerCommand, directory: SellerDirectory): SellerDecis
 const nextId = (directory: SellerDirectory): number =>
   Math.max(FIRST_ID - 1, ...directory.map(({ sellerId }) => sellerId)) + 1;
 
-export const sellerDirectoryDecider: Decider<SellerDirectory, SellerCommand, SellerEvent, SellerRefusal> = {
+export const sellerDirectoryAggregate = {
+  category: SELLERS,
+  stream: () => sellerDirectoryStream,
+  events: sellerEvents,
   initialState: builtInSellers,
-  evolve: (directory, { data }) => withSellers(directory, [data]),
+  evolve: (directory: SellerDirectory, { data }: SellerEvent): SellerDirectory =>
+    withSellers(directory, [data]),
   decide,
 };

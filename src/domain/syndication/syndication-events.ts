@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DomainEvent } from '../decision.ts';
+import type { EventsOf } from '../decision.ts';
 import { OtherCauses } from '../history/other-causes.ts';
 import { AccountReference, JsonMembers, ResourceType, TaskOf } from './syndication-resource.ts';
 
@@ -31,6 +31,8 @@ const SyndicationToggled = z.object({
   agentId: z.string(),
   account: AccountReference,
   enabled: z.boolean(),
+  /** Why it waits, in words for the buyer: its agent is known not to answer. Absent: nothing is known to be in its way. */
+  errorMessage: z.string().optional(),
   generation,
   resourceRevision,
   alsoCausedBy,
@@ -61,6 +63,16 @@ const SyndicationSubmitted = z.object({
   taskOf: TaskOf,
   alsoCausedBy,
 });
+/** A try came to nothing: the agent did not answer, or wants to be asked later. */
+const SyndicationRetried = z.object({
+  generation,
+  /** Which try of the generation it was, from 1. */
+  attempt: z.int().min(1),
+  errorMessage: z.string(),
+  /** When the next try is due. */
+  dueAt: z.string(),
+  alsoCausedBy,
+});
 const SyndicationCompleted = z.object({ generation, responseData: JsonMembers, alsoCausedBy });
 const SyndicationFailed = z.object({ generation, errorMessage: z.string(), alsoCausedBy });
 /** The agent was told to drop what it had, after the record was switched off; or could not be. */
@@ -78,15 +90,14 @@ export const syndicationEvents = {
   SyndicationRefreshed: { schemaVersion: 1, data: SyndicationRefreshed },
   SyndicationStarted: { schemaVersion: 1, data: SyndicationStarted },
   SyndicationSubmitted: { schemaVersion: 1, data: SyndicationSubmitted },
+  SyndicationRetried: { schemaVersion: 1, data: SyndicationRetried },
   SyndicationCompleted: { schemaVersion: 1, data: SyndicationCompleted },
   SyndicationFailed: { schemaVersion: 1, data: SyndicationFailed },
   SyndicationWithdrawn: { schemaVersion: 1, data: SyndicationWithdrawn },
 } as const;
 
-type Schemas = typeof syndicationEvents;
-export type SyndicationEvent = {
-  [Type in keyof Schemas]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
-}[keyof Schemas];
+export type SyndicationEvent = EventsOf<typeof syndicationEvents>;
 export type SyndicationToggled = z.infer<typeof SyndicationToggled>;
 export type SyndicationRefreshed = z.infer<typeof SyndicationRefreshed>;
+export type SyndicationRetried = z.infer<typeof SyndicationRetried>;
 export type SyndicationSubmitted = z.infer<typeof SyndicationSubmitted>;

@@ -1,13 +1,14 @@
 import type { JobStatus } from '../history/cause-resource.ts';
 import type { OtherCauses } from '../history/other-causes.ts';
 import type { SyndicationEvent } from './syndication-events.ts';
-import { isWaiting, type JsonMembers, type TaskOf } from './syndication-resource.ts';
+import type { JsonMembers, TaskOf } from './syndication-resource.ts';
+import { isWaiting } from './syndication-states.ts';
 import type { SyndicationState } from './syndication.ts';
 
 /**
  * The jobs that a record's events tell of, one for each generation that there was something to do for, and what the agent
- * was asked in each. Tries are in no event, and neither are calls that were answered at once: what is known of them is
- * how the job ended.
+ * was asked in each. A call that was answered at once is in no event: what is known of it is how the job ended. A try that
+ * came to nothing says why, until the job has ended.
  */
 
 /** What the agent was asked; of what it took in to finish it later, each. */
@@ -112,9 +113,12 @@ const jobAfter = (
         calls: withTakenIn(job.calls, { takenIn, askedAt: at, status: 'RUNNING' }),
       };
     }
+    case 'SyndicationRetried':
+      return { ...job, errorMessage: event.data.errorMessage };
     case 'SyndicationCompleted': {
       const end = { status: 'COMPLETED', endedAt: at } as const;
-      return { ...job, ...end, calls: ended(job.calls, { ...end, responseData: event.data.responseData }) };
+      const calls = ended(job.calls, { ...end, responseData: event.data.responseData });
+      return { ...withoutError(job), ...end, calls };
     }
     case 'SyndicationFailed': {
       const end = { status: 'FAILED', endedAt: at, errorMessage: event.data.errorMessage } as const;
@@ -132,12 +136,15 @@ const jobAfter = (
       }
       const end = { status: 'COMPLETED', endedAt: at } as const;
       const calls = job.calls.length === 0 ? [{ askedAt: at, status: 'RUNNING' } as const] : job.calls;
-      return { ...job, ...end, calls: ended(calls, end) };
+      return { ...withoutError(job), ...end, calls: ended(calls, end) };
     }
     default:
       return (event satisfies never, job);
   }
 };
+
+/** What went wrong before it was done is no longer of interest. */
+const withoutError = ({ errorMessage: _error, ...job }: SyndicationJob): SyndicationJob => job;
 
 /** Those that are named now, and were not when it began; where that is not known, none. */
 const joinedBy = ({ begun }: SyndicationJob, named: OtherCauses = []): readonly string[] => {

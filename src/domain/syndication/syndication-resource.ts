@@ -32,6 +32,22 @@ export interface SubmittedCall {
   readonly submittedAt: string;
 }
 
+/** What is known of the resource at the agent. */
+export type AtAgent =
+  /** The agent was never asked to take it, or has dropped it. */
+  | { readonly is: 'NOTHING' }
+  /** The agent was asked to take it. `older`: an earlier state, which stays there while the newer one fails. */
+  | { readonly is: 'MAYBE'; readonly older?: JsonMembers | undefined }
+  /** The agent has exactly `older`, and is to be brought up to date. */
+  | { readonly is: 'EXACTLY'; readonly older: JsonMembers }
+  /**
+   * The agent is to drop it. Until a record that was switched on again is COMPLETED: the agent was perhaps told what else
+   * stays, and may have dropped what came since.
+   */
+  | { readonly is: 'DROPPING' }
+  /** The agent could not be told to drop it, and this is no longer tried. */
+  | { readonly is: 'LEFT' };
+
 /** One resource of an advertiser at one agent. */
 export interface SyndicationRecord {
   /** UUID that follows from the four that identify it. */
@@ -42,38 +58,19 @@ export interface SyndicationRecord {
   readonly resourceId: string;
   readonly agentId: string;
   readonly account: AccountReference;
-  readonly enabled: boolean;
   readonly status: SyndicationStatus;
+  readonly atAgent: AtAgent;
   /** How many toggles, and changes of the resource, have led to work. */
   readonly generation: number;
   /** What the agent is asked for in this generation, once that is known. */
   readonly request: JsonMembers | null;
-  /**
-   * What the agent has, exactly: the request of the generation before, when that was completed and this one only brings
-   * it up to date.
-   */
-  readonly delivered: JsonMembers | null;
-  /**
-   * The older state of it that the agent has, when bringing it up to date has failed: it stays there until it is switched
-   * off.
-   */
-  readonly stillThere?: JsonMembers | undefined;
-  /**
-   * The agent may have it: it was asked to take it and has not been told to drop it since. Of what is off: unless it
-   * could not be told, and nobody tries any more.
-   */
-  readonly mayBeAtAgent: boolean;
-  /**
-   * It was switched on again before it was known to be dropped: an agent that was told what stays has perhaps dropped
-   * what came since, and nobody else will tell it again.
-   */
-  readonly restIsUnsure?: boolean | undefined;
   /** What the agent is at, as far as is known; of an earlier generation while this one has not begun. */
   readonly submitted?: SubmittedCall | undefined;
   /** Up to which revision it is known who has changed the resource; of what was begun before that was recorded it is not. */
   readonly resourceRevision?: number | undefined;
   /** Requests that this generation follows from, beside the one that it belongs to. */
   readonly alsoCausedBy?: OtherCauses | undefined;
+  /** Why it is FAILED; while it is tried, what went wrong last. */
   readonly errorMessage: string | null;
   readonly responseData: JsonMembers | null;
   readonly createdAt: string;
@@ -123,7 +120,7 @@ export const syndicationResource = (record: SyndicationRecord): SyndicationResou
   catalogId: record.resourceType === 'CATALOG' ? record.resourceId : null,
   adcpAgentId: shownAgentId(record.agentId),
   adcpAgentAccountId: 'account_id' in record.account ? record.account.account_id : null,
-  enabled: record.enabled,
+  enabled: record.status !== 'DISABLED',
   status: record.status,
   errorMessage: record.errorMessage,
   responseData: record.responseData,
@@ -131,16 +128,3 @@ export const syndicationResource = (record: SyndicationRecord): SyndicationResou
   updatedAt: record.updatedAt,
   completedAt: record.completedAt,
 });
-
-/** It is off, and the agent could not be told: it may have it still, and in it who was removed since. */
-export const wasLeftThere = ({
-  status,
-  responseData,
-}: Pick<SyndicationRecord, 'status' | 'responseData'>): boolean =>
-  status === 'DISABLED' && Left.safeParse(responseData).success;
-
-const Left = z.object({ withdrawal: z.object({ removed: z.literal(false) }) });
-
-/** Work that a record is waiting for: to be brought to its agent, or to be dropped there. */
-export const isWaiting = ({ status, mayBeAtAgent }: SyndicationRecord): boolean =>
-  status === 'PENDING' || status === 'SYNCING' || (status === 'DISABLED' && mayBeAtAgent);

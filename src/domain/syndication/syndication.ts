@@ -1,12 +1,24 @@
-import { accept, refuse, type Decider, type Decision } from '../decision.ts';
+import { accept, refuse, type Decision } from '../decision.ts';
 import type { OtherCauses } from '../history/other-causes.ts';
-import type {
-  SyndicationEvent,
-  SyndicationRefreshed,
-  SyndicationSubmitted,
-  SyndicationToggled,
+import {
+  syndicationEvents,
+  type SyndicationEvent,
+  type SyndicationRefreshed,
+  type SyndicationRetried,
+  type SyndicationSubmitted,
+  type SyndicationToggled,
 } from './syndication-events.ts';
-import { wasLeftThere, type JsonMembers, type SyndicationRecord } from './syndication-resource.ts';
+import type { AtAgent, JsonMembers, SyndicationRecord } from './syndication-resource.ts';
+import {
+  isOn,
+  isStepFrom,
+  isWaiting,
+  mayBeThere,
+  olderAt,
+  steps,
+  wasLeftThere,
+  type StepName,
+} from './syndication-states.ts';
 
 export type { SyndicationRecord } from './syndication-resource.ts';
 
@@ -22,7 +34,7 @@ export const syndicationStream = (customerId: number, recordId: string): string 
 
 export type SyndicationState = { readonly status: 'NONE' } | SyndicationRecord;
 
-export const initialState: SyndicationState = { status: 'NONE' };
+export const initialState = { status: 'NONE' } as const;
 
 export const evolve = (state: SyndicationState, event: SyndicationEvent): SyndicationState => {
   const updatedAt = event.occurredAt;
@@ -39,37 +51,42 @@ export const evolve = (state: SyndicationState, event: SyndicationEvent): Syndic
     case 'SyndicationStarted':
       return {
         ...state,
-        status: 'SYNCING',
+        status: steps.start.to,
         request: event.data.request,
         resourceRevision: event.data.resourceRevision,
         alsoCausedBy: event.data.alsoCausedBy ?? state.alsoCausedBy,
-        mayBeAtAgent: true,
+        atAgent: state.atAgent.is === 'NOTHING' ? { is: 'MAYBE' } : state.atAgent,
         submitted: undefined,
+        errorMessage: null,
         updatedAt,
       };
+    // The time stays: an agent that is to drop something is told for a day from the switching off.
+    case 'SyndicationRetried':
+      return { ...state, errorMessage: event.data.errorMessage };
     case 'SyndicationCompleted':
       return {
         ...state,
-        status: 'COMPLETED',
+        status: steps.complete.to,
+        atAgent: { is: 'MAYBE' },
         responseData: event.data.responseData,
-        stillThere: undefined,
-        restIsUnsure: undefined,
+        errorMessage: null,
         submitted: undefined,
         completedAt: updatedAt,
         updatedAt,
       };
     case 'SyndicationFailed': {
       const { errorMessage } = event.data;
-      return { ...state, status: 'FAILED', errorMessage, submitted: undefined, updatedAt };
+      const atAgent = inexact(state.atAgent);
+      return { ...state, status: steps.fail.to, atAgent, errorMessage, submitted: undefined, updatedAt };
     }
     case 'SyndicationWithdrawn': {
       const { removed, reason } = event.data;
       const withdrawal = reason === undefined ? { removed } : { removed, reason };
       return {
         ...state,
-        mayBeAtAgent: false,
+        atAgent: { is: removed ? 'NOTHING' : 'LEFT' },
         responseData: { withdrawal },
-        restIsUnsure: undefined,
+        errorMessage: null,
         submitted: undefined,
         updatedAt,
       };
@@ -79,36 +96,34 @@ export const evolve = (state: SyndicationState, event: SyndicationEvent): Syndic
   }
 };
 
-/** What is pending may be there, too: an agent that is to drop something else is told of it among what stays. */
-const agentMayHave = (state: SyndicationState): boolean =>
-  state.status !== 'NONE' && (state.mayBeAtAgent || state.status === 'PENDING');
+/** After a failure it is not known exactly what the agent has. */
+const inexact = (atAgent: AtAgent): AtAgent =>
+  atAgent.is === 'EXACTLY' ? { is: 'MAYBE', older: atAgent.older } : atAgent;
 
-/** Only of the account that it is at; with another one there is nothing to begin anew. */
-const wasLeftAt = (state: SyndicationState, { account }: SyndicationToggled): boolean =>
-  state.status !== 'NONE' && wasLeftThere(state) && JSON.stringify(account) === JSON.stringify(state.account);
+/** What is left at one account is not dropped, or taken, at another one. */
+const afterToggle = (state: SyndicationState, { enabled, account }: SyndicationToggled): AtAgent => {
+  if (state.status === 'NONE') return { is: 'NOTHING' };
+  const isLeftHere = wasLeftThere(state) && JSON.stringify(account) === JSON.stringify(state.account);
+  if (!isLeftHere && !mayBeThere(state)) return { is: 'NOTHING' };
+  if (!enabled) return { is: 'DROPPING' };
+  return state.atAgent.is === 'DROPPING' ? state.atAgent : { is: 'MAYBE', older: olderAt(state.atAgent) };
+};
 
-/** Its dropping began, and has not come to its end. */
-const isRestUnsure = (state: SyndicationState): true | undefined =>
-  state.status !== 'NONE' &&
-  (state.restIsUnsure === true || (state.status === 'DISABLED' && state.mayBeAtAgent))
-    ? true
-    : undefined;
-
-const toggled = (state: SyndicationState, data: SyndicationToggled, at: string): SyndicationRecord => ({
-  ...data,
-  status: data.enabled ? 'PENDING' : 'DISABLED',
-  request: null,
-  delivered: null,
-  stillThere: data.enabled && state.status !== 'NONE' ? state.stillThere : undefined,
-  mayBeAtAgent: agentMayHave(state) || wasLeftAt(state, data),
-  restIsUnsure: isRestUnsure(state),
-  submitted: state.status === 'NONE' ? undefined : state.submitted,
-  errorMessage: null,
-  responseData: null,
-  completedAt: null,
-  createdAt: state.status === 'NONE' ? at : state.createdAt,
-  updatedAt: at,
-});
+const toggled = (state: SyndicationState, data: SyndicationToggled, at: string): SyndicationRecord => {
+  const { enabled, errorMessage, ...place } = data;
+  return {
+    ...place,
+    status: (enabled ? steps.on : steps.off).to,
+    atAgent: afterToggle(state, data),
+    request: null,
+    submitted: state.status === 'NONE' ? undefined : state.submitted,
+    errorMessage: errorMessage ?? null,
+    responseData: null,
+    completedAt: null,
+    createdAt: state.status === 'NONE' ? at : state.createdAt,
+    updatedAt: at,
+  };
+};
 
 const refreshed = (
   state: SyndicationRecord,
@@ -116,13 +131,12 @@ const refreshed = (
   updatedAt: string,
 ): SyndicationRecord => ({
   ...state,
-  status: 'PENDING',
+  status: steps.refresh.to,
+  atAgent: state.request === null ? state.atAgent : { is: 'EXACTLY', older: state.request },
   generation,
   resourceRevision,
   alsoCausedBy,
   request: null,
-  delivered: state.request,
-  stillThere: state.request ?? undefined,
   errorMessage: null,
   responseData: null,
   completedAt: null,
@@ -159,6 +173,7 @@ export type SyndicationCommand =
       })
   | (OfGeneration & OfChanges & { readonly type: 'StartSyndication'; readonly request: JsonMembers })
   | (OfGeneration & SyndicationSubmitted & { readonly type: 'SubmitSyndication' })
+  | (OfGeneration & Omit<SyndicationRetried, 'alsoCausedBy'> & { readonly type: 'RetrySyndication' })
   | (OfGeneration & { readonly type: 'CompleteSyndication'; readonly responseData: JsonMembers })
   | (OfGeneration & { readonly type: 'FailSyndication'; readonly errorMessage: string })
   | (OfGeneration & {
@@ -185,10 +200,10 @@ type SyndicationDecision = Decision<SyndicationEvent, SyndicationRefusal>;
 const toggle = (command: ToggleSyndication, state: SyndicationState): SyndicationDecision => {
   const { record, enabled, now } = command;
   const isToBeDropped = !enabled && state.status !== 'NONE' && wasLeftThere(state);
-  const hasEnded = state.status === 'FAILED' || isToBeDropped;
-  if (state.status !== 'NONE' && state.enabled === enabled && !hasEnded) return accept();
+  const isSo = state.status !== 'NONE' && isOn(state) === enabled;
+  if (isSo && state.status !== 'FAILED' && !isToBeDropped) return accept();
   const generation = state.status === 'NONE' ? 1 : state.generation + 1;
-  const { account } = state.status !== 'NONE' && (agentMayHave(state) || isToBeDropped) ? state : record;
+  const { account } = state.status !== 'NONE' && (mayBeThere(state) || isToBeDropped) ? state : record;
   const data = { ...record, account, enabled, generation };
   return accept({ type: 'SyndicationToggled', data, occurredAt: now });
 };
@@ -198,8 +213,7 @@ const start = (
   occurredAt: string,
   { status, alsoCausedBy: known = [] }: SyndicationRecord,
 ): SyndicationDecision => {
-  if (status === 'SYNCING') return accept();
-  if (status !== 'PENDING') return refuse({ reason: 'superseded' });
+  if (status === steps.start.to) return accept();
   const isKnown = ({ correlationId }: OtherCauses[number]): boolean =>
     known.some((one) => one.correlationId === correlationId);
   const all = [...known, ...alsoCausedBy.filter((cause) => !isKnown(cause))];
@@ -226,13 +240,14 @@ const ofChanges = ({
 const submit = (
   data: SyndicationSubmitted,
   occurredAt: string,
-  { status, generation, mayBeAtAgent, submitted }: SyndicationRecord,
+  record: SyndicationRecord,
 ): SyndicationDecision => {
+  const { status, generation, submitted } = record;
   const isKnown =
     submitted?.generation === data.generation && submitted.idempotencyKey === data.idempotencyKey;
   if (isKnown) return accept();
-  const isAsking = status === 'SYNCING' || (status === 'DISABLED' && mayBeAtAgent);
-  const isBeforeAsking = status === 'PENDING' || (status === 'DISABLED' && mayBeAtAgent);
+  const isAsking = isWaiting(record) && status !== 'PENDING';
+  const isBeforeAsking = isWaiting(record) && status !== 'SYNCING';
   const isLater = submitted !== undefined && submitted.generation > data.generation;
   const mayBe = data.generation === generation ? isAsking : data.generation < generation && isBeforeAsking;
   if (!mayBe || isLater) return refuse({ reason: 'superseded' });
@@ -248,29 +263,33 @@ const decide = (command: SyndicationCommand, state: SyndicationState): Syndicati
     const data = { generation, idempotencyKey, taskId, taskOf, ...ofChanges({ alsoCausedBy }) };
     return submit(data, occurredAt, state);
   }
-  if (state.generation !== generation) return refuse({ reason: 'superseded' });
+  if (state.generation !== generation || !mayFollow(command.type, state)) {
+    return refuse({ reason: 'superseded' });
+  }
   const shared = ofChanges({ alsoCausedBy: state.alsoCausedBy });
   switch (command.type) {
     case 'RefreshSyndication': {
-      if (state.status !== 'COMPLETED') return refuse({ reason: 'superseded' });
       const data = { generation: generation + 1, ...ofChanges(command) };
       return accept({ type: 'SyndicationRefreshed', data, occurredAt });
     }
     case 'StartSyndication':
       return start(command, occurredAt, state);
+    case 'RetrySyndication': {
+      if (!isWaiting(state)) return accept();
+      const { attempt, errorMessage, dueAt } = command;
+      const data = { generation, attempt, errorMessage, dueAt, ...shared };
+      return accept({ type: 'SyndicationRetried', data, occurredAt });
+    }
     case 'CompleteSyndication': {
-      if (state.status !== 'SYNCING') return refuse({ reason: 'superseded' });
       const data = { generation, responseData: command.responseData, ...shared };
       return accept({ type: 'SyndicationCompleted', data, occurredAt });
     }
     case 'FailSyndication': {
-      if (state.status !== 'PENDING' && state.status !== 'SYNCING') return refuse({ reason: 'superseded' });
       const data = { generation, errorMessage: command.errorMessage, ...shared };
       return accept({ type: 'SyndicationFailed', data, occurredAt });
     }
     case 'WithdrawSyndication': {
-      if (state.status !== 'DISABLED') return refuse({ reason: 'superseded' });
-      if (!state.mayBeAtAgent) return accept();
+      if (!isWaiting(state)) return accept();
       const { removed, reason } = command;
       const data = { generation, removed, ...(reason === undefined ? {} : { reason }), ...shared };
       return accept({ type: 'SyndicationWithdrawn', data, occurredAt });
@@ -280,9 +299,27 @@ const decide = (command: SyndicationCommand, state: SyndicationState): Syndicati
   }
 };
 
-export const syndicationDecider: Decider<
-  SyndicationState,
-  SyndicationCommand,
-  SyndicationEvent,
-  SyndicationRefusal
-> = { initialState, evolve, decide };
+type OfWorker = Exclude<SyndicationCommand['type'], 'ToggleSyndication' | 'SubmitSyndication'>;
+
+const stepOf: Readonly<Record<OfWorker, StepName>> = {
+  RefreshSyndication: 'refresh',
+  StartSyndication: 'start',
+  RetrySyndication: 'retry',
+  CompleteSyndication: 'complete',
+  FailSyndication: 'fail',
+  WithdrawSyndication: 'withdraw',
+};
+
+/** A start that is repeated changes nothing. */
+const mayFollow = (type: OfWorker, { status }: SyndicationRecord): boolean =>
+  isStepFrom(stepOf[type], status) || (type === 'StartSyndication' && status === steps.start.to);
+
+export const syndicationAggregate = {
+  category: SYNDICATION,
+  stream: syndicationStream,
+  events: syndicationEvents,
+  foldVersion: 4,
+  initialState,
+  evolve,
+  decide,
+};

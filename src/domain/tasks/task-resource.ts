@@ -5,20 +5,38 @@ const Timestamp = z.iso.datetime({ precision: 3 });
 
 const identity = { taskId: z.string(), customerId: z.int(), advertiserId: z.int() };
 
+const SyncedAudience = z.object({
+  /** Null: it failed, and the sync did not say which one it is. */
+  audienceId: z.string().nullable(),
+  action: z.enum(['created', 'updated', 'unchanged', 'deleted', 'failed']),
+  /** Place in the sync, from 0; of those that failed. */
+  index: z.int().optional(),
+  error: z.string().optional(),
+  /** Members of it that failed; absent when none did. */
+  membersFailed: z.int().optional(),
+});
+
+const FailedMember = z.object({
+  audienceId: z.string(),
+  list: z.enum(['add', 'remove']),
+  /** Place in the list, from 0. */
+  index: z.int(),
+  /** Never repeats what was sent. */
+  reason: z.string(),
+});
+
 /** What a sync of audiences came to, item by item. */
 const AudienceSync = z.object({
   ...identity,
   taskType: z.literal('audience_sync'),
   response: z.object({
-    audiences: z.array(
-      z.object({
-        audienceId: z.string(),
-        action: z.enum(['created', 'updated', 'unchanged', 'deleted', 'failed']),
-        error: z.string().optional(),
-      }),
-    ),
+    audiences: z.array(SyncedAudience),
+    /** The first of all audiences; absent when none failed. */
+    failedMembers: z.array(FailedMember).optional(),
   }),
 });
+export type AudienceSyncResponse = z.infer<typeof AudienceSync>['response'];
+export type FailedMember = z.infer<typeof FailedMember>;
 
 /** Where a creative was brought, and how it stood there right then. */
 const CreativeSync = z.object({
@@ -61,7 +79,7 @@ const errorOf = (task: TaskAccepted): string | null => {
   const { audiences } = task.response;
   const [first] = audiences;
   if (first === undefined || audiences.some(({ action }) => action !== 'failed')) return null;
-  const why = `${first.audienceId}: ${first.error ?? 'failed'}`;
+  const why = `${first.audienceId ?? `audiences.${first.index ?? 0}`}: ${first.error ?? 'failed'}`;
   return audiences.length === 1 ? why : `None of ${audiences.length} audiences was synced. ${why}`;
 };
 

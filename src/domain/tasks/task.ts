@@ -1,4 +1,4 @@
-import { accept, type Decider, type DomainEvent } from '../decision.ts';
+import { accept, type Decision, type EventsOf } from '../decision.ts';
 import { TaskAccepted } from './task-resource.ts';
 
 /** Category of the streams: their names begin with it. */
@@ -6,8 +6,15 @@ export const TASK = 'task';
 
 export const taskStream = (customerId: number, taskId: string): string => `${TASK}-${customerId}-${taskId}`;
 
-export const taskEvents = { TaskAccepted: { schemaVersion: 1, data: TaskAccepted } } as const;
-export type TaskEvent = DomainEvent<'TaskAccepted', TaskAccepted>;
+export const taskEvents = {
+  TaskAccepted: {
+    schemaVersion: 2,
+    data: TaskAccepted,
+    // Version 2 has members that failed, and audiences that were not named.
+    upcasters: [<Data>(data: Data): Data => data],
+  },
+} as const;
+export type TaskEvent = EventsOf<typeof taskEvents>;
 
 export type Task =
   { readonly status: 'NONE' } | ({ readonly status: 'ACCEPTED'; readonly acceptedAt: string } & TaskAccepted);
@@ -19,9 +26,16 @@ interface AcceptTask {
 }
 
 /** The last event of what a request writes: whoever has read it has read all of that. */
-export const taskDecider: Decider<Task, AcceptTask, TaskEvent, never> = {
-  initialState: { status: 'NONE' },
-  evolve: (_state, { data, occurredAt }) => ({ status: 'ACCEPTED', acceptedAt: occurredAt, ...data }),
-  decide: ({ now, task }, state) =>
+export const taskAggregate = {
+  category: TASK,
+  stream: taskStream,
+  events: taskEvents,
+  initialState: { status: 'NONE' } as const,
+  evolve: (_state: Task, { data, occurredAt }: TaskEvent): Task => ({
+    status: 'ACCEPTED',
+    acceptedAt: occurredAt,
+    ...data,
+  }),
+  decide: ({ now, task }: AcceptTask, state: Task): Decision<TaskEvent, never> =>
     state.status === 'ACCEPTED' ? accept() : accept({ type: 'TaskAccepted', data: task, occurredAt: now }),
 };

@@ -7,7 +7,7 @@ import {
 } from '../../shared/event-store/event-store.ts';
 import { noResume, type CopyCheckpoint, type CopyState } from './copy-checkpoint.ts';
 import { persist } from './persist.ts';
-import type { Progress } from './progress-line.ts';
+import type { Progress } from '../command.ts';
 import { writePage } from './write-page.ts';
 
 /** The source got events while it was copied: the copy is not the whole history. */

@@ -1,4 +1,4 @@
-import { backoffMs, sleep } from '../../shared/backoff.ts';
+import { backoffMs, sleep } from '../../shared/async/backoff.ts';
 import {
   AppendTooLargeError,
   LogGapError,

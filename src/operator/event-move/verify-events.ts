@@ -7,7 +7,7 @@ import {
 import { fractionOf } from './copy-events.ts';
 import { bucketOf, contentOf, createLogDigest, type LogDigest } from './log-digest.ts';
 import { persist } from './persist.ts';
-import type { Progress } from './progress-line.ts';
+import type { Progress } from '../command.ts';
 
 export interface Difference {
   readonly stream: string;

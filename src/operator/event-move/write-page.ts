@@ -1,7 +1,12 @@
+import pLimit from 'p-limit';
 import {
   AppendTooLargeError,
+  comparePositions,
+  START,
   WrongExpectedRevisionError,
   type EventStore,
+  type JsonValue,
+  type Position,
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
 import { persist } from './persist.ts';
@@ -13,25 +18,88 @@ export class CopyConflictError extends Error {
 
 type Target = Pick<EventStore, 'append' | 'readStream'>;
 
-const ACCOUNTS_AT_ONCE = 64;
+/** Appends in flight. The events of one page wait for one another where one may follow from the other. */
+const APPENDS_AT_ONCE = 64;
 /** EventStoreDB takes 1 MiB in one append; event ids, types and framing count too. */
 const CHUNK_BYTES_MAX = 900_000;
 const CHUNK_EVENTS_MAX = 500;
 
 /**
- * Writes consecutive events of the source, of many accounts at a time. Each account's events keep their order,
- * across its streams too: an event never comes before one that it followed from.
+ * Writes consecutive events of the source, many streams at a time. Each stream's events keep their order. Across the
+ * streams of an account an event never comes before one that it may have followed from (`tiesOf`); others may change
+ * places with those near them.
+ * After a failure nothing more is sent, and what is in flight has ended when it is thrown.
  * @throws CopyConflictError; anything else leaves a part written, to be repeated as a whole
  */
 export const writePage = async (target: Target, events: readonly RecordedEvent[]): Promise<void> => {
-  const accounts = byAccount(events);
-  const waiting = accounts.values();
-  const work = async (): Promise<void> => {
-    for (const one of waiting) {
-      for (const chunk of chunksOf(one)) await writeChunk(target, chunk);
+  const perAccount = [...byAccount(events).values()].flatMap((account) => [...chunksOf(account)]);
+  const chunks = perAccount.toSorted(([a], [b]) => comparePositions(positionOf(a), positionOf(b)));
+  const written = new Map<string, Promise<unknown>>();
+  const failures: unknown[] = [];
+  // They begin in their order: all that a chunk waits for has begun before it.
+  await pLimit(APPENDS_AT_ONCE).map(chunks, async (chunk) => {
+    if (failures.length > 0) return;
+    const { waitsFor, isWaitedForAs } = tiesOf(chunk);
+    const before = new Set([...waitsFor].flatMap((name) => written.get(name) ?? []));
+    const writing = Promise.all(before)
+      .then(() => (failures.length > 0 ? undefined : writeChunk(target, chunk)))
+      .catch((error: unknown) => void failures.push(error));
+    for (const name of isWaitedForAs) {
+      written.set(name, isShared(name) ? Promise.all([written.get(name), writing]) : writing);
     }
-  };
-  await Promise.all(Array.from({ length: Math.min(ACCOUNTS_AT_ONCE, accounts.size) }, work));
+    await writing;
+  });
+  if (failures.length > 0) throw failures[0];
+};
+
+const positionOf = (event: RecordedEvent | undefined): Position => event?.position ?? START;
+
+interface Ties {
+  readonly waitsFor: ReadonlySet<string>;
+  readonly isWaitedForAs: ReadonlySet<string>;
+}
+
+/** For streams of the account itself (`account-7`): they wait for everything before them, and everything after waits. */
+const EVERYTHING = '*';
+const OF_ACCOUNT = '#';
+const isShared = (name: string): boolean => name.endsWith(` ${EVERYTHING}`);
+
+/**
+ * By what an event may follow from another one of its account: it is of the same stream, it names the other's stream by
+ * its id anywhere in its data, was caused by it, or belongs to the same request.
+ */
+const tiesOf = (chunk: readonly RecordedEvent[]): Ties => {
+  const waitsFor = new Set<string>();
+  const isWaitedForAs = new Set<string>();
+  for (const { id, stream, data, metadata } of chunk) {
+    const { customerId, actor, causationId, correlationId } = metadata;
+    const of = (name: string): string => `${customerId} ${name}`;
+    const isOfAccount = stream.endsWith(`-${customerId}`);
+    const own = [
+      stream,
+      idOfStream(stream),
+      id,
+      correlationId,
+      EVERYTHING,
+      ...(isOfAccount ? [OF_ACCOUNT] : []),
+    ];
+    for (const name of own) isWaitedForAs.add(of(name));
+    const others = [OF_ACCOUNT, causationId, actor.slice(actor.indexOf(':') + 1)];
+    for (const name of [stream, correlationId, ...others]) waitsFor.add(of(name));
+    if (isOfAccount) waitsFor.add(of(EVERYTHING));
+    eachScalar(data, (value) => waitsFor.add(of(value)));
+  }
+  return { waitsFor, isWaitedForAs };
+};
+
+/** `1001` of `advertiser-7-1001`, as other streams' events name it. */
+const idOfStream = (stream: string): string => stream.split('-').slice(2).join('-') || stream;
+
+const eachScalar = (value: JsonValue, take: (text: string) => void): void => {
+  if (typeof value === 'string' || typeof value === 'number') take(String(value));
+  else if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) eachScalar(member, take);
+  }
 };
 
 const byAccount = (events: readonly RecordedEvent[]): ReadonlyMap<number, readonly RecordedEvent[]> => {

@@ -1,6 +1,5 @@
 import type { ClientBase, Pool } from 'pg';
 import { START, type Position } from '../../shared/event-store/event-store.ts';
-import { blocksAtSql } from '../../shared/read-your-writes/kept-blocks.ts';
 
 /** What a runner stands on: read in one snapshot, and valid for as long as the fence lets it pass. */
 export interface Checkpoint {
@@ -9,19 +8,7 @@ export interface Checkpoint {
   readonly epoch: number;
   /** Streams that this read model leaves out. As large as the table: about 100 bytes for each of them. */
   readonly parked: ReadonlySet<string>;
-  /** The blocks of its lists were written with all of its rows (`engine/blocks/list-blocks.ts`). */
-  readonly hasBlocks: boolean;
 }
-
-/**
- * SQL, of a checkpoint's row: the blocks of lists were written with the rows as far as it says. Whoever writes rows and
- * does not know of all these blocks, as a program of before them, moves the checkpoint and not `blocks_at`, and that stays so.
- */
-export const hasBlocksSql = `blocks_at = ${blocksAtSql()}`;
-
-/** SQL of the new value of `blocks_at` when the position or the epoch becomes another; each may be a parameter. */
-export const movedBlocksAtSql = (to: { readonly position?: string; readonly epoch?: string }): string =>
-  `case when ${hasBlocksSql} then ${blocksAtSql(to)} else blocks_at end`;
 
 /** Somebody else moved the checkpoint or changed the rows: nothing was done, start again from what is there. */
 export class CheckpointMovedError extends Error {
@@ -34,18 +21,11 @@ export const openCheckpoint = async (
   name: string,
 ): Promise<Checkpoint> => {
   await pool.query(
-    `insert into projection_checkpoints (name, position, blocks_at) 
-       values ($1, $2, ${blocksAtSql({ position: '$2', epoch: `'0'` })}) on conflict do nothing`,
+    'insert into projection_checkpoints (name, position) values ($1, $2) on conflict do nothing',
     [name, START],
   );
-  const { rows } = await pool.query<{
-    position: Position;
-    epoch: number;
-    parked: string[];
-    hasBlocks: boolean;
-  }>(
-    `select position, epoch, array(select stream from parked_streams where projection = $1) as parked,
-       ${hasBlocksSql} as "hasBlocks"
+  const { rows } = await pool.query<{ position: Position; epoch: number; parked: string[] }>(
+    `select position, epoch, array(select stream from parked_streams where projection = $1) as parked
      from projection_checkpoints where name = $1`,
     [name],
   );
@@ -75,8 +55,7 @@ export const moveCheckpoint = async (
 ): Promise<void> => {
   const { rowCount } = await client.query({
     name: 'move-checkpoint',
-    text: `update projection_checkpoints set position = $4, updated_at = clock_timestamp(),
-             blocks_at = ${movedBlocksAtSql({ position: '$4' })}
+    text: `update projection_checkpoints set position = $4, updated_at = clock_timestamp()
            where name = $1 and position = $2 and epoch = $3`,
     values: [name, from.position, from.epoch, to],
   });

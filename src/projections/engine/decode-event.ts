@@ -1,11 +1,11 @@
 import type { z } from 'zod';
+import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import {
   currentData,
   UnknownEventVersionError,
   type EventVersions,
 } from '../../shared/command/event-versions.ts';
-import { plainCheckOf } from './plain-data.ts';
-import { UnprojectableEventError, type ProjectedEvent } from './projection.ts';
+import { UnprojectableEventError } from './projection.ts';
 
 /** An event type that a read model knows, with the schema of its current version. */
 interface EventSchema extends EventVersions {
@@ -27,14 +27,15 @@ export interface DecodedEvent {
  * @throws UnprojectableEventError for a type or version this program does not know (a newer program wrote it,
  *   say) and for data that does not fit the schema
  */
-export const decodeEvent = (event: ProjectedEvent, schemas: EventSchemas): DecodedEvent => {
+export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): DecodedEvent => {
   const known = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;
   if (known === undefined) throw new UnprojectableEventError(event, 'unknown event type');
-  // Once: where an event is read lazily, both are read anew each time.
-  const { type, stream, revision, data: stored, metadata } = event;
-  const data = raised(event, { type, stream, revision, data: stored, metadata }, known);
-  const { occurredAt } = metadata;
-  if (isPlain(known, data)) return { type, data, occurredAt };
+  const {
+    type,
+    metadata: { occurredAt },
+  } = event;
+  const data = raised(event, known);
+  if (known.isPlain?.(data) === true) return { type, data, occurredAt };
   const parsed = known.data.safeParse(data);
   if (!parsed.success) {
     const first = parsed.error.issues[0];
@@ -46,20 +47,11 @@ export const decodeEvent = (event: ProjectedEvent, schemas: EventSchemas): Decod
   return { type, data: parsed.data, occurredAt };
 };
 
-/** Of schemas that say nothing of it themselves. */
-const plainChecks = new WeakMap<z.ZodType, (data: unknown) => boolean>();
-
-const isPlain = (known: EventSchema, data: unknown): boolean => {
-  let check = known.isPlain ?? plainChecks.get(known.data);
-  if (check === undefined) plainChecks.set(known.data, (check = plainCheckOf(known.data)));
-  return check(data);
-};
-
-const raised = (event: ProjectedEvent, read: ProjectedEvent, known: EventSchema): unknown => {
+const raised = (event: RecordedEvent, known: EventSchema): unknown => {
   try {
-    return currentData(read, known);
+    return currentData(event, known);
   } catch (error) {
     if (!(error instanceof UnknownEventVersionError)) throw error;
-    throw new UnprojectableEventError(event, `unknown schema version ${read.metadata.schemaVersion}`);
+    throw new UnprojectableEventError(event, `unknown schema version ${event.metadata.schemaVersion}`);
   }
 };

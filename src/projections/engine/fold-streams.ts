@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
-import { UnprojectableEventError, type ProjectedEvent } from './projection.ts';
+import { UnprojectableEventError } from './projection.ts';
 
 /** A stream's state as a read model holds it. */
 export interface Folded<State> {
@@ -24,10 +24,10 @@ export const byStream = (events: readonly RecordedEvent[]): Map<string, Recorded
  * nothing, so a redelivery is harmless.
  * @throws UnprojectableEventError when an event is missing between the two: the stream's order is broken
  */
-export const foldStream = <State, Event extends ProjectedEvent = RecordedEvent>(
+export const foldStream = <State>(
   before: Folded<State>,
-  events: Iterable<Event>,
-  evolve: (state: State, event: Event) => State,
+  events: Iterable<RecordedEvent>,
+  evolve: (state: State, event: RecordedEvent) => State,
 ): Folded<State> => {
   let { state, revision } = before;
   for (const event of events) {

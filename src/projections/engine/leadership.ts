@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { createHash } from 'node:crypto';
 import { Client, type ClientConfig } from 'pg';
-import { backoffMs, sleep } from '../../shared/backoff.ts';
+import { backoffMs, sleep } from '../../shared/async/backoff.ts';
+import { settled } from '../../shared/async/timeout.ts';
 import type { Logger } from '../../shared/log.ts';
 import { advisoryLocks } from '../../shared/postgres/advisory-locks.ts';
 import { withChildSignal } from './child-signal.ts';
@@ -128,11 +129,4 @@ const tryLocks = async (client: Client, wanted: readonly string[]): Promise<read
 };
 
 /** Waits for the goodbye, but not for a server that does not say it. */
-const hangUp = async (client: Client): Promise<void> => {
-  const heard = new AbortController();
-  const goodbye = client
-    .end()
-    .catch(() => undefined)
-    .finally(() => heard.abort());
-  await Promise.race([goodbye, sleep(GOODBYE_MS, heard.signal)]);
-};
+const hangUp = (client: Client): Promise<void> => settled(GOODBYE_MS, client.end());

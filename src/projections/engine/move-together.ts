@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
-import { coalesce } from '../../shared/coalesce.ts';
+import { coalesce } from '../../shared/async/coalesce.ts';
 import type { Position } from '../../shared/event-store/event-store.ts';
-import { blocksAtSql } from '../../shared/read-your-writes/kept-blocks.ts';
 import { moveCheckpoint, type Checkpoint } from './checkpoint.ts';
 
 /** Moves a checkpoint past events that are nothing to its read model. @throws CheckpointMovedError */
@@ -31,9 +30,7 @@ export const createMoveTogether = (pool: Pool): PassOver => {
                free as (
                  select c.name from projection_checkpoints c where c.name = any($1)
                  order by c.name for update skip locked)
-               update projection_checkpoints c set position = w.next, updated_at = clock_timestamp(),
-                 blocks_at = case when c.blocks_at = ${blocksAtSql({ position: 'c.position', epoch: 'c.epoch' })}
-                   then ${blocksAtSql({ position: 'w.next', epoch: 'c.epoch' })} else c.blocks_at end
+               update projection_checkpoints c set position = w.next, updated_at = clock_timestamp()
                from wanted w join free f on f.name = w.name
                where c.name = w.name and c.position = w.was and c.epoch = w.epoch
                returning c.name`,

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { backoffMs, sleep } from '../../shared/backoff.ts';
+import { backoffMs, sleep } from '../../shared/async/backoff.ts';
 import {
   LogGapError,
   START,
@@ -10,12 +10,11 @@ import {
 import type { Logger } from '../../shared/log.ts';
 import { withChildSignal } from './child-signal.ts';
 import { CheckpointMovedError, openCheckpoint, type Checkpoint } from './checkpoint.ts';
-import { makeBlocks } from './blocks/make-blocks.ts';
 import { commitBatch, type CommittedBatch } from './commit-batch.ts';
 import { errorText } from './failure.ts';
 import type { PassOver } from './move-together.ts';
 import type { Projection } from './projection.ts';
-import { takeAhead } from './take-ahead.ts';
+import { readAhead } from '../../shared/async/read-ahead.ts';
 
 export interface RunnerOptions {
   readonly projection: Projection;
@@ -87,16 +86,14 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
   /** Returns to start again from the stored checkpoint, with larger batches or because `signal` says so. */
   const follow = async ({ signal }: AbortController): Promise<void> => {
     let checkpoint = await openCheckpoint(pool, projection.name);
-    if (!checkpoint.hasBlocks) checkpoint = await makeBlocks(pool, projection, checkpoint);
     report = { ...report, position: checkpoint.position };
     const batches = store.subscribeToAll({
       after: checkpoint.position,
       filter: { categories: projection.categories },
       batchSize,
-      lazy: projection.lazy === true,
       signal,
     });
-    for await (const batch of takeAhead(batches, ({ caughtUp }) => !caughtUp)) {
+    for await (const batch of readAhead(batches, ({ caughtUp }) => !caughtUp)) {
       checkpoint = await commit(checkpoint, batch);
       if (signal.aborted) return;
       if (batchSize < BATCH_SIZE_MAX) {

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import { advisoryLocks } from '../../shared/postgres/advisory-locks.ts';
-import { hasBlocksSql } from './checkpoint.ts';
 import { copySchemaOf, quoted } from './copy/copy-schema.ts';
 import { lockKeyOf } from './leadership.ts';
 import type { Projection } from './projection.ts';
@@ -53,8 +52,6 @@ export interface ReadModelHealth {
   /** How long ago the first event was recorded that it has not considered; 0 when there is none. */
   readonly lagSeconds: number;
   readonly parkedStreams: number;
-  /** Whether blocks of its lists are kept with its rows; undefined of one that has no such lists. */
-  readonly blocksKept?: boolean;
   readonly copy?: CopyInProgress;
   readonly problems: readonly HealthProblem[];
 }
@@ -73,7 +70,6 @@ export const readHealth = async (
   projections: readonly Projection[],
   nowMs: number,
 ): Promise<readonly ReadModelHealth[]> => {
-  const kept = await blocksKeptOf(pool, projections);
   const copies = await copiesOf(pool, projections);
   let head: Position = START;
   const log = {
@@ -87,7 +83,6 @@ export const readHealth = async (
   for (const status of statuses) {
     const { name: readModel, position, epoch, led, parkedStreams, lagEvents, lagBytes } = status;
     const copy = copies.get(readModel);
-    const blocksKept = kept.get(readModel);
     healths.push({
       readModel,
       position,
@@ -97,7 +92,6 @@ export const readHealth = async (
       ...(lagEvents === undefined ? { lagBytes: lagBytes ?? 0 } : { lagEvents }),
       lagSeconds: lagOf(status) > 0 ? await secondsOf(position) : 0,
       parkedStreams,
-      ...(blocksKept !== undefined && { blocksKept }),
       ...(copy !== undefined && { copy: withFraction(copy, store, position) }),
       problems: problemsOf(status),
     });
@@ -141,19 +135,6 @@ const withFraction = (
     ...copy,
     fraction: whole <= 0 ? 1 : Math.min(1, store.distance(START, copy.position) / whole),
   };
-};
-
-/** Of those whose lists have blocks. */
-const blocksKeptOf = async (
-  pool: Pool,
-  projections: readonly Projection[],
-): Promise<ReadonlyMap<string, boolean>> => {
-  const names = projections.filter(({ blocks = [] }) => blocks.length > 0).map(({ name }) => name);
-  const { rows } = await pool.query<{ name: string; kept: boolean }>(
-    `select name, coalesce(${hasBlocksSql}, false) as kept from projection_checkpoints where name = any($1)`,
-    [names],
-  );
-  return new Map(rows.map(({ name, kept }) => [name, kept]));
 };
 
 interface CopyRow {

@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { START, type Position } from '../../shared/event-store/event-store.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
-import { blocksAtSql } from '../../shared/read-your-writes/kept-blocks.ts';
 import { dropCopy } from './copy/copy-state.ts';
 import type { Projection } from './projection.ts';
 
@@ -34,11 +33,9 @@ const resetOne = async (client: PoolClient, projection: Projection, head: Positi
   const { name, tables } = projection;
   // First the fence: a runner that is in the middle of a batch ends before the rows go.
   await client.query(
-    `insert into projection_checkpoints (name, position, epoch, whole_at, blocks_at)
-       values ($1, $2, 1, $3, ${blocksAtSql({ position: '$2', epoch: `'1'` })})
+    `insert into projection_checkpoints (name, position, epoch, whole_at) values ($1, $2, 1, $3)
      on conflict (name) do update set position = excluded.position, epoch = projection_checkpoints.epoch + 1,
-       whole_at = excluded.whole_at,
-       blocks_at = ${blocksAtSql({ position: 'excluded.position', epoch: '(projection_checkpoints.epoch + 1)' })}`,
+       whole_at = excluded.whole_at`,
     [name, START, head],
   );
   // Made of the log that was there before.

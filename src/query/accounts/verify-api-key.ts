@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
 import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
 import { parseApiKey, sealerOf } from '../../shared/auth/api-key.ts';
-import { coalesce } from '../../shared/coalesce.ts';
+import { coalesce } from '../../shared/async/coalesce.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
 import type {
   Holder,
@@ -11,7 +11,7 @@ import type {
   Verification,
   VerifyCredential,
 } from '../../shared/http/principal.ts';
-import { accountMarkSql } from '../../shared/read-your-writes/account-mark.ts';
+import { accountVersionSql } from '../../shared/read-your-writes/account-mark.ts';
 
 type Role = NonNullable<Principal['user']>['role'];
 
@@ -23,7 +23,8 @@ interface StoredKey {
   /** Null when there is no such user: the account was never quite opened. */
   readonly role: Role | null;
   readonly scopes: readonly Scope[];
-  readonly mark: string;
+  readonly version: string;
+  readonly askedAt: number;
   /** It was revoked, or has expired. */
   readonly isOver: boolean;
   /** The key was announced, and its account is open: so say rows that mean nothing unless `isWhole`. */
@@ -46,7 +47,7 @@ const rejected: Verification = { outcome: 'rejected' };
  * is refused on its next request on every node (specification, Authentication, rule 4), as is one that has
  * expired, was never announced or whose account is disabled; requests that arrive together are looked up together.
  * Whose such a key was is told with its refusal, to whoever has its secret.
- * The account's mark comes along: it is read after the request came.
+ * The version of the account's data comes along: it is read after the request came.
  *
  * While the read model of credentials is made anew, every credential is turned away with 503: on the way from the log's
  * start its rows say that an account is open which a later event has disabled.
@@ -94,7 +95,7 @@ const verifiedAs = (stored: StoredKey, role: Role, credential: string): Verifica
     ...holderOf(stored, role),
     scopes: stored.scopes.filter((scope) => isAllowed(scope, role)),
     sealer: sealerOf(credential),
-    mark: stored.mark,
+    version: { text: stored.version, askedAt: stored.askedAt },
   },
 });
 
@@ -120,12 +121,13 @@ const storedKeys = async (
   pool: Pick<Pool, 'query'>,
   keyIds: readonly string[],
 ): Promise<readonly (StoredKey | undefined)[]> => {
-  const { rows } = await pool.query<StoredKey>({
+  const askedAt = performance.now();
+  const { rows } = await pool.query<Omit<StoredKey, 'askedAt'>>({
     name: 'api-keys-by-id',
     text: `select key_id as "keyId", customer_id as "customerId", secret_hash as "secretHash",
              user_id as "userId", scopes,
              (select role from users u where u.customer_id = k.customer_id and u.user_id = k.user_id) as role,
-             ${accountMarkSql('k.customer_id')} as mark,
+             ${accountVersionSql('k.customer_id')} as version,
              coalesce(announced and (select disabled_at is null and access_revision >= 0
                from accounts a where a.customer_id = k.customer_id), false) as "isLive",
              ${isAccessKnownSql} as "isWhole",
@@ -134,6 +136,6 @@ const storedKeys = async (
            where key_id = any($1::text[])`,
     values: [textArray([...new Set(keyIds)])],
   });
-  const byId = new Map(rows.map((row) => [row.keyId, row]));
+  const byId = new Map(rows.map((row): [string, StoredKey] => [row.keyId, { ...row, askedAt }]));
   return keyIds.map((keyId) => byId.get(keyId));
 };

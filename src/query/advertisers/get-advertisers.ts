@@ -1,4 +1,4 @@
-import { coalesce } from '../../shared/coalesce.ts';
+import { coalesce } from '../../shared/async/coalesce.ts';
 import { int4Array, textArray } from '../../shared/postgres/binary-array.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { notFound, unavailable } from '../../shared/http/errors.ts';
-import { declaration, route, type Reply, type Route } from '../../shared/http/route.ts';
+import { notFound } from '../../shared/http/errors.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import {
   boundedText,
   pageOf,
@@ -9,22 +9,16 @@ import {
   pathIntegerId,
   queryBoolean,
 } from '../../shared/http/schemas.ts';
-import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import { keptMark } from '../../shared/read-your-writes/account-mark.ts';
-import type { AnswerCache, MarkedAnswer } from '../../shared/read-your-writes/answer-cache.ts';
-import {
-  consistentRead,
-  readUntilFresh,
-  ReadModelBehindError,
-} from '../../shared/read-your-writes/consistent-read.ts';
+import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import { readUntilFresh, ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { behind } from '../resources/behind.ts';
 import { getAdvertisers } from './get-advertisers.ts';
-import { listAdvertisersQuery, type ListFilters, type ListPage, type ListRow } from './list-advertisers.ts';
+import { listAdvertisers } from './list-advertisers.ts';
 
 export interface AdvertiserReads {
   readonly database: TenantDatabase;
   readonly progress: ProjectionProgress;
-  readonly answers: AnswerCache;
   /** The name of an advertiser's stream. */
   readonly streamOf: (customerId: number, advertiserId: number) => string;
   /**
@@ -63,43 +57,20 @@ export const advertiserList = declaration({
   }),
 });
 
-const listRoute = ({ database, progress, answers }: AdvertiserReads): Route =>
+const listRoute = (reads: AdvertiserReads): Route =>
   route({
     ...advertiserList,
     responses: { 200: { description: 'One page', data: z.array(AdvertiserResource), paginated: true } },
     handle: async ({ query, request }) => {
       const { status = 'ACTIVE', name, sandbox } = query;
       const { skip, take } = pageOf(query);
-      const { customerId, mark } = request.principal;
-      const key = JSON.stringify([
-        customerId,
-        'advertisers',
-        status,
-        sandbox ?? null,
-        name ?? null,
-        skip,
-        take,
-      ]);
+      const { customerId } = request.principal;
       const filters = { status, name, sandbox };
-      return answers.answer(key, mark, () =>
-        readList({ database, progress }, customerId, filters, { skip, take }),
-      );
+      const page = { skip, take };
+      const { items, total } = await listAdvertisers(reads, customerId, filters, page).catch(behind);
+      return { status: 200, dataJson: items, pagination: { ...page, total, hasMore: skip + take < total } };
     },
   });
-
-const readList = async (
-  { database, progress }: Pick<AdvertiserReads, 'database' | 'progress'>,
-  customerId: number,
-  filters: ListFilters,
-  { skip, take }: ListPage,
-): Promise<MarkedAnswer<Reply>> => {
-  const query = listAdvertisersQuery(customerId, filters, { skip, take });
-  const pool = boundTo(database, customerId);
-  const row = await consistentRead<ListRow>({ pool, projection, query, progress }).catch(behind);
-  const pagination = { skip, take, total: row.total, hasMore: skip + row.returned < row.total };
-  const dataJson = `[${row.items}]`;
-  return { mark: keptMark(row), value: { status: 200, dataJson, pagination }, bytes: 2 * dataJson.length };
-};
 
 export const advertiserRead = declaration({
   method: 'get',
@@ -111,33 +82,26 @@ export const advertiserRead = declaration({
   params,
 });
 
-const detailRoute = ({ database, progress, answers, streamOf, foldAdvertiser }: AdvertiserReads): Route => {
+const detailRoute = ({ database, progress, streamOf, foldAdvertiser }: AdvertiserReads): Route => {
   const getAdvertiser = getAdvertisers(database, projection);
   return route({
     ...advertiserRead,
     responses: { 200: { description: 'The advertiser', data: AdvertiserResource } },
     handle: async ({ params: { id }, request }) => {
-      const { customerId, mark } = request.principal;
-      const body = await answers
-        .answer(JSON.stringify([customerId, 'advertiser', id]), mark, async () => {
-          const asked = { customerId, id, stream: streamOf(customerId, id) };
-          const row = await readUntilFresh({ projection, progress }, () => getAdvertiser(asked));
-          if (row.parked) throw new ReadModelBehindError(projection, 0);
-          return { mark: keptMark(row), value: row.body, bytes: 2 * (row.body?.length ?? 0) };
-        })
-        .catch(async (error: unknown) => {
-          if (!(error instanceof ReadModelBehindError)) throw error;
-          const folded = await foldAdvertiser(customerId, id);
-          return folded === undefined ? null : JSON.stringify(folded);
-        });
-      if (body === null) throw notFound('advertiser');
-      return { status: 200, dataJson: body };
+      const { customerId } = request.principal;
+      try {
+        const asked = { customerId, id, stream: streamOf(customerId, id) };
+        const row = await readUntilFresh({ projection, progress }, () => getAdvertiser(asked));
+        if (!row.parked) {
+          if (row.body === null) throw notFound('advertiser');
+          return { status: 200, dataJson: row.body };
+        }
+      } catch (error) {
+        if (!(error instanceof ReadModelBehindError)) throw error;
+      }
+      const folded = await foldAdvertiser(customerId, id);
+      if (folded === undefined) throw notFound('advertiser');
+      return { status: 200, data: folded };
     },
   });
-};
-
-/** Never the old list: the caller has been told that its write is done. */
-const behind = (error: unknown): never => {
-  if (!(error instanceof ReadModelBehindError)) throw error;
-  throw unavailable('The list does not show your last write yet. Repeat the request after Retry-After.');
 };

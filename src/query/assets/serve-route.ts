@@ -1,3 +1,4 @@
+import fresh from 'fresh';
 import { z } from 'zod';
 import { ASSETS_PATH } from '../../domain/assets/asset-resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
@@ -31,7 +32,6 @@ export const serveRoute = (objects: ObjectStore): Route =>
     summary: 'The bytes of an asset: public, and the same for ever',
     tag: 'Assets',
     access: 'public',
-    limit: 'none',
     params: z.object({ storageKey: z.string().meta({ description: 'As the library says.' }) }),
     headers: conditions,
     responses: {
@@ -51,7 +51,7 @@ const answer = (objects: ObjectStore, key: ObjectKey, bytes: number, asked: Cond
   const { name, isPassive } = servedTypeOf(key);
   const etag = `"${key}"`;
   const headers = { ...harmless, ...(isPassive ? {} : asFile(key)), ...forEver, ETag: etag };
-  if (matches(asked['if-none-match'], etag)) return { status: 304, headers };
+  if (fresh({ 'if-none-match': asked['if-none-match'] }, { etag })) return { status: 304, headers };
   const ifRange = asked['if-range'];
   const range = ifRange === undefined || ifRange === etag ? byteRangeOf(asked.range, bytes) : 'whole';
   if (range === 'none') throw outOfRange(bytes);
@@ -93,11 +93,6 @@ const forEver: Readonly<Record<string, string>> = {
   'Cache-Control': 'public, max-age=31536000, immutable',
   'Accept-Ranges': 'bytes',
 };
-
-/** RFC 9110, 13.1.2: compared weakly. */
-const matches = (header: string | undefined, etag: string): boolean =>
-  header !== undefined &&
-  header.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);
 
 const outOfRange = (bytes: number): ApiError =>
   new ApiError(

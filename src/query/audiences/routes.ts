@@ -8,14 +8,14 @@ import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
-import { listResources, type ResourceReads, type ResourceTable } from '../resources/resource-reads.ts';
+import { listResources } from '../resources/list-resources.ts';
+import type { ResourceReads, ResourceTable } from '../resources/resource-reads.ts';
 
 /** Its rows know how many members each audience has. */
 export const audiencesTable: ResourceTable = {
   readModel: 'audiences',
   table: 'audiences',
-  rows: `(select customer_id, id, advertiser_id, key, status, created_at,
-    jsonb_build_object('members', members, 'audience', body::jsonb)::text as body from audiences)`,
+  body: `jsonb_build_object('members', r.members, 'audience', r.body::jsonb)::text`,
 };
 
 interface AudienceRow {

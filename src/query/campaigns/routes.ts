@@ -9,16 +9,14 @@ import {
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
-import type { AnswerCache } from '../../shared/read-your-writes/answer-cache.ts';
 import { behind } from '../resources/behind.ts';
 import { getRow, type RowSource } from '../resources/get-row.ts';
-import { readyReply } from '../resources/ready-reply.ts';
-import { CAMPAIGNS, listCampaigns, type CampaignReads } from './list-campaigns.ts';
+import type { ResourceReads } from '../resources/resource-reads.ts';
+import { CAMPAIGNS, listCampaigns } from './list-campaigns.ts';
 
-export interface CampaignRouteReads extends CampaignReads {
+export interface CampaignRouteReads extends ResourceReads {
   readonly streamOf: RowSource<Campaign>['streamOf'];
   readonly foldCampaign: RowSource<Campaign>['fold'];
-  readonly answers: AnswerCache;
 }
 
 const path = '/api/v2/buyer/campaigns';
@@ -50,17 +48,11 @@ const listRoute = (reads: CampaignRouteReads): Route =>
     responses: { 200: { description: 'One page', data: z.array(CampaignResource), paginated: true } },
     handle: async ({ query, request }) => {
       const { skip, take } = pageOf(query);
-      const { advertiserId, phase } = query;
-      const question = ['campaigns', advertiserId, phase, skip, take];
-      const reply = await readyReply(reads.answers, request.principal, question, async () => {
-        const { customerId } = request.principal;
-        const { campaigns, total, mark } = await listCampaigns(reads, customerId, query, { skip, take });
-        const data = campaigns.map(campaignResource);
-        const pagination = { skip, take, total, hasMore: skip + data.length < total };
-        return { data, pagination, mark };
-      }).catch(behind);
-      if (reply === undefined) throw new Error('there is always a page');
-      return reply;
+      const { customerId } = request.principal;
+      const page = { skip, take };
+      const { campaigns, total } = await listCampaigns(reads, customerId, query, page).catch(behind);
+      const data = campaigns.map(campaignResource);
+      return { status: 200, data, pagination: { ...page, total, hasMore: skip + data.length < total } };
     },
   });
 
@@ -87,12 +79,8 @@ const detailRoute = (reads: CampaignRouteReads): Route =>
         streamOf: reads.streamOf,
         fold: reads.foldCampaign,
       };
-      const question = ['campaign', campaignId];
-      const reply = await readyReply(reads.answers, request.principal, question, async () => {
-        const { state, mark } = await getRow(reads, source, request.principal.customerId, campaignId);
-        return { data: state && campaignResource(state), mark };
-      });
-      if (reply === undefined) throw notFound('campaign');
-      return reply;
+      const campaign = await getRow(reads, source, request.principal.customerId, campaignId);
+      if (campaign === undefined) throw notFound('campaign');
+      return { status: 200, data: campaignResource(campaign) };
     },
   });

@@ -9,7 +9,9 @@ import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
-import { listResources, type ResourceReads, type ResourceTable } from '../resources/resource-reads.ts';
+import type { Filter } from '../resources/list-page.ts';
+import { listResources } from '../resources/list-resources.ts';
+import type { ResourceReads, ResourceTable } from '../resources/resource-reads.ts';
 
 export const catalogsTable: ResourceTable = { readModel: 'catalogs', table: 'catalogs' };
 
@@ -35,8 +37,8 @@ export const catalogReadRoutes = (reads: ResourceReads): readonly Route[] => [
     responses: { 200: { description: 'One page, and how many there are', data: CatalogList } },
     handle: async ({ params: { id }, query, request }) => {
       const owner = { customerId: request.principal.customerId, advertiserId: id };
-      const filter = query.type === undefined ? undefined : ofType(query.type);
-      const page = await listResources<Catalog>(reads, catalogsTable, owner, pageOf(query), filter).catch(
+      const filters = query.type === undefined ? [] : [ofType(query.type)];
+      const page = await listResources<Catalog>(reads, catalogsTable, owner, pageOf(query), filters).catch(
         behind,
       );
       if (page === undefined) throw notFound('advertiser');
@@ -45,8 +47,8 @@ export const catalogReadRoutes = (reads: ResourceReads): readonly Route[] => [
   }),
 ];
 
-const ofType = (type: string) => ({
+const ofType = (type: string): Filter => ({
   name: 'type',
-  sql: (parameter: string) => `r.body::jsonb -> 'definition' ->> 'type' = ${parameter}`,
   value: type,
+  rows: (query) => query.whereRaw(`body::jsonb -> 'definition' ->> 'type' = ?`, 'type'),
 });

@@ -85,7 +85,7 @@ const detailRoute = (reads: SessionReads): Route =>
       if (campaignId === undefined || sessionId === undefined) throw notFound('creative session');
       const { streamOf, foldSession: fold } = reads;
       const source = { ...CREATIVE_SESSIONS, streamOf, fold };
-      const { state: session } = await getRow(reads, source, request.principal.customerId, sessionId);
+      const session = await getRow(reads, source, request.principal.customerId, sessionId);
       if (session?.campaignId !== campaignId) throw notFound('creative session');
       return { status: 200, data: creativeSessionDetail(session) };
     },

@@ -10,7 +10,6 @@ import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
   freshnessWithInstallationSql,
-  keptMark,
   type Freshness,
   type ShownReadModel,
 } from '../../shared/read-your-writes/account-mark.ts';
@@ -58,13 +57,6 @@ interface Row extends Freshness {
   readonly parked: boolean;
 }
 
-export interface FoundDetail {
-  /** Undefined when there is no such creative. */
-  readonly detail: CreativeDetail | undefined;
-  /** To be kept with it; undefined: not to be kept. */
-  readonly mark: string | undefined;
-}
-
 /** What a read that has waited once already may wait again: its request must be answered in time. */
 const SECOND_WAIT_MS = 300;
 
@@ -72,22 +64,23 @@ const SECOND_WAIT_MS = 300;
  * A creative's detail: joined of what the read models know when it is asked for, each of them with all that the account
  * and the installation have written. None of them waits for another, and no order of events can make it wrong.
  * @param creativeId UUID
+ * @returns undefined when there is no such creative
  * @throws ReadModelBehindError when the library's read model is
  */
 export const getDetail = async (
   reads: DetailReads,
   customerId: number,
   creativeId: string,
-): Promise<FoundDetail> => {
+): Promise<CreativeDetail | undefined> => {
   let waitMs: number | undefined;
   try {
     const row = await readRow(reads, customerId, creativeId);
-    if (!row.parked) return { detail: detailOf(reads, row), mark: keptMark(row) };
+    if (!row.parked) return detailOf(reads, row);
   } catch (error) {
     if (!(error instanceof ReadModelBehindError)) throw error;
     waitMs = SECOND_WAIT_MS;
   }
-  return { detail: await foldDetail(reads, customerId, creativeId, waitMs), mark: undefined };
+  return foldDetail(reads, customerId, creativeId, waitMs);
 };
 
 /** SQL of the values of a member, wherever the path finds it in the creative. */
@@ -108,7 +101,7 @@ const readModelsOf = ({ assets }: DetailReads): readonly [string, ...ShownReadMo
   { name: `'${SELLERS}'`, when: refersSql('$.reviews[*]') },
 ];
 
-/** One statement, so that all parts are of one snapshot, with the mark of that snapshot. */
+/** One statement, so that all parts are of one snapshot. */
 const detailQuery = (reads: DetailReads) => ({
   name: 'get-creative-detail',
   text: `with c as materialized (

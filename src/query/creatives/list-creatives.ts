@@ -8,12 +8,11 @@ import {
   freshnessColumns,
   freshnessOfBothSql,
   freshnessSql,
-  keptMark,
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
-import { NO_UUID, pageKeysSql, type PageBlocks } from '../resources/page-keys.ts';
+import { contains, equal, listPage, type FoundPage, type List, type Page } from '../resources/list-page.ts';
 
 export interface CreativeReads {
   readonly database: TenantDatabase;
@@ -22,17 +21,10 @@ export interface CreativeReads {
 
 export const CREATIVES = 'creatives';
 
-interface Page {
-  readonly skip: number;
-  readonly take: number;
-}
-
 export interface CreativePage {
   /** Undefined when there is no such campaign or advertiser. */
   readonly creatives: readonly Creative[] | undefined;
   readonly total: number;
-  /** To be kept with it; undefined: not to be kept. */
-  readonly mark: string | undefined;
 }
 
 interface ListRow extends Freshness {
@@ -41,10 +33,9 @@ interface ListRow extends Freshness {
   readonly total: number;
 }
 
-const pageOfRow = (row: ListRow): CreativePage => ({
-  creatives: row.known ? (JSON.parse(row.items) as readonly Creative[]) : undefined,
-  total: row.total,
-  mark: keptMark(row),
+const pageOfRow = ({ known, items, total }: FoundPage): CreativePage => ({
+  creatives: known ? (JSON.parse(items) as readonly Creative[]) : undefined,
+  total,
 });
 
 const bodies = `coalesce('[' || string_agg(c.body, ',' order by c.created_at desc, c.id desc) || ']', '[]')`;
@@ -103,106 +94,30 @@ export interface LibraryFilters {
   readonly search?: string | undefined;
 }
 
-/**
- * One page of an advertiser's creatives, newest first, without the archived ones. Totals are kept by the projection; only a
- * search looks at the library's names.
- * @throws ReadModelBehindError
- */
+const library: List = {
+  readModel: CREATIVES,
+  table: 'creatives',
+  at: 'created_at',
+  counts: 'creative_counts',
+  listed: 'not archived',
+};
+
+/** One page of an advertiser's creatives, without the archived ones. @throws ReadModelBehindError */
 export const listLibraryCreatives = async (
-  { database, progress }: CreativeReads,
+  reads: CreativeReads,
   customerId: number,
   advertiserId: number,
-  filters: LibraryFilters,
-  { skip, take }: Page,
-): Promise<CreativePage> => {
-  const values: unknown[] = [customerId, CREATIVES, 'advertisers', advertiserId, take, skip];
-  const { where, counted, kinds, variant } = conditionsOf(filters, (value) => `$${values.push(value)}`);
-  const total =
-    filters.search === undefined
-      ? `(select coalesce(sum(count), 0) from creative_counts where ${counted})`
-      : `(select count(*) from creatives where ${where})`;
-  const keys = pageKeysSql({
-    table: CREATIVES,
-    where,
-    take: '$5',
-    skip: '$6',
-    total: 'counted.total',
-    ...(filters.search === undefined && {
-      blocks: { table: 'creative_blocks', advertiserId: '$4', ...kinds, projection: '$2', noId: NO_UUID },
-    }),
-  });
-  const row = await consistentRead<ListRow>({
-    pool: boundTo(database, customerId),
-    projection: CREATIVES,
-    progress,
-    query: {
-      name: `list-library-creatives${variant}`,
-      text: `with counted as materialized (select ${total}::float8 as total)
-             select ${freshnessColumns('f')}, counted.total, page.items,
-               exists (select from advertisers a where a.customer_id = $1 and a.id = $4) as known
-             from ${freshnessOfBothSql('$1', '$2', '$3')} f, counted, lateral (
-               select ${bodies} as items
-               from (${keys}) keys
-               join creatives c on c.customer_id = $1 and c.id = keys.id
-             ) page`,
-      values,
-    },
-  });
-  return pageOfRow(row);
-};
-
-interface Conditions {
-  readonly where: string;
-  readonly counted: string;
-  readonly kinds: Pick<PageBlocks, 'kind' | 'kinds'>;
-  readonly variant: string;
-}
-
-/** SQL of the filters, one text for each set of them, so that each gets its index. */
-const conditionsOf = (
   { role, promoted, source, formatKind, search }: LibraryFilters,
-  parameter: (value: unknown) => string,
-): Conditions => {
-  const mine = ['customer_id = $1', 'advertiser_id = $4'];
-  const [rows, counts, variant]: [string[], string[], string[]] = [[...mine, 'not archived'], [...mine], []];
-  const kinds: string[] = [];
-  const add = (column: string, { row, count, kind }: { row: string; count: string; kind: string }): void => {
-    rows.push(`${column} = ${row}`);
-    counts.push(`${column} = ${count}`);
-    kinds.push(kind);
-    variant.push(`-${column}`);
-  };
-  if (role !== undefined) {
-    const value = parameter(role);
-    add('role', { row: value, count: value, kind: `${value} || '///'` });
-  }
-  if (source !== undefined) {
-    const value = parameter(source);
-    add('source', { row: value, count: value, kind: `'//' || ${value} || '/'` });
-  }
-  if (formatKind !== undefined) {
-    const value = parameter(formatKind);
-    add('format_kind', { row: value, count: value, kind: `'///' || ${value}` });
-  }
-  if (promoted !== undefined) {
-    const value = parameter(promoted);
-    const count = `${value}::boolean::text`;
-    add('promoted', { row: value, count, kind: `'/' || ${count} || '//'` });
-  }
-  if (search !== undefined) {
-    rows.push(`position(lower(${parameter(search)}::text) in lower(name)) > 0`);
-    variant.push('-search');
-  }
-  const counted = counts.join(' and ');
-  return { where: rows.join(' and '), counted, kinds: kindsOf(kinds, counted), variant: variant.join('') };
-};
-
-/** One filter has a kind of its own; several are the groups of counts that they name. */
-const kindsOf = ([only, ...more]: readonly string[], counted: string): Conditions['kinds'] => {
-  if (only === undefined) return {};
-  if (more.length === 0) return { kind: only };
-  const group = `role || '/' || promoted || '/' || source || '/' || format_kind`;
-  return { kinds: `select ${group} from creative_counts where ${counted} and count > 0` };
+  page: Page,
+): Promise<CreativePage> => {
+  const filters = [
+    ...equal('role', role),
+    ...equal('source', source),
+    ...equal('format_kind', formatKind),
+    ...equal('promoted', promoted),
+    ...contains('name', search),
+  ];
+  return pageOfRow(await listPage(reads, library, { customerId, advertiserId }, filters, page));
 };
 
 interface UseReads extends CreativeReads {

@@ -10,7 +10,7 @@ import {
 } from '../../domain/creatives/creative-resource.ts';
 import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { declaration, route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Reply, type Route } from '../../shared/http/route.ts';
 import {
   boundedText,
   pageOf,
@@ -19,10 +19,8 @@ import {
   pathTextId,
   queryBoolean,
 } from '../../shared/http/schemas.ts';
-import type { AnswerCache } from '../../shared/read-your-writes/answer-cache.ts';
 import { behind } from '../resources/behind.ts';
 import { getRow } from '../resources/get-row.ts';
-import { readyReply, type Found } from '../resources/ready-reply.ts';
 import { getDetail, type DetailReads } from './get-detail.ts';
 import {
   CREATIVES,
@@ -35,25 +33,23 @@ const tag = 'Creatives';
 const search = boundedText(1, 255).optional().meta({ description: 'Part of the name; case does not count.' });
 const page = { 200: { description: 'One page', data: z.array(CreativeResource), paginated: true } };
 
-export interface CreativeRouteReads extends DetailReads {
-  readonly answers: AnswerCache;
-}
-
 /** Endpoints 9 and 11 of the specification; lists of decisions.md section 2. */
-export const creativeReadRoutes = (reads: CreativeRouteReads): readonly Route[] => [
+export const creativeReadRoutes = (reads: DetailReads): readonly Route[] => [
   listRoute(reads),
   getRoute(reads),
   libraryRoute(reads),
   detailRoute(reads),
 ];
 
+/** @param owner what there is not when there is no page */
 const shownPage = (
-  { creatives, total, mark }: CreativePage,
+  { creatives, total }: CreativePage,
   { skip, take }: { readonly skip: number; readonly take: number },
-): Found => {
-  const data = creatives?.map(creativeResource);
-  const pagination = { skip, take, total, hasMore: skip + (data?.length ?? 0) < total };
-  return { data, pagination, mark };
+  owner: string,
+): Reply => {
+  if (creatives === undefined) throw notFound(owner);
+  const data = creatives.map(creativeResource);
+  return { status: 200, data, pagination: { skip, take, total, hasMore: skip + data.length < total } };
 };
 
 export const campaignCreativeList = declaration({
@@ -67,7 +63,7 @@ export const campaignCreativeList = declaration({
   query: z.object({ search, ...pagingParameters(200) }),
 });
 
-const listRoute = (reads: CreativeRouteReads): Route =>
+const listRoute = (reads: DetailReads): Route =>
   route({
     ...campaignCreativeList,
     responses: page,
@@ -76,12 +72,8 @@ const listRoute = (reads: CreativeRouteReads): Route =>
       if (campaignId === undefined) throw notFound('campaign');
       const { customerId } = request.principal;
       const bounds = pageOf(query);
-      const question = ['campaign-creatives', campaignId, query.search, bounds.skip, bounds.take];
-      const reply = await readyReply(reads.answers, request.principal, question, async () =>
-        shownPage(await listCampaignCreatives(reads, customerId, campaignId, query.search, bounds), bounds),
-      ).catch(behind);
-      if (reply === undefined) throw notFound('campaign');
-      return reply;
+      const found = listCampaignCreatives(reads, customerId, campaignId, query.search, bounds);
+      return shownPage(await found.catch(behind), bounds, 'campaign');
     },
   });
 
@@ -95,7 +87,7 @@ export const campaignCreativeRead = declaration({
   params: z.object({ id: pathTextId('campaign'), cid: pathTextId('creative') }),
 });
 
-const getRoute = (reads: CreativeRouteReads): Route =>
+const getRoute = (reads: DetailReads): Route =>
   route({
     ...campaignCreativeRead,
     responses: { 200: { description: 'The creative', data: CreativeResource } },
@@ -104,14 +96,9 @@ const getRoute = (reads: CreativeRouteReads): Route =>
       if (campaignId === undefined || creativeId === undefined) throw notFound('creative');
       const { streamOf, foldCreative: fold } = reads;
       const source = { readModel: CREATIVES, table: CREATIVES, streamOf, fold };
-      const question = ['campaign-creative', campaignId, creativeId];
-      const reply = await readyReply(reads.answers, request.principal, question, async () => {
-        const { state, mark } = await getRow(reads, source, request.principal.customerId, creativeId);
-        const isThere = state?.campaignIds.includes(campaignId) === true;
-        return { data: isThere ? creativeResource(state) : undefined, mark };
-      });
-      if (reply === undefined) throw notFound('creative');
-      return reply;
+      const creative = await getRow(reads, source, request.principal.customerId, creativeId);
+      if (creative?.campaignIds.includes(campaignId) !== true) throw notFound('creative');
+      return { status: 200, data: creativeResource(creative) };
     },
   });
 
@@ -133,21 +120,15 @@ export const advertiserCreativeList = declaration({
   }),
 });
 
-const libraryRoute = (reads: CreativeRouteReads): Route =>
+const libraryRoute = (reads: DetailReads): Route =>
   route({
     ...advertiserCreativeList,
     responses: page,
     handle: async ({ params: { id }, query, request }) => {
       const bounds = pageOf(query);
       const { customerId } = request.principal;
-      const { role, promoted, source, formatKind } = query;
-      const filters = [role, promoted, source, formatKind, query.search];
-      const question = ['library-creatives', id, ...filters, bounds.skip, bounds.take];
-      const reply = await readyReply(reads.answers, request.principal, question, async () =>
-        shownPage(await listLibraryCreatives(reads, customerId, id, query, bounds), bounds),
-      ).catch(behind);
-      if (reply === undefined) throw notFound('advertiser');
-      return reply;
+      const found = listLibraryCreatives(reads, customerId, id, query, bounds);
+      return shownPage(await found.catch(behind), bounds, 'advertiser');
     },
   });
 
@@ -161,19 +142,15 @@ export const creativeDetailRead = declaration({
   params: z.object({ cid: pathTextId('creative') }),
 });
 
-const detailRoute = (reads: CreativeRouteReads): Route =>
+const detailRoute = (reads: DetailReads): Route =>
   route({
     ...creativeDetailRead,
     responses: { 200: { description: 'The detail', data: CreativeDetail } },
     handle: async ({ params: { cid }, request }) => {
       const creativeId = creativeIdOf(cid);
       if (creativeId === undefined) throw notFound('creative');
-      const question = ['creative-detail', creativeId];
-      const reply = await readyReply(reads.answers, request.principal, question, async () => {
-        const { detail: data, mark } = await getDetail(reads, request.principal.customerId, creativeId);
-        return { data, mark };
-      }).catch(behind);
-      if (reply === undefined) throw notFound('creative');
-      return reply;
+      const data = await getDetail(reads, request.principal.customerId, creativeId).catch(behind);
+      if (data === undefined) throw notFound('creative');
+      return { status: 200, data };
     },
   });

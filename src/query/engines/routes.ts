@@ -128,6 +128,6 @@ const liveConnection = async (
     streamOf,
     fold: foldConnection,
   };
-  const { state: connection } = await getRow(reads, source, customerId, slotIdOf(customerId, engineId));
+  const connection = await getRow(reads, source, customerId, slotIdOf(customerId, engineId));
   return connection?.status === 'connected' ? [connection] : [];
 };

@@ -20,7 +20,7 @@ export interface EventSummaryReads extends ResourceReads {
 }
 
 const HOUR_MS = 3_600_000;
-/** So that an answer has at most some 20,000 entries. */
+/** So that an answer has at most some 23,000 entries. */
 const HOURS_MAX = 31 * 24;
 const HOURS_DEFAULT = 24;
 

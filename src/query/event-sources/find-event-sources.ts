@@ -1,10 +1,5 @@
 import type { EventSource } from '../../domain/event-sources/event-source-resource.ts';
-import {
-  findResources,
-  type FoundResources,
-  type ResourceReads,
-  type ResourceTable,
-} from '../resources/resource-reads.ts';
+import { findResources, type ResourceReads, type ResourceTable } from '../resources/resource-reads.ts';
 
 export const eventSourcesTable: ResourceTable = { readModel: 'event-sources', table: 'event_sources' };
 
@@ -19,7 +14,7 @@ export const findEventSources = (
   customerId: number,
   key: string,
   sourceId?: string,
-): Promise<FoundResources<EventSource>> =>
+): Promise<readonly EventSource[]> =>
   findResources(
     reads,
     eventSourcesTable,

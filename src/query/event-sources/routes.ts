@@ -9,7 +9,7 @@ import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
 import { behind } from '../resources/behind.ts';
-import { listResources } from '../resources/resource-reads.ts';
+import { listResources } from '../resources/list-resources.ts';
 import { healthOf } from './event-source-health.ts';
 import { eventSummaryRoute, type EventSummaryReads } from './event-summary.ts';
 import { eventSourcesTable, findEventSources } from './find-event-sources.ts';
@@ -96,7 +96,7 @@ const findOne = async (
 ): Promise<EventSource | undefined> => {
   const sourceId = advertiserId === undefined ? undefined : reads.sourceIdOf(customerId, advertiserId, key);
   try {
-    const { items } = await findEventSources(reads, customerId, key, sourceId);
+    const items = await findEventSources(reads, customerId, key, sourceId);
     return theOneEventSource(items);
   } catch (error) {
     if (sourceId === undefined || !(error instanceof ReadModelBehindError)) return behind(error);

@@ -1,7 +1,7 @@
 import type { AuditedKind } from './audited-kind.ts';
 import type { EventRow } from './audit-entries.ts';
 import type { Subject } from './audit-log-entry.ts';
-import type { Lanes } from './lanes.ts';
+import type { ForEach } from '../../shared/async/limit.ts';
 import type { RecordedChange, StreamHistory } from './stream-history.ts';
 
 /** What a row's event did, and to which thing; undefined for what is not folded. */
@@ -13,7 +13,7 @@ export type ChangeOfRow = (row: EventRow) => RecordedChange | undefined;
  */
 export const changesOfRows = async (
   history: StreamHistory,
-  lanes: Lanes,
+  forEach: ForEach,
   rows: readonly EventRow[],
   kindOf: (row: EventRow) => AuditedKind | undefined,
 ): Promise<ChangeOfRow> => {
@@ -26,7 +26,7 @@ export const changesOfRows = async (
     streams.set(keyOf(kind, row), asked);
   }
   const found = new Map<string, ReadonlyMap<number, RecordedChange>>();
-  await lanes(streams, async ([key, { kind, revisions }]) => {
+  await forEach(streams, async ([key, { kind, revisions }]) => {
     const [, stream = '', part = ''] = key.split(' ');
     const place = part === '' ? { stream } : { stream, part };
     found.set(key, await history.changesAt(kind, place, [...revisions]));
@@ -46,12 +46,12 @@ export interface Namesake {
 /** What these are called now; each stream is read once, however many rows are called by it. */
 export const subjectsOf = async (
   history: StreamHistory,
-  lanes: Lanes,
+  forEach: ForEach,
   namesakes: readonly Namesake[],
 ): Promise<ReadonlyMap<string, Subject>> => {
   const subjects = new Map<string, Subject>();
   const byStream = new Map(namesakes.map((one) => [one.stream, one.kind]));
-  await lanes(byStream, async ([stream, kind]) => {
+  await forEach(byStream, async ([stream, kind]) => {
     const { state } = await history.stateAt(kind, stream, { revision: 'last' });
     subjects.set(stream, { id: kind.idOf(state, undefined), name: kind.nameOf(state, undefined) });
   });

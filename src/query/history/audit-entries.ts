@@ -1,5 +1,6 @@
 import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
 import { isoTimestampSql } from '../../shared/postgres/iso-timestamp-sql.ts';
+import { builtStatement, sql, statementName } from '../../shared/postgres/build-statement.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
@@ -94,30 +95,36 @@ export const listAuditRows = async (
   filters: AuditFilters,
   { skip, take }: { readonly skip: number; readonly take: number },
 ): Promise<ListedRows> => {
-  const { name, text, values } = auditSearch(customerId, filters, { skip, take });
+  const { name, search, given } = auditSearch(customerId, filters, { skip, take });
+  const { text, parameters } = builtStatement(
+    sql.raw(
+      `with :search
+       select ${freshnessColumns('f')}, (select least(count(*), ${LISTED_MAX})::int from listed) as total,
+         (select ${isoTimestampSql('at')} from (
+            select greatest(s.at, l.at) as at from searched_from s, listed_from l) ends
+          where at > :from::timestamptz) as searched_from,
+         (select coalesce(json_agg(row order by occurred_at desc, is_event desc, tie desc), '[]')::text
+          from (
+            select p.*, json_build_object(${eventColumns}) as row
+            from page p join audit_entries e on e.customer_id = :customerId and e.occurred_at = p.occurred_at
+              and e.position = p.tie where p.is_event
+            union all
+            select p.*, json_build_object(${attemptColumns}) as row
+            from page p join audit_attempts a on a.customer_id = :customerId and a.occurred_at = p.occurred_at
+              and a.id::text = p.tie where not p.is_event
+          ) rows) as items
+       from ${freshnessSql(':customerId', `'audit'`)} f`,
+      { search, customerId: 'customerId', from: 'from' },
+    ),
+  );
   const { items, total, searched_from } = await consistentRead<Row>({
     pool: boundTo(database, customerId),
     projection: 'audit',
     progress,
     query: {
-      name: `list-audit-${name}`,
-      text: `with ${text}
-             select ${freshnessColumns('f')}, (select least(count(*), ${LISTED_MAX})::int from listed) as total,
-               (select ${isoTimestampSql('at')} from (
-                  select greatest(s.at, l.at) as at from searched_from s, listed_from l) ends
-                where at > $3::timestamptz) as searched_from,
-               (select coalesce(json_agg(row order by occurred_at desc, is_event desc, tie desc), '[]')::text
-                from (
-                  select p.*, json_build_object(${eventColumns}) as row
-                  from page p join audit_entries e on e.customer_id = $1 and e.occurred_at = p.occurred_at
-                    and e.position = p.tie where p.is_event
-                  union all
-                  select p.*, json_build_object(${attemptColumns}) as row
-                  from page p join audit_attempts a on a.customer_id = $1 and a.occurred_at = p.occurred_at
-                    and a.id::text = p.tie where not p.is_event
-                ) rows) as items
-             from ${freshnessSql('$1', '$2')} f`,
-      values,
+      name: statementName('list-audit', name),
+      text,
+      values: parameters.map((parameter) => given[parameter]),
     },
   });
   return {

@@ -8,7 +8,8 @@ import {
 import { isoTimestamp } from '../../shared/clock.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
-import { boundedText, instant, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { boundedText, pageOf, pagingParameters, pathIntegerId, readText } from '../../shared/http/schemas.ts';
+import { NOT_RFC_3339, readRfc3339, RFC_3339 } from '../../shared/rfc3339.ts';
 import { behind } from '../resources/behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { changesOfRows, subjectsOf, type Namesake } from './audit-changes.ts';
@@ -48,18 +49,23 @@ const DAY_MS = 86_400_000;
 /** Before everything, and after everything that can be asked for. */
 const [EVER, NEVER] = ['1970-01-01T00:00:00.000Z', 'infinity'];
 
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+interface Period {
+  readonly startMs: number;
+  /** Behind its last millisecond. */
+  readonly endMs: number;
+}
+
 /** A day or a moment: days begin at midnight, UTC. */
-const time = (description: string) =>
-  z
-    .union(
-      [
-        z.iso.date().transform((date) => ({ startMs: Date.parse(date), endMs: Date.parse(date) + DAY_MS })),
-        instant().transform((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
-      ],
-      'must be a day, e.g. 2026-01-31, or a time of RFC 3339, e.g. 2026-01-31T12:00:00Z',
-    )
-    .refine(({ startMs }) => startMs >= 0, 'must be from 1970 on')
-    .meta({ type: 'string', description });
+const periodOf = (text: string): Period | string => {
+  const isDay = DAY.test(text);
+  const startMs = readRfc3339(isDay ? `${text}T00:00:00Z` : text);
+  if (typeof startMs === 'number') return { startMs, endMs: startMs + (isDay ? DAY_MS : 1) };
+  return startMs === NOT_RFC_3339 ? `must be a day, e.g. "2026-01-31", or ${RFC_3339}` : startMs;
+};
+
+const time = (description: string) => readText(periodOf, { description });
 
 /** Several values with commas between them, each of them once. */
 const listed = <Item extends z.ZodType<string, string>>(item: Item, description: string) =>
@@ -225,14 +231,14 @@ export const entriesOf = async (
 };
 
 const entriesOfSome = async (
-  { lanes, kindOf, namesakeOf }: AuditReads,
+  { forEach, kindOf, namesakeOf }: AuditReads,
   history: StreamHistory,
   rows: readonly AuditRow[],
 ): Promise<readonly AuditLog[]> => {
   const events = rows.filter((row) => row.kind === 'event');
-  const changeOf = await changesOfRows(history, lanes, events, kindOf);
+  const changeOf = await changesOfRows(history, forEach, events, kindOf);
   const called = events.flatMap((row) => (kindOf(row) === undefined ? (namesakeOf(row) ?? []) : []));
-  const subjects = await subjectsOf(history, lanes, called);
+  const subjects = await subjectsOf(history, forEach, called);
   return rows.map((row) => {
     if (row.kind === 'attempt') return entryOfAttempt(row);
     const change = changeOf(row);

@@ -1,6 +1,8 @@
+import type { Knex } from 'knex';
 import type { ActorOrigin, AuditedResource, AuditOutcome } from '../../domain/history/audit-log-resource.ts';
-import { failedWork } from './failed-work.ts';
 import { int4Array, textArray } from '../../shared/postgres/binary-array.ts';
+import { sql } from '../../shared/postgres/build-statement.ts';
+import { failedWork } from './failed-work.ts';
 
 export interface AuditFilters {
   /** ISO 8601; from the first, before the second. */
@@ -38,6 +40,8 @@ export const SCANNED_MAX = 20_000;
 
 /** A value of a filter, or several of which each will do, as a parameter; where it stands in an index. */
 interface Values {
+  /** Names the parameter. */
+  readonly name: string;
   readonly sqlType: 'text' | 'int';
   readonly array: Buffer;
   /** Among so many of them what one search looks at is divided. */
@@ -55,8 +59,9 @@ interface Filter {
 interface Side {
   /** Columns with an index `(customer_id, <column>, occurred_at, <tie>)`, each with its values. Empty: there is none. */
   readonly indexed: readonly Indexed[];
-  /** @param of the parameter of these values */
-  readonly condition: (parameter: (values: Values) => string) => string;
+  /** As a condition on rows `s`, whose values are these. */
+  readonly condition: string;
+  readonly values: readonly Values[];
 }
 
 interface Indexed {
@@ -65,46 +70,55 @@ interface Indexed {
   readonly values: Values;
 }
 
-const texts = (values: readonly string[], share = 1): Values => ({
+const texts = (name: string, values: readonly string[], share = 1): Values => ({
+  name,
   sqlType: 'text',
   array: textArray(values),
   share,
 });
 /** Each of which may have all that there is. */
-const listedTexts = (values: readonly string[]): Values => texts(values, Math.max(1, values.length));
+const listedTexts = (name: string, values: readonly string[]): Values =>
+  texts(name, values, Math.max(1, values.length));
 
 const ENTRIES = 'audit_entries';
 const ATTEMPTS = 'audit_attempts';
 
 const byColumn = (table: string, column: string, values: Values): Side => ({
   indexed: [{ table, column, values }],
-  condition: (parameter) => `s.${column} = any(${parameter(values)})`,
+  condition: `s.${column} = any(:${values.name}::${values.sqlType}[])`,
+  values: [values],
 });
 
-const ofAdvertiser = (id: number): Values => ({ sqlType: 'int', array: int4Array([id]), share: 1 });
+const ofAdvertiser = (id: number): Values => ({
+  name: 'advertiser',
+  sqlType: 'int',
+  array: int4Array([id]),
+  share: 1,
+});
 
-const both = (name: string, column: string, values: Values, ofAttempts = column): Filter => ({
-  name,
+const both = (column: string, values: Values, ofAttempts = column): Filter => ({
+  name: values.name,
   events: byColumn(ENTRIES, column, values),
   attempts: byColumn(ATTEMPTS, ofAttempts, values),
 });
 
 const campaignFilter = ({ id, shown }: NonNullable<AuditFilters['campaign']>): Filter => {
-  const values = texts([id]);
+  const values = texts('campaign', [id]);
   return {
     name: 'campaign',
     events: {
       indexed: [{ table: 'audit_campaigns', column: 'campaign_id', values }],
-      condition: (parameter) => `exists (
-        select from audit_campaigns c where c.customer_id = $1 and c.campaign_id = any(${parameter(values)})
+      condition: `exists (
+        select from audit_campaigns c where c.customer_id = :customerId and c.campaign_id = any(:campaign::text[])
           and c.occurred_at = s.occurred_at and c.position = s.position)`,
+      values: [values],
     },
-    attempts: byColumn(ATTEMPTS, 'campaign_id', texts([shown])),
+    attempts: byColumn(ATTEMPTS, 'campaign_id', texts('shownCampaign', [shown])),
   };
 };
 
 const resourceFilter = ({ streams, parts, shown, owners }: NonNullable<AuditFilters['resource']>): Filter => {
-  const [ofStreams, ofParts] = [texts(streams, Math.max(1, owners)), texts(parts)];
+  const [ofStreams, ofParts] = [texts('streams', streams, Math.max(1, owners)), texts('parts', parts)];
   return {
     name: 'resource',
     events: {
@@ -112,10 +126,10 @@ const resourceFilter = ({ streams, parts, shown, owners }: NonNullable<AuditFilt
         { table: ENTRIES, column: 'stream', values: ofStreams },
         { table: ENTRIES, column: 'part', values: ofParts },
       ],
-      condition: (parameter) =>
-        `(s.stream = any(${parameter(ofStreams)}) or s.part = any(${parameter(ofParts)}))`,
+      condition: '(s.stream = any(:streams::text[]) or s.part = any(:parts::text[]))',
+      values: [ofStreams, ofParts],
     },
-    attempts: byColumn(ATTEMPTS, 'resource_id', texts([shown])),
+    attempts: byColumn(ATTEMPTS, 'resource_id', texts('shown', [shown])),
   };
 };
 
@@ -128,10 +142,10 @@ const ORIGINS: Readonly<Record<ActorOrigin, string>> = {
 
 /** Most entries have the first of them: no index would be of use. */
 const originFilter = (origin: ActorOrigin): Filter => {
-  const values = texts([ORIGINS[origin]]);
   const side: Side = {
     indexed: [],
-    condition: (parameter) => `split_part(s.actor, ':', 1) = any(${parameter(values)})`,
+    condition: `split_part(s.actor, ':', 1) = any(:origin::text[])`,
+    values: [texts('origin', [ORIGINS[origin]])],
   };
   return { name: 'origin', events: side, attempts: side };
 };
@@ -139,14 +153,14 @@ const originFilter = (origin: ActorOrigin): Filter => {
 const outcomeFilter = (outcome: AuditOutcome): Filter => ({
   name: outcome,
   events: eventsOf[outcome],
-  attempts: outcome === 'success' ? undefined : byColumn(ATTEMPTS, 'outcome', texts([outcome])),
+  attempts: outcome === 'success' ? undefined : byColumn(ATTEMPTS, 'outcome', texts('outcome', [outcome])),
 });
 
-const FAILED = listedTexts([...failedWork]);
+const FAILED = listedTexts('failures', [...failedWork]);
 
 /** Most succeed: no index would be of use. Who is denied something has led to no event. */
 const eventsOf: Readonly<Record<AuditOutcome, Side | undefined>> = {
-  success: { indexed: [], condition: (parameter) => `not s.type = any(${parameter(FAILED)})` },
+  success: { indexed: [], condition: 'not s.type = any(:failures::text[])', values: [FAILED] },
   failed: byColumn(ENTRIES, 'type', FAILED),
   denied: undefined,
 };
@@ -155,28 +169,20 @@ const eventsOf: Readonly<Record<AuditOutcome, Side | undefined>> = {
 const filtersOf = (asked: AuditFilters): readonly Filter[] => [
   ...(asked.resource === undefined ? [] : [resourceFilter(asked.resource)]),
   ...(asked.campaign === undefined ? [] : [campaignFilter(asked.campaign)]),
-  ...(asked.actions === undefined ? [] : [both('actions', 'type', listedTexts(asked.actions), 'operation')]),
+  ...(asked.actions === undefined ? [] : [both('type', listedTexts('actions', asked.actions), 'operation')]),
   ...(asked.outcome === undefined ? [] : [outcomeFilter(asked.outcome)]),
-  ...(asked.advertiserId === undefined
-    ? []
-    : [both('advertiser', 'advertiser_id', ofAdvertiser(asked.advertiserId))]),
+  ...(asked.advertiserId === undefined ? [] : [both('advertiser_id', ofAdvertiser(asked.advertiserId))]),
   ...(asked.resourceTypes === undefined
     ? []
-    : [both('types', 'resource_type', listedTexts(asked.resourceTypes))]),
-  ...(asked.userId === undefined ? [] : [both('user', 'user_id', texts([asked.userId]))]),
+    : [both('resource_type', listedTexts('types', asked.resourceTypes))]),
+  ...(asked.userId === undefined ? [] : [both('user_id', texts('user', [asked.userId]))]),
   ...(asked.actorOrigin === undefined ? [] : [originFilter(asked.actorOrigin)]),
 ];
 
-/** What is bound to a statement beyond its first parameters. */
-interface Parameters {
-  readonly of: (value: unknown) => string;
-  readonly ofValues: (values: Values) => string;
-}
+/** Values of a statement's parameters, by their names. */
+type Given = Record<string, unknown>;
 
-const parametersInto = (bound: unknown[]): Parameters => {
-  const of = (value: unknown): string => `$${bound.push(value)}`;
-  return { of, ofValues: ({ array, sqlType }) => `${of(array)}::${sqlType}[]` };
-};
+const ASKED = { customerId: 'customerId', from: 'from', before: 'before' };
 
 interface Table {
   readonly name: string;
@@ -196,55 +202,71 @@ const tables: Readonly<Record<'events' | 'attempts', Table>> = {
  */
 const armOf = (
   { table, column, values }: Indexed,
-  tie: string,
+  { tie, prefix }: Table,
   rowsMax: number,
-  { of, ofValues }: Parameters,
-): string => {
-  const most = `${of(Math.ceil(rowsMax / values.share))}::bigint`;
-  return `
-    select '${column} ' || one.value as arm, ${most} as most, found.occurred_at, found.tie
-    from unnest(${ofValues(values)}) as one(value), lateral (
-      select i.occurred_at, i.${tie} as tie from ${table} i
-      where i.customer_id = $1 and i.${column} is not null and (i.${column}, i.occurred_at) >= (one.value, $3::timestamptz)
-        and (i.${column}, i.occurred_at) < (one.value, $4::timestamptz)
-      order by i.${column} desc, i.occurred_at desc, i.${tie} desc
-      limit ${most}) found`;
+  given: Given,
+): Knex.Raw => {
+  const most = `${prefix}sBy_${column}`;
+  given[most] = Math.ceil(rowsMax / values.share);
+  given[values.name] = values.array;
+  return sql.raw(
+    `select '${column} ' || one.value as arm, :most::bigint as most, found.occurred_at, found.tie
+     from unnest(:values::${values.sqlType}[]) as one(value), lateral (
+       select i.occurred_at, i.${tie} as tie from ${table} i
+       where i.customer_id = :customerId and i.${column} is not null
+         and (i.${column}, i.occurred_at) >= (one.value, :from::timestamptz)
+         and (i.${column}, i.occurred_at) < (one.value, :before::timestamptz)
+       order by i.${column} desc, i.occurred_at desc, i.${tie} desc
+       limit :most::bigint) found`,
+    { most, values: values.name, ...ASKED },
+  );
 };
 
 /** The newest rows, whatever they are. */
-const wholeTable = ({ name, tie }: Table, rowsMax: number, { of }: Parameters): string => {
-  const most = `${of(rowsMax)}::bigint`;
-  return `
-    select 'all' as arm, ${most} as most, found.occurred_at, found.tie from (
-      select i.occurred_at, i.${tie} as tie from ${name} i
-      where i.customer_id = $1 and i.occurred_at >= $3::timestamptz and i.occurred_at < $4::timestamptz
-      order by i.occurred_at desc, i.${tie} desc limit ${most}) found`;
+const wholeTable = ({ name, tie, prefix }: Table, rowsMax: number, given: Given): Knex.Raw => {
+  const most = `${prefix}sMax`;
+  given[most] = rowsMax;
+  return sql.raw(
+    `select 'all' as arm, :most::bigint as most, found.occurred_at, found.tie from (
+       select i.occurred_at, i.${tie} as tie from ${name} i
+       where i.customer_id = :customerId and i.occurred_at >= :from::timestamptz and i.occurred_at < :before::timestamptz
+       order by i.occurred_at desc, i.${tie} desc limit :most::bigint) found`,
+    { most, ...ASKED },
+  );
 };
 
-/** `<prefix>s_found`, what was looked at; `<prefix>s`, what of it fits. */
-const searchOf = (table: Table, sides: readonly (Side | undefined)[], parameters: Parameters): string => {
+/** What was looked at (`found`), and what of it fits (`fitting`). */
+const searchOf = (
+  table: Table,
+  sides: readonly (Side | undefined)[],
+  given: Given,
+): { readonly found: Knex.Raw; readonly fitting: Knex.QueryBuilder } => {
   const { name, tie, prefix } = table;
+  const fitting = sql(`${prefix}s_found as f`).distinct(
+    'f.occurred_at',
+    sql.raw('f.tie::text collate "C" as tie'),
+  );
   const known = sides.filter((side) => side !== undefined);
   if (known.length < sides.length) {
-    return `${prefix}s_found as (
-        select ''::text as arm, 0::bigint as most, now() as occurred_at, ''::text as tie limit 0),
-      ${prefix}s as (select occurred_at, tie from ${prefix}s_found)`;
+    const nothing = `select '' as arm, 0::bigint as most, now() as occurred_at, '' as tie limit 0`;
+    return { found: sql.raw(nothing), fitting };
   }
   const driver = known.find(({ indexed }) => indexed.length > 0);
   const others = known.filter((side) => side !== driver);
   const rowsMax = others.length === 0 ? LISTED_MAX + 1 : SCANNED_MAX;
-  const arms = driver?.indexed.map((one) => armOf(one, tie, rowsMax, parameters));
-  const conditions = others.map(({ condition }) => condition(parameters.ofValues));
-  return `${prefix}s_found as materialized (
-      ${arms?.join(' union all ') ?? wholeTable(table, rowsMax, parameters)}),
-    ${prefix}s as (
-      select distinct f.occurred_at, f.tie::text collate "C" as tie from ${prefix}s_found f
-      ${
-        conditions.length === 0
-          ? ''
-          : `join ${name} s on s.customer_id = $1 and s.occurred_at = f.occurred_at and s.${tie} = f.tie
-             where ${conditions.join(' and ')}`
-      })`;
+  const arms = driver?.indexed.map((one) => armOf(one, table, rowsMax, given)) ?? [
+    wholeTable(table, rowsMax, given),
+  ];
+  if (others.length > 0) {
+    const row = `s.customer_id = ? and s.occurred_at = f.occurred_at and s.${tie} = f.tie`;
+    fitting.joinRaw(`join ${name} s on ${row}`, ['customerId']);
+  }
+  for (const { condition, values } of others) {
+    for (const one of values) given[one.name] = one.array;
+    const names = values.map((one) => [one.name, one.name] as const);
+    fitting.whereRaw(condition, { ...Object.fromEntries(names), ...ASKED });
+  }
+  return { found: sql.raw(arms.map(() => '?').join(' union all '), arms), fitting };
 };
 
 /**
@@ -253,25 +275,25 @@ const searchOf = (table: Table, sides: readonly (Side | undefined)[], parameters
  * more would have fit. Every row that it looks at was found by an index, in the order of
  * the answer, and at most `SCANNED_MAX` of each table are.
  *
- * $1 is the account, $2 the read model, $3 and $4 the time. One name, one text.
+ * Its parameters are names, whose values are `given`. One name, one text.
  */
 export const auditSearch = (
   customerId: number,
   asked: AuditFilters,
   { skip, take }: { readonly skip: number; readonly take: number },
-): { readonly name: string; readonly text: string; readonly values: readonly unknown[] } => {
+): { readonly name: string; readonly search: Knex.Raw; readonly given: Readonly<Given> } => {
   const filters = filtersOf(asked);
-  const values: unknown[] = [customerId, 'audit', asked.from, asked.before];
-  const parameters = parametersInto(values);
-  const ofSide = (side: 'events' | 'attempts'): string =>
+  const given: Given = { customerId, from: asked.from, before: asked.before, skip, take };
+  const of = (side: 'events' | 'attempts') =>
     searchOf(
       tables[side],
       filters.map((filter) => filter[side]),
-      parameters,
+      given,
     );
-  const found = `${ofSide('events')}, ${ofSide('attempts')}`;
-  const skipped = parameters.of(skip);
-  const text = `${found},
+  const [events, attempts] = [of('events'), of('attempts')];
+  const search = sql.raw(
+    `events_found as materialized (:eventsFound), events as (:events),
+    attempts_found as materialized (:attemptsFound), attempts as (:attempts),
     searched_from as materialized (
       select max(oldest) as at from (
         select min(occurred_at) as oldest from (
@@ -290,7 +312,15 @@ export const auditSearch = (
       where (select count(*) from listed) > ${LISTED_MAX}),
     page as materialized (
       select * from listed order by occurred_at desc, is_event desc, tie desc
-      limit greatest(0, least(${parameters.of(take)}::bigint, ${LISTED_MAX} - ${skipped}::bigint))
-      offset ${skipped}::bigint)`;
-  return { name: filters.map(({ name }) => name).join('-'), text, values };
+      limit greatest(0, least(:take::bigint, ${LISTED_MAX} - :skip::bigint)) offset :skip::bigint)`,
+    {
+      eventsFound: events.found,
+      events: events.fitting,
+      attemptsFound: attempts.found,
+      attempts: attempts.fitting,
+      take: 'take',
+      skip: 'skip',
+    },
+  );
+  return { name: filters.map(({ name }) => name).join('-'), search, given };
 };

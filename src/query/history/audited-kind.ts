@@ -83,16 +83,18 @@ export interface ListRead<Live = unknown> {
   readonly route: RouteDeclaration;
   /** Absent, or not asked for: all of the account. */
   readonly owner?: ListOwner;
-  /** True when what is asked for leaves nothing out, and the order is that of their creation. Default: never. */
-  readonly isEverything?: (asked: Asked) => boolean;
+  /** With this value of this parameter the list leaves nothing out, in the order of creation. Default: it never does. */
+  readonly whole?: { readonly parameter: string; readonly value: string };
   /** For whoever has too many: how to ask for fewer. Absent: there is no way. */
   readonly narrower?: string;
+  /** How far back the list can be answered, in days, where it shows more than events tell. Default: any time. */
+  readonly keptDays?: number;
   /** Those of a page as the list has them. @throws ReadModelBehindError where more than their streams is asked */
   readonly shown: (
     page: readonly Live[],
     customerId: number,
   ) => readonly unknown[] | Promise<readonly unknown[]>;
-  /** Whether it was listed, and is what was asked for. */
+  /** Whether it was listed, where no filter is asked for. */
   readonly keeps: (live: Live, asked: Asked) => boolean;
   /** The order of the list, as of `Array.sort`. */
   readonly order: (one: Live, other: Live) => number;
@@ -174,18 +176,14 @@ export interface AuditedKind {
   readonly causes: Causes;
 }
 
-interface Evolving<State, Event> {
-  readonly initialState: State;
-  readonly evolve: (state: State, event: Event) => State;
-}
-
 /** What a kind is declared with: the functions that its commands and reads have anyway. */
 export interface KindDefinition<State, Live extends State, Event extends StorableEvent> {
   readonly category: string;
   readonly resourceType: AuditedResource;
   readonly noun: string;
   readonly events: SchemaVersions;
-  readonly decider: Evolving<State, Event>;
+  readonly initialState: State;
+  readonly evolve: (state: State, event: Event) => State;
   readonly bytesOf?: (state: State) => number;
   /** Undefined before the first event. */
   readonly live: (state: State) => Live | undefined;
@@ -212,7 +210,7 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
 
 /** Forgets the types of a kind's states: whoever has it folds the streams of its category with it and no others. */
 export const auditedKind = <State, Live extends State, Event extends StorableEvent>({
-  decider,
+  evolve,
   live,
   audited,
   idOf,
@@ -232,8 +230,7 @@ export const auditedKind = <State, Live extends State, Event extends StorableEve
   };
   return {
     ...names,
-    initialState: decider.initialState,
-    evolve: (state, event) => decider.evolve(state as State, event as Event),
+    evolve: (state, event) => evolve(state as State, event as Event),
     ...(bytesOf === undefined ? {} : { bytesOf: (state: unknown) => bytesOf(state as State) }),
     audited: (state, part) => ofLive(state, (one) => audited(one, part)),
     idOf: (state, part) => ofLive(state, (one) => idOf(one, part)),

@@ -3,7 +3,7 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import type { Asked, AuditedKind, FoundStream, Moment, Place } from './audited-kind.ts';
 import type { KeyUsers } from './event-resource.ts';
 import type { Folded } from './fold.ts';
-import type { Lanes } from './lanes.ts';
+import type { ForEach } from '../../shared/async/limit.ts';
 import type { PointInTime } from './point-in-time.ts';
 import type { StreamHistory } from './stream-history.ts';
 
@@ -11,18 +11,18 @@ export interface HistoryReads {
   /** For one request: it ends when nobody waits for that any more. */
   readonly historyFor: (request: Pick<RequestContext, 'isUnheard'>) => StreamHistory;
   /** Shared by whatever reads many streams for one answer. */
-  readonly lanes: Lanes;
+  readonly forEach: ForEach;
   /** Of the API keys among these actors: whose they are, revoked ones too. */
   readonly usersOf: (customerId: number, actors: readonly string[]) => Promise<KeyUsers>;
 }
 
-const eachInTurn: Lanes = async (items, work) => {
+const eachInTurn: ForEach = async (items, work) => {
   for (const item of items) await work(item);
 };
 
 /** @param at ISO 8601, UTC, milliseconds */
 export const momentOf = (
-  { historyFor, lanes }: HistoryReads,
+  { historyFor, forEach }: HistoryReads,
   request: Pick<RequestContext, 'principal' | 'isUnheard'>,
   at: string,
 ): Moment => ({
@@ -32,7 +32,7 @@ export const momentOf = (
     const history = historyFor(request);
     const states: unknown[] = [];
     // One does not wait for those who read many.
-    const together: Lanes = streams.length > 1 ? lanes : eachInTurn;
+    const together: ForEach = streams.length > 1 ? forEach : eachInTurn;
     await together(streams.entries(), async ([n, stream]) => {
       states[n] = (await history.stateAt(kind, stream, { instant: at })).state;
     });

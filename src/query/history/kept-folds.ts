@@ -1,5 +1,5 @@
-import { createTurns } from '../../shared/command/turns.ts';
-import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { createOneAtATime } from '../../shared/async/limit.ts';
+import { EventStoreUnavailableError, type EventStore } from '../../shared/event-store/event-store.ts';
 import { UnheardError } from '../../shared/http/errors.ts';
 import type { Fold, Folded, Until } from './fold.ts';
 import { createKeptStates, identityOf } from './kept-states.ts';
@@ -34,12 +34,16 @@ export interface KeptFolds {
 const never = (): boolean => false;
 
 /** The first of many questions about a long stream reads it; the others wait for what it keeps. */
-const FIRST_READ = { waitMsMax: 2_500, waitingMax: 1_000 };
+const FIRST_READ = {
+  waitMsMax: 2_500,
+  waitingMax: 1_000,
+  tooBusy: (stream: string) => new EventStoreUnavailableError(`too many reads wait for ${stream}`),
+};
 
 /** @param bytesMax of what is kept of all streams */
 export const createKeptFolds = (store: Pick<EventStore, 'readStream'>, bytesMax: number): KeptFolds => {
   const known = createKeptStates(bytesMax);
-  const takeTurn = createTurns(FIRST_READ);
+  const takeTurn = createOneAtATime(FIRST_READ);
   let interruptions = 0;
 
   /** Undefined when the log turned out not to be the one that states were kept of: those are forgotten. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Fold, Folded } from './fold.ts';
 
@@ -22,9 +23,9 @@ export interface KeptStates {
 }
 
 interface Kept {
-  states: KeptState[];
-  every: number;
-  bytes: number;
+  readonly states: readonly KeptState[];
+  readonly every: number;
+  readonly bytes: number;
 }
 
 /** What an entry takes besides its state. */
@@ -34,46 +35,28 @@ const SHARE = 8;
 
 /** @param bytesMax of all streams; the least recently used go first */
 export const createKeptStates = (bytesMax: number): KeptStates => {
-  /** In the order of their last use. */
-  const known = new Map<string, Kept>();
-  let bytes = 0;
-
-  const forget = (key: string): void => {
-    bytes -= known.get(key)?.bytes ?? 0;
-    known.delete(key);
-  };
-  /** Sizes are taken for even: what is left is counted as half. */
-  const thinOut = (kept: Kept): void => {
-    kept.states = kept.states.filter((_, n) => n % 2 === 1);
-    kept.every *= 2;
-    bytes -= kept.bytes / 2;
-    kept.bytes /= 2;
-  };
-
+  const known = new LRUCache<string, Kept>({
+    maxSize: bytesMax,
+    sizeCalculation: ({ bytes }) => Math.ceil(bytes),
+  });
   return {
-    of: (key) => known.get(key)?.states ?? [],
-    use: (key) => {
-      const kept = known.get(key);
-      if (kept === undefined) return false;
-      known.delete(key);
-      known.set(key, kept);
-      return true;
-    },
+    of: (key) => known.peek(key)?.states ?? [],
+    use: (key) => known.get(key) !== undefined,
     keep: (key, { every, bytesOf }, folded, event) => {
-      const kept = known.get(key) ?? { states: [], every, bytes: 0 };
+      const kept = known.peek(key) ?? { states: [], every, bytes: 0 };
       const last = kept.states.at(-1)?.revision ?? 0;
       if (folded.revision < last + kept.every) return;
-      kept.states.push({ ...folded, event: identityOf(event) });
-      const size = bytesOf(folded.state) + ENTRY_BYTES;
-      known.set(key, kept);
-      kept.bytes += size;
-      bytes += size;
-      if (kept.bytes > bytesMax / SHARE) thinOut(kept);
-      for (const oldest of known.keys()) {
-        if (bytes <= bytesMax || oldest === key) break;
-        forget(oldest);
-      }
+      const states = [...kept.states, { ...folded, event: identityOf(event) }];
+      const more = { ...kept, states, bytes: kept.bytes + bytesOf(folded.state) + ENTRY_BYTES };
+      known.set(key, more.bytes > bytesMax / SHARE ? thinOut(more) : more);
     },
-    forget,
+    forget: (key) => void known.delete(key),
   };
 };
+
+/** Sizes are taken for even: what is left is counted as half. */
+const thinOut = ({ states, every, bytes }: Kept): Kept => ({
+  states: states.filter((_, n) => n % 2 === 1),
+  every: every * 2,
+  bytes: bytes / 2,
+});

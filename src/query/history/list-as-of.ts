@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { isoTimestamp } from '../../shared/clock.ts';
+import { isoTimestamp, type Clock } from '../../shared/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
+import { parameterNames } from '../../shared/http/openapi.ts';
 import {
   route,
   type Reply,
@@ -24,6 +25,7 @@ import { momentOf, type HistoryReads } from './find-history.ts';
 
 interface ListAsOfReads extends HistoryReads, ResourceReads {
   readonly cursors: SessionCursors;
+  readonly clock: Clock;
 }
 
 /** Things that are folded for one answer: what they were then is in no row that could be asked. */
@@ -131,9 +133,11 @@ const listAsOf = async (
 ): Promise<Reply> => {
   const { kind, list } = of;
   const { customerId } = request.principal;
+  const isWhole = list.whole !== undefined && asked[list.whole.parameter] === list.whole.value;
+  refuseFilters(of, asked, isWhole);
   await expectOwner(reads, of, request, asked, at);
+  expectKept(reads, list, at);
   const { skip, take } = pageOf(asked);
-  const isWhole = list.isEverything?.(asked) === true;
   const bounds = isWhole ? { skip, take } : { skip: 0, take: FOLDED_MAX, countMax: FOLDED_MAX + 1 };
   const begun = await streamsBegunBy(reads, of, customerId, asked, at, bounds).catch(behind);
   if (!isWhole && begun.total > FOLDED_MAX) throw tooMany(of, `more ${kind.noun}s`, FOLDED_MAX);
@@ -184,6 +188,37 @@ const expectOwner = async (
   if (stream === undefined) throw notFound(owner.kind.noun);
   const { state } = await historyFor(request).stateAt(owner.kind, stream, { instant: at });
   if (owner.kind.live(state) === undefined) throw notFound(owner.kind.noun);
+};
+
+/** Parameters that say which of a list's things a page shows. */
+const PAGING = ['take', 'skip', 'limit', 'offset', 'cursor'];
+
+/** @throws ApiError VALIDATION_ERROR for a filter: what things were then is in no row that could be asked for it */
+const refuseFilters = ({ list, owner }: ListOfKind, asked: Asked, isWhole: boolean): void => {
+  const answered = [...PAGING, owner?.parameter, ...(isWhole ? [list.whole?.parameter] : [])];
+  const filter = parameterNames(list.route.query).find(
+    (name) => asked[name] !== undefined && !answered.includes(name),
+  );
+  if (filter === undefined) return;
+  throw new ApiError({
+    code: 'VALIDATION_ERROR',
+    message:
+      `A list of the past has no filters: ask for it without ${filter}. ${list.narrower ?? ''}`.trimEnd(),
+    field: filter,
+  });
+};
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** @throws ApiError VALIDATION_ERROR where not all that the list showed then is known any more */
+const expectKept = ({ clock }: ListAsOfReads, { keptDays }: ListRead, at: string): void => {
+  if (keptDays === undefined || Date.parse(at) >= clock.now() - keptDays * DAY_MS) return;
+  throw new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: `asOf must be within the last ${keptDays} days: what this list showed before is not kept.`,
+    field: 'asOf',
+    details: { keptDays },
+  });
 };
 
 const tooMany = ({ list: { narrower = '' } }: ListOfKind, what: string, limit: number): ApiError =>

@@ -101,7 +101,7 @@ const isOfWorker = ({ actor, requestId, correlationId }: EventRow): boolean =>
 
 /** What the streams of these rows tell of jobs, as of now. */
 const jobsOf = async (
-  { kindOf, lanes }: AuditReads,
+  { kindOf, forEach }: AuditReads,
   history: StreamHistory,
   rows: readonly EventRow[],
 ): Promise<readonly SeenJob[]> => {
@@ -111,7 +111,7 @@ const jobsOf = async (
     streams.set(row.stream, { first: streams.get(row.stream)?.first ?? row, last: row });
   }
   const jobs: SeenJob[] = [];
-  await lanes(streams, async ([stream, { first, last }]) => {
+  await forEach(streams, async ([stream, { first, last }]) => {
     const kind = kindOf(first);
     if (kind?.causes.jobsAmong === undefined) return;
     // What a job on this page began with may be on an earlier one.
@@ -135,7 +135,7 @@ const causesOfPage = async (
   const [first] = rows;
   const steps = new Set(jobs.flatMap((job) => job.steps));
   const effects: Effect[] = [];
-  await reads.lanes(rows, async (row) => {
+  await reads.forEach(rows, async (row) => {
     const kind = reads.kindOf(row);
     if (kind === undefined || !isOfWorker(row) || steps.has(row.id)) return;
     const followed = kind.causes.followed !== undefined;

@@ -2,7 +2,6 @@ import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-datab
 import {
   freshnessColumns,
   freshnessSql,
-  keptMark,
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead, ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
@@ -23,15 +22,8 @@ export interface RowSource<State> {
   readonly fold: (customerId: number, id: string) => Promise<State | undefined>;
 }
 
-export interface FoundRow<State> {
-  /** Undefined when there is none. */
-  readonly state: State | undefined;
-  /** To be kept with it; undefined: not to be kept. */
-  readonly mark: string | undefined;
-}
-
 /**
- * What a row holds, with all that its account has written.
+ * What a row holds, with all that its account has written; undefined when there is none.
  * @param id UUID
  */
 export const getRow = async <State>(
@@ -39,7 +31,7 @@ export const getRow = async <State>(
   { readModel, table, streamOf, fold }: RowSource<State>,
   customerId: number,
   id: string,
-): Promise<FoundRow<State>> => {
+): Promise<State | undefined> => {
   const query = {
     name: `get-${table}`,
     text: `select ${freshnessColumns('f')},
@@ -56,11 +48,9 @@ export const getRow = async <State>(
       progress,
       query,
     });
-    if (!row.parked) {
-      return { state: row.body === null ? undefined : (JSON.parse(row.body) as State), mark: keptMark(row) };
-    }
+    if (!row.parked) return row.body === null ? undefined : (JSON.parse(row.body) as State);
   } catch (error) {
     if (!(error instanceof ReadModelBehindError)) throw error;
   }
-  return { state: await fold(customerId, id), mark: undefined };
+  return fold(customerId, id);
 };

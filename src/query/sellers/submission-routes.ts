@@ -12,7 +12,7 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { cursorLimitOf, cursorParameters, pathIntegerId } from '../../shared/http/schemas.ts';
-import { createLanes } from '../history/lanes.ts';
+import { createSharedForEach } from '../../shared/async/limit.ts';
 import { behind } from '../resources/behind.ts';
 import type { SellerReads } from './find-sellers.ts';
 import { listSubmissions, type Submission } from './list-submissions.ts';
@@ -27,7 +27,7 @@ export interface SubmissionReads extends SellerReads {
 
 const LIMIT_MAX = 50;
 /** Submissions that are put together at once: each reads its creative and its assets. */
-const LANES = { each: 4, together: 8 } as const;
+const AT_ONCE = { each: 4, together: 8 } as const;
 
 const SubmissionPage = z.strictObject({
   submissions: z.array(SellerSubmission),
@@ -35,7 +35,10 @@ const SubmissionPage = z.strictObject({
 });
 
 /** What a seller is to decide about: the read beside the review of decisions.md section 2. */
-export const submissionRoutes = (reads: SubmissionReads, lanes = createLanes(LANES)): readonly Route[] => [
+export const submissionRoutes = (
+  reads: SubmissionReads,
+  forEach = createSharedForEach(AT_ONCE),
+): readonly Route[] => [
   route({
     method: 'get',
     path: '/api/v2/buyer/sellers/{sellerId}/submissions',
@@ -60,7 +63,7 @@ export const submissionRoutes = (reads: SubmissionReads, lanes = createLanes(LAN
       const page = await listSubmissions(reads, customerId, sellerId, after, limit).catch(behind);
       if (page === undefined) throw notFound('seller');
       const found = new Map<Submission, SellerSubmission>();
-      await lanes(page.submissions, async (one) => {
+      await forEach(page.submissions, async (one) => {
         const submission = await shown(reads, sellerId, one);
         if (submission !== undefined) found.set(one, submission);
       });

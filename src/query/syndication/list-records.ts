@@ -3,16 +3,24 @@ import type {
   SyndicationRecord,
   SyndicationStatus,
 } from '../../domain/syndication/syndication-resource.ts';
+import { sql } from '../../shared/postgres/build-statement.ts';
 import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
-  freshnessOfBothSql,
   freshnessSql,
   type Freshness,
 } from '../../shared/read-your-writes/account-mark.ts';
 import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
-import { NO_UUID, pageKeysSql, pageStartSql, type PageBlocks } from '../resources/page-keys.ts';
+import {
+  equal,
+  listPage,
+  pageKeys,
+  uncounted,
+  type Filter,
+  type List,
+  type Page,
+} from '../resources/list-page.ts';
 
 export interface SyndicationReads {
   readonly database: TenantDatabase;
@@ -30,115 +38,75 @@ export interface RecordFilters {
 
 const projection = 'syndication';
 
-const blocks: PageBlocks = {
-  table: 'syndication_blocks',
-  advertiserId: '$4',
-  projection: '$2',
-  noId: NO_UUID,
-};
-
-interface ListRow extends Freshness {
-  readonly known: boolean;
-  readonly items: string;
-  readonly total: number;
-}
-
-/**
- * One page of an advertiser's records, the last changed first; undefined when there is no such advertiser. Totals
- * are kept by the projection; only those of one resource, which has a record for each agent, are counted.
- * @throws ReadModelBehindError
- */
-export const listRecords = async (
-  { database, progress }: SyndicationReads,
-  customerId: number,
-  advertiserId: number,
-  filters: RecordFilters,
-  { skip, take }: { readonly skip: number; readonly take: number },
-): Promise<{ readonly records: readonly SyndicationRecord[]; readonly total: number } | undefined> => {
-  const values: unknown[] = [customerId, projection, 'advertisers', advertiserId, take, skip];
-  const { where, counted, variant } = conditionsOf(filters, (value) => `$${values.push(value)}`);
-  const total = counted
-    ? `(select coalesce(sum(count), 0)::bigint as total from syndication_counts where ${where})`
-    : `(select count(*) as total from syndication_records where ${where})`;
-  const page = !counted ? pageSql(where) : variant === '' ? pageOfAllSql(where) : pageOfGroupsSql(where);
-  const { known, items, ...row } = await consistentRead<ListRow>({
-    pool: boundTo(database, customerId),
-    projection,
-    progress,
-    query: {
-      name: `list-syndication${variant}`,
-      text: `select ${freshnessColumns('f')}, counted.total::float8, page.items,
-               exists (select from advertisers a where a.customer_id = $1 and a.id = $4) as known
-             from ${freshnessOfBothSql('$1', '$2', '$3')} f, ${total} counted, lateral (
-               select coalesce('[' || string_agg(p.body, ',' order by p.updated_at desc, p.id desc) || ']', '[]')
-                 as items
-               from (${page}) p
-             ) page`,
-      values,
-      planOnce: counted && variant !== '',
-    },
-  });
-  return known ? { records: JSON.parse(items) as readonly SyndicationRecord[], total: row.total } : undefined;
-};
-
-const pageSql = (where: string): string =>
-  `select body, updated_at, id from syndication_records where ${where}
-   order by updated_at desc, id desc limit $5 offset $6`;
-
-const pageOfAllSql = (where: string): string =>
-  `select r.body, r.updated_at, r.id
-   from (${pageKeysSql({
-     table: 'syndication_records',
-     where,
-     at: 'updated_at',
-     take: '$5',
-     skip: '$6',
-     total: 'counted.total',
-     blocks,
-   })}) found
-     join syndication_records r on r.customer_id = $1 and r.id = found.id`;
+/** Fewer records than this are found by their groups, more of them in the order of the list. */
+const OF_GROUPS_MAX = 1_000;
 
 /**
  * The newest of each group (agent, type and status) that the filters name, and of them the newest: an index alone finds
- * them, however rare they are among the others. The groups are few: five statuses of three types for each agent. Where
- * they begin the blocks say: behind so many records of these groups that what is left to be passed over is within one.
+ * them, however rare they are among the others. The groups are few: five statuses of three types for each agent. Deep in
+ * a long list, where each group would be read that far, the list's own index says which records fit.
  * To be planned once: how many records a group has is not known to the planner, which takes a plan for the rare one that is
  * asked for to be much cheaper than the same plan for any.
  */
-const pageOfGroupsSql = (where: string): string => {
-  const groups = `select agent_id, resource_type, status from syndication_counts where ${where} and count > 0`;
-  const kinds = `select g.agent_id || '/' || g.resource_type || '/' || g.status from (${groups}) g`;
-  return `select r.body, r.updated_at, r.id
-   from (${pageStartSql({ ...blocks, kinds }, { skip: '$6::bigint', total: 'counted.total' })}) s, lateral (
-         select newest.id
-         from (${groups}) g,
-           lateral (select r.id, r.updated_at from syndication_records r
-                    where r.customer_id = $1 and r.advertiser_id = $4 and r.agent_id = g.agent_id
-                      and r.resource_type = g.resource_type and r.status = g.status
-                      and (r.updated_at, r.id) < (s.at, s.id)
-                    order by r.updated_at desc, r.id desc limit $5::bigint + s.rest) newest
-         order by newest.updated_at desc, newest.id desc limit $5 offset s.rest) found
-     join syndication_records r on r.customer_id = $1 and r.id = found.id`;
+const keysOfGroups: List['filteredKeys'] = (rows, counts) => {
+  const isDeep = `(:skip::bigint > ${OF_GROUPS_MAX} and counted.total > ${2 * OF_GROUPS_MAX})`;
+  return sql.raw(
+    `(select newest.id
+      from (:groups) g, lateral (
+        select r.id, r.updated_at from syndication_records r
+        where r.customer_id = :customerId and r.advertiser_id = :advertiserId and r.agent_id = g.agent_id
+          and r.resource_type = g.resource_type and r.status = g.status
+        order by r.updated_at desc, r.id desc limit :take::bigint + :skip::bigint) newest
+      order by newest.updated_at desc, newest.id desc
+      limit case when ${isDeep} then 0 else :take::bigint end offset :skip::bigint)
+     union all
+     (:deep)`,
+    {
+      groups: counts.clone().select('agent_id', 'resource_type', 'status').whereRaw('count > 0'),
+      deep: pageKeys(rows, 'updated_at', isDeep),
+      customerId: 'customerId',
+      advertiserId: 'advertiserId',
+      take: 'take',
+      skip: 'skip',
+    },
+  );
 };
 
-/** SQL of the filters, one text for each set of them, so that each gets its plan. */
-const conditionsOf = (
+const records: List = {
+  readModel: projection,
+  table: 'syndication_records',
+  at: 'updated_at',
+  counts: 'syndication_counts',
+  filteredKeys: keysOfGroups,
+};
+
+/**
+ * One page of an advertiser's records, the last changed first; undefined when there is no such advertiser.
+ * @throws ReadModelBehindError
+ */
+export const listRecords = async (
+  reads: SyndicationReads,
+  customerId: number,
+  advertiserId: number,
   { resourceType, resourceId, agentId, enabled, status }: RecordFilters,
-  parameter: (value: unknown) => string,
-): { readonly where: string; readonly counted: boolean; readonly variant: string } => {
-  const conditions = ['customer_id = $1', 'advertiser_id = $4'];
-  const variant: string[] = [];
-  const add = (name: string, condition: string): void => {
-    conditions.push(condition);
-    variant.push(`-${name}`);
-  };
-  if (resourceType !== undefined) add('type', `resource_type = ${parameter(resourceType)}`);
-  if (agentId !== undefined) add('agent', `agent_id = ${parameter(agentId)}`);
-  if (status !== undefined) add('status', `status = ${parameter(status)}`);
-  if (enabled === true) add('on', `status <> 'DISABLED'`);
-  if (enabled === false) add('off', `status = 'DISABLED'`);
-  if (resourceId !== undefined) add('resource', `resource_id = ${parameter(resourceId)}`);
-  return { where: conditions.join(' and '), counted: resourceId === undefined, variant: variant.join('') };
+  page: Page,
+): Promise<{ readonly records: readonly SyndicationRecord[]; readonly total: number } | undefined> => {
+  const filters = [
+    ...equal('resource_type', resourceType),
+    ...equal('agent_id', agentId),
+    ...equal('status', status),
+    ...switched(enabled),
+    ...uncounted(equal('resource_id', resourceId)),
+  ];
+  const { known, items, total } = await listPage(reads, records, { customerId, advertiserId }, filters, page);
+  return known ? { records: JSON.parse(items) as readonly SyndicationRecord[], total } : undefined;
+};
+
+/** Records that are switched on, or off. */
+const switched = (enabled: boolean | undefined): readonly Filter[] => {
+  if (enabled === undefined) return [];
+  const where: Filter['rows'] = (query) => query.whereRaw(`status ${enabled ? '<>' : '='} 'DISABLED'`);
+  return [{ name: enabled ? 'on' : 'off', rows: where, counts: where }];
 };
 
 /** In which an agent that is there is told to drop what was switched off. */

@@ -6,7 +6,7 @@ import {
   SyndicationResource,
   SyndicationStatus,
 } from '../../domain/syndication/syndication-resource.ts';
-import { notFound, unavailable } from '../../shared/http/errors.ts';
+import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import {
   boundedText,
@@ -15,7 +15,7 @@ import {
   pagingParameters,
   queryBoolean,
 } from '../../shared/http/schemas.ts';
-import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import { behind } from '../resources/behind.ts';
 import { listRecords, type SyndicationReads } from './list-records.ts';
 
 const StatusList = z
@@ -59,8 +59,3 @@ export const syndicationReadRoutes = (reads: SyndicationReads): readonly Route[]
 
 /** Of a text that is no agent's id: nothing matches it. */
 const NO_AGENT = '00000000-0000-0000-0000-000000000000';
-
-const behind = (error: unknown): never => {
-  if (!(error instanceof ReadModelBehindError)) throw error;
-  throw unavailable('The list does not show your last change yet. Repeat the request after Retry-After.');
-};

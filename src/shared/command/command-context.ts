@@ -12,4 +12,6 @@ export interface CommandContext {
    * as that is known without reading the stream for it.
    */
   readonly continues?: boolean;
+  /** Called when it is certain whose run of the command the events of its outcome are from. Not stored. */
+  readonly onEvents?: (run: 'this-run' | 'earlier-run') => void;
 }

@@ -1,12 +1,18 @@
-import { WrongExpectedRevisionError, type EventStore, type Position } from '../event-store/event-store.ts';
-import { backoffMs, sleep } from '../backoff.ts';
+import { createOneAtATime, type OneAtATime } from '../async/limit.ts';
+import {
+  EventStoreUnavailableError,
+  WrongExpectedRevisionError,
+  type EventStore,
+  type Position,
+} from '../event-store/event-store.ts';
+import { backoffMs, sleep } from '../async/backoff.ts';
 import { failpoint } from '../failpoints.ts';
 import type { CommandContext } from './command-context.ts';
-import type { AggregateType } from './aggregate.ts';
-import { loadStream, type LoadedStream, type LoadOptions } from './load-stream.ts';
+import type { Decider } from './aggregate.ts';
+import { knownStreamsOf } from './known-streams.ts';
+import { loadStream, type LoadedStream } from './load-stream.ts';
 import { toNewEvents, type StorableEvent } from './recorded-domain-event.ts';
 import type { SnapshotStore } from './snapshots.ts';
-import { createTurns, type TakeTurn } from './turns.ts';
 
 export type Outcome<State, Refusal> =
   | {
@@ -23,8 +29,12 @@ const ATTEMPTS_MAX = 32;
 const CONFLICT_BACKOFF = { baseMs: 2, capMs: 40 };
 
 /** Less than a request may take, so that who gives up knows that nothing was written. */
-const TURNS = { waitMsMax: 2_500, waitingMax: 1_000 };
-const turnsOf = new WeakMap<EventStore, TakeTurn>();
+const TURNS = {
+  waitMsMax: 2_500,
+  waitingMax: 1_000,
+  tooBusy: (stream: string) => new EventStoreUnavailableError(`too many commands wait for ${stream}`),
+};
+const turnsOf = new WeakMap<EventStore, OneAtATime>();
 
 /**
  * The commands of one stream take turns within this process. Without that N writers of one stream make N appends
@@ -32,7 +42,7 @@ const turnsOf = new WeakMap<EventStore, TakeTurn>();
  * of 100 only 19 were done by then. Writers in other processes still meet as conflicts.
  */
 const inTurn = <T>(store: EventStore, stream: string, work: () => Promise<T>): Promise<T> => {
-  const take = turnsOf.get(store) ?? createTurns(TURNS);
+  const take = turnsOf.get(store) ?? createOneAtATime(TURNS);
   turnsOf.set(store, take);
   return take(stream, work);
 };
@@ -79,34 +89,44 @@ export interface ExecuteOptions<Command, State = never> {
  */
 export const executeCommand = <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
-  type: AggregateType<State, Command, Event, Refusal>,
+  decider: Decider<State, Command, Event, Refusal>,
   options: ExecuteOptions<Command, State>,
 ): Promise<Outcome<State, Refusal>> =>
   options.isNew === true
-    ? decideAndAppend(store, type, options)
-    : inTurn(store, options.stream, () => decideAndAppend(store, type, options));
+    ? decideAndAppend(store, decider, options)
+    : inTurn(store, options.stream, () => decideAndAppend(store, decider, options));
 
 const never = (): boolean => false;
 
 const decideAndAppend = async <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
-  type: AggregateType<State, Command, Event, Refusal>,
+  decider: Decider<State, Command, Event, Refusal>,
   options: ExecuteOptions<Command, State>,
 ): Promise<Outcome<State, Refusal>> => {
   const { stream, command, context, isNew = false, pause = sleep, isAbandoned = never } = options;
   const { snapshots, hasRunBefore = async () => true } = options;
-  const load = (): Promise<LoadedStream<State>> =>
-    loadStream(store, type, stream, { commandId: context.commandId, snapshots, hasRunBefore });
+  const { commandId } = context;
+  const seen = knownStreamsOf(store);
+  const load = async (): Promise<LoadedStream<State>> => {
+    const loaded = await loadStream(store, decider, stream, { commandId, snapshots, hasRunBefore });
+    seen.keep(stream, decider, loaded);
+    return loaded;
+  };
   let known: LoadedStream<State> | undefined = isNew
-    ? emptyStream<State>(type.decider.initialState)
-    : wouldAppend(type, command, options.known);
+    ? emptyStream<State>(decider.initialState)
+    : wouldAppend(decider, command, options.known ?? seen.without(commandId, stream, decider));
+  let hasTried = false;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const loaded = known ?? (await load());
     if (loaded.afterCommand !== undefined) {
-      await ensureMarked(store, context, stream, loaded.afterCommand.position);
-      return { outcome: 'done', ...loaded.afterCommand };
+      const { requestId, ...after } = loaded.afterCommand;
+      await ensureMarked(store, context, stream, after.position);
+      // What this run has tried to append may have arrived, although its answer did not.
+      const isEarlier = !hasTried || requestId !== context.requestId;
+      context.onEvents?.(isEarlier ? 'earlier-run' : 'this-run');
+      return { outcome: 'done', ...after };
     }
-    const decision = type.decider.decide(command, loaded.state);
+    const decision = decider.decide(command, loaded.state);
     if ('refused' in decision) return { outcome: 'refused', refusal: decision.refused };
     if (decision.events.length === 0) {
       await ensureMarked(store, context, stream, loaded.position);
@@ -115,17 +135,18 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     }
     if (isAbandoned()) throw new CommandAbandonedError(`a command of ${stream} was begun too late`);
     try {
-      const events = toNewEvents(decision.events, belonging(context, loaded), type.events);
+      const events = toNewEvents(decision.events, belonging(context, loaded), decider.events);
       failpoint('before-append');
-      const { position, revision, repeated } = await store.append(stream, events, loaded.revision);
+      hasTried = true;
+      const { position, revision, repeated } = await store.append(stream, events, loaded.revision, {
+        mayBeRepeat: hasRunBefore,
+      });
       failpoint('after-append');
       if (!repeated) {
-        return {
-          outcome: 'done',
-          state: decision.events.reduce(type.decider.evolve, loaded.state),
-          position,
-          revision,
-        };
+        context.onEvents?.('this-run');
+        const state = decision.events.reduce(decider.evolve, loaded.state);
+        seen.keep(stream, decider, { state, revision, ...followedBy(loaded, context) });
+        return { outcome: 'done', state, position, revision };
       }
     } catch (error) {
       if (!(error instanceof WrongExpectedRevisionError)) throw error;
@@ -140,7 +161,7 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
 
 /** What would change nothing, or is refused, may be so only of what was. */
 const wouldAppend = <State, Command, Event extends StorableEvent, Refusal>(
-  { decider }: AggregateType<State, Command, Event, Refusal>,
+  decider: Decider<State, Command, Event, Refusal>,
   command: Command,
   known: LoadedStream<State> | undefined,
 ): LoadedStream<State> | undefined => {
@@ -156,6 +177,16 @@ const belonging = (
 ): CommandContext =>
   context.continues === true && correlationId !== undefined ? { ...context, correlationId } : context;
 
+/** Correlation and commands of a stream after an append by this command. */
+const followedBy = (
+  loaded: Pick<LoadedStream<unknown>, 'correlationId' | 'commands'>,
+  context: CommandContext,
+): Pick<LoadedStream<unknown>, 'correlationId' | 'commands'> => {
+  const { commandId, requestId, correlationId = requestId } = belonging(context, loaded);
+  const commands = loaded.commands && new Set([...loaded.commands, commandId]);
+  return { correlationId, ...(commands && { commands }) };
+};
+
 /** An answer that shows events which this run has not appended: whoever did may have ended before its own answer. */
 const ensureMarked = async (
   store: EventStore,
@@ -166,26 +197,8 @@ const ensureMarked = async (
   if (position !== undefined) await store.ensureMarked(customerId, position, stream);
 };
 
-const emptyStream = <State>(state: State): LoadedStream<State> => ({ state, revision: 'no-stream' });
-
-/**
- * Whether an earlier run of the command has done what it asks for: then nothing that is needed before is needed any
- * more, and the command itself answers as it would have.
- */
-export const wasDoneBefore = async <State, Command, Event extends StorableEvent, Refusal>(
-  store: EventStore,
-  type: AggregateType<State, Command, Event, Refusal>,
-  stream: string,
-  options: Required<Pick<LoadOptions, 'commandId' | 'snapshots' | 'hasRunBefore'>>,
-): Promise<boolean> => {
-  if (!(await options.hasRunBefore())) return false;
-  return (await loadStream(store, type, stream, options)).afterCommand !== undefined;
-};
-
-/** Folds a stream to its current state; for answers that must not wait for a read model. */
-export const loadState = async <State, Command, Event extends StorableEvent, Refusal>(
-  store: EventStore,
-  type: AggregateType<State, Command, Event, Refusal>,
-  stream: string,
-  snapshots?: SnapshotStore,
-): Promise<State> => (await loadStream(store, type, stream, { snapshots })).state;
+const emptyStream = <State>(state: State): LoadedStream<State> => ({
+  state,
+  revision: 'no-stream',
+  commands: new Set(),
+});

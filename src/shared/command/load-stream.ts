@@ -1,5 +1,5 @@
 import type { EventStore, ExpectedRevision, Position } from '../event-store/event-store.ts';
-import type { AggregateType } from './aggregate.ts';
+import type { Fold } from './aggregate.ts';
 import { toDomainEvent, type StorableEvent } from './recorded-domain-event.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
@@ -10,6 +10,8 @@ export interface LoadedStream<State> {
   readonly position?: Position;
   /** Of the last event; undefined when it was not read, but came in a snapshot. */
   readonly correlationId?: string;
+  /** Ids of the commands that have events in the stream; undefined when a snapshot hid some of the events. */
+  readonly commands?: ReadonlySet<string>;
   /** Present when this command's events are in the stream: the state right after the last of them. */
   readonly afterCommand?: AfterCommand<State>;
 }
@@ -18,6 +20,8 @@ interface AfterCommand<State> {
   readonly state: State;
   readonly position: Position;
   readonly revision: number;
+  /** Of the request that the command's last event was appended for. */
+  readonly requestId: string;
 }
 
 /** What a stream is loaded for. */
@@ -32,12 +36,13 @@ export interface LoadOptions {
   readonly hasRunBefore?: () => Promise<boolean>;
 }
 
-interface Fold<State> {
+interface Progress<State> {
   state: State;
   /** -1: no event so far. */
   revision: number;
   position: Position | undefined;
   correlationId: string | undefined;
+  commands: Set<string> | undefined;
   afterCommand: AfterCommand<State> | undefined;
 }
 
@@ -46,18 +51,19 @@ interface Fold<State> {
  * behind it: the work does not grow with its history.
  * @throws UnknownEventVersionError when a newer program has written to it
  */
-export const loadStream = async <State, Command, Event extends StorableEvent, Refusal>(
+export const loadStream = async <State, Event extends StorableEvent>(
   store: EventStore,
-  type: AggregateType<State, Command, Event, Refusal>,
+  type: Fold<State, Event>,
   stream: string,
   { commandId, snapshots, hasRunBefore = nobodyHas }: LoadOptions,
 ): Promise<LoadedStream<State>> => {
-  const { decider, foldVersion = 1 } = type;
-  const fold: Fold<State> = {
-    state: decider.initialState,
+  const { initialState, foldVersion = 1 } = type;
+  const fold: Progress<State> = {
+    state: initialState,
     revision: -1,
     position: undefined,
     correlationId: undefined,
+    commands: new Set(),
     afterCommand: undefined,
   };
   const every = snapshots?.every;
@@ -71,6 +77,7 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
     fold.revision = snapshot.revision;
     fold.position = snapshot.position;
     fold.correlationId = undefined;
+    fold.commands = undefined;
   }
   const from = fold.revision;
   await foldEvents(store, type, stream, fold, { commandId });
@@ -88,11 +95,11 @@ export const loadStream = async <State, Command, Event extends StorableEvent, Re
 
 const nobodyHas = async (): Promise<boolean> => false;
 
-const foldEvents = async <State, Command, Event extends StorableEvent, Refusal>(
+const foldEvents = async <State, Event extends StorableEvent>(
   store: EventStore,
-  { decider: { evolve }, events }: AggregateType<State, Command, Event, Refusal>,
+  { evolve, events }: Fold<State, Event>,
   stream: string,
-  fold: Fold<State>,
+  fold: Progress<State>,
   { commandId, limit }: { readonly commandId?: string | undefined; readonly limit?: number | undefined },
 ): Promise<void> => {
   const range = { from: fold.revision + 1, ...(limit === undefined ? {} : { limit }) };
@@ -101,9 +108,11 @@ const foldEvents = async <State, Command, Event extends StorableEvent, Refusal>(
     fold.revision = recorded.revision;
     fold.position = recorded.position;
     fold.correlationId = recorded.metadata.correlationId;
+    fold.commands?.add(recorded.metadata.causationId);
     if (recorded.metadata.causationId === commandId) {
       const { position, revision } = recorded;
-      fold.afterCommand = { state: fold.state, position, revision };
+      const { requestId } = recorded.metadata;
+      fold.afterCommand = { state: fold.state, position, revision, requestId };
     }
   }
 };
@@ -113,9 +122,11 @@ const loaded = <State>({
   revision,
   position,
   correlationId,
+  commands,
   afterCommand,
-}: Fold<State>): LoadedStream<State> => ({
+}: Progress<State>): LoadedStream<State> => ({
   state,
+  ...(commands === undefined ? {} : { commands }),
   ...(correlationId === undefined ? {} : { correlationId }),
   revision: revision < 0 ? 'no-stream' : revision,
   ...(position === undefined ? {} : { position }),

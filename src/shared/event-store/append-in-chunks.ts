@@ -1,6 +1,7 @@
 import {
   AppendTooLargeError,
   WrongExpectedRevisionError,
+  type AppendOptions,
   type AppendResult,
   type EventStore,
   type NewEvent,
@@ -14,6 +15,11 @@ const CHUNK_EVENTS_MAX = 1_000;
 /** What a store may add to an event. */
 const EVENT_OVERHEAD_BYTES = 128;
 
+export interface ChunkOptions extends AppendOptions {
+  /** Upper bound of an event's bytes. Default: the event is serialised and measured. */
+  readonly bytesOf?: (event: NewEvent) => number;
+}
+
 /** What a store was found to take less than its `appendBytesMax`. */
 const learned = new WeakMap<Store, number>();
 
@@ -24,7 +30,6 @@ const learned = new WeakMap<Store, number>();
  * To be repeated as a whole, with the same ids at the same `expected`, until it succeeds: what is there already
  * is passed over, wherever an earlier run ended and however large its appends were.
  * @param events at least one
- * @param bytesOf how many bytes an event takes at most, if that is known cheaper than by writing it
  * @throws AppendTooLargeError when a single event is too large; WrongExpectedRevisionError, AppendOutcomeUnknownError,
  *   EventStoreUnavailableError: some of the events may be in the stream then
  */
@@ -33,14 +38,14 @@ export const appendInChunks = async (
   stream: string,
   events: readonly NewEvent[],
   expected: Revision,
-  bytesOf: (event: NewEvent) => number = measured,
+  { bytesOf = measured, ...options }: ChunkOptions = {},
 ): Promise<AppendResult> => {
   let at = expected;
   let from = 0;
   let result: AppendResult | undefined;
   while (result === undefined || from < events.length) {
     const chunk = chunkOf(events, from, learned.get(store) ?? store.appendBytesMax, bytesOf);
-    const appended = await appendChunk(store, stream, chunk, at);
+    const appended = await appendChunk(store, stream, chunk, at, options);
     if (appended === 'smaller') continue;
     from += appended.count;
     at = appended.result.revision;
@@ -54,9 +59,10 @@ const appendChunk = async (
   stream: string,
   chunk: readonly NewEvent[],
   at: Revision,
+  options: AppendOptions,
 ): Promise<{ readonly result: AppendResult; readonly count: number } | 'smaller'> => {
   try {
-    return { result: await store.append(stream, chunk, at), count: chunk.length };
+    return { result: await store.append(stream, chunk, at, options), count: chunk.length };
   } catch (error) {
     if (error instanceof AppendTooLargeError && chunk.length > 1) {
       const half = Math.ceil(sum(chunk.map(measured)) / 2);

@@ -53,11 +53,6 @@ export interface RecordedEvent extends NewEvent {
   readonly position: Position;
   /** When the store recorded it, by the store's clock: ISO 8601, UTC. */
   readonly recordedAt: string;
-  /**
-   * `data` as JSON in UTF-8, where the store has read no more than that. It is a part of what was read with it, to be copied
-   * by whoever keeps it.
-   */
-  readonly dataUtf8?: Uint8Array;
 }
 
 /**
@@ -73,6 +68,17 @@ export interface AppendResult {
   readonly position: Position;
   /** True when the same event ids were already there: nothing was written this time. */
   readonly repeated: boolean;
+}
+
+/** What the caller knows about an append. */
+export interface AppendOptions {
+  /**
+   * Whether another call of `append` may have sent the same event ids: an earlier run of the command whose outcome is
+   * unknown, or another process that runs the command now. A store whose log does not report repeats calls this after the
+   * log has accepted the events. Unless the answer is false, the store reads the events back. So `false` must hold at the
+   * moment of the call. Default: true.
+   */
+  readonly mayBeRepeat?: () => Promise<boolean>;
 }
 
 /** The stream was not at the expected revision. Definite: nothing was written. */
@@ -141,11 +147,6 @@ export interface SubscribeOptions {
   readonly filter?: SubscriptionFilter;
   /** Events in one batch at most, 1 to 10,000. Default 1,000. */
   readonly batchSize?: number;
-  /**
-   * What events hold is read each time that it is asked for, where the store can do so and the subscriber is behind: for
-   * who follows much and looks at few of its members. Such events must be read, not copied member by member. Default false.
-   */
-  readonly lazy?: boolean;
   /** Ends the subscription: the iterable finishes normally. */
   readonly signal: AbortSignal;
 }
@@ -156,7 +157,7 @@ export interface EventBatch {
   readonly events: readonly RecordedEvent[];
   /** Everything up to and including this position has been considered: the subscriber's next checkpoint. */
   readonly position: Position;
-  /** True when nothing more was in the log when the batch was read. */
+  /** True when the log ended here when the batch was read; of a log that is pushed, when nothing more had arrived. */
   readonly caughtUp: boolean;
 }
 
@@ -174,7 +175,12 @@ export interface EventStore {
    * must follow there, else it is a conflict.
    * @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError
    */
-  append(stream: string, events: readonly NewEvent[], expected: ExpectedRevision): Promise<AppendResult>;
+  append(
+    stream: string,
+    events: readonly NewEvent[],
+    expected: ExpectedRevision,
+    options?: AppendOptions,
+  ): Promise<AppendResult>;
 
   /**
    * The events of one stream in order, read in pages: memory does not grow with the stream. A stream that
@@ -186,9 +192,10 @@ export interface EventStore {
   readAll(options: ReadAllOptions): Promise<readonly RecordedEvent[]>;
 
   /**
-   * Follows the log from a position, without end. The next batch is read only when the last one has been
-   * taken, so a slow subscriber holds back nothing but itself. Reconnects by itself with bounded back-off;
-   * no event is skipped or delivered twice within one subscription.
+   * Follows the log from a position, without end. The subscribers of a store share one reading of the log's end
+   * (docs/records/0011-one-tail.md): their events are the same objects, and must not be changed. The next batch is made
+   * when the last one has been taken; a slow subscriber holds the others back for a fifth of a second at most, once.
+   * Reconnects by itself with bounded back-off; no event is skipped or delivered twice within one subscription.
    * @throws LogGapError when the log is not what it must be (position ahead of the log, missing position)
    */
   subscribeToAll(options: SubscribeOptions): AsyncIterable<EventBatch>;

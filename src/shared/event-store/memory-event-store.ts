@@ -10,8 +10,10 @@ import {
   type ReadStreamOptions,
   type RecordedEvent,
 } from './event-store.ts';
-import { followLog, type LogPage, type LogSource } from './follow-log.ts';
-import { createLogTail } from './log-tail.ts';
+import { followedDenseLog, type DenseLog } from './dense-log.ts';
+import { createLogReach } from './log-reach.ts';
+import { createSharedTail } from './shared-tail.ts';
+import { subscribeToLog } from './subscribe-to-log.ts';
 
 /** How far back a repeat of an append to `any` is recognised (port). */
 const REPEAT_REACH = 1_000;
@@ -56,7 +58,7 @@ export const createMemoryEventStore = (clock: Clock = systemClock): EventStore =
   const all: RecordedEvent[] = [];
   const streams = new Map<string, RecordedEvent[]>();
   const closing = new AbortController();
-  const tail = createLogTail();
+  const reach = createLogReach();
 
   const write = (append: AppendRequest): AppendResult => {
     const stream = streams.get(append.stream) ?? [];
@@ -78,21 +80,29 @@ export const createMemoryEventStore = (clock: Clock = systemClock): EventStore =
       all.push(event);
     }
     streams.set(append.stream, stream);
-    tail.advance(all.length);
+    reach.advance(all.length);
     return resultOf(stream.at(-1) as RecordedEvent, false);
   };
 
-  const readPage = async (after: number, limit: number, categories?: readonly string[]): Promise<LogPage> => {
+  const readPage: DenseLog['readPage'] = async (after, { limit, categories }) => {
     const page = all.slice(after, after + limit);
     return {
       events: page.filter((event) => categories?.includes(categoryOf(event.stream)) ?? true),
       count: page.length,
       first: page.length === 0 ? 0 : after + 1,
       last: page.length === 0 ? 0 : after + page.length,
+      // The log holds them in any case.
+      bytes: 0,
       atEnd: after + page.length >= all.length,
     };
   };
-  const source: LogSource = { tail, log: { warn: () => undefined }, readPage, head: async () => all.length };
+  const source = followedDenseLog({
+    reach,
+    onReadFailed: () => undefined,
+    readPage,
+    head: async () => all.length,
+  });
+  const tail = createSharedTail(source);
 
   return {
     appendBytesMax: appendLimits.appendBytesMax,
@@ -101,9 +111,12 @@ export const createMemoryEventStore = (clock: Clock = systemClock): EventStore =
       return write(encodeAppend(stream, events, expected));
     },
     readStream: (stream, options) => readStream(streams.get(stream) ?? [], options),
-    readAll: async ({ after, limit }) => (await readPage(parsePosition(after), limit)).events,
+    readAll: async ({ after, limit }) => all.slice(parsePosition(after)).slice(0, limit),
     subscribeToAll: (options) =>
-      followLog(source, { ...options, signal: AbortSignal.any([options.signal, closing.signal]) }),
+      subscribeToLog(source, tail, {
+        ...options,
+        signal: AbortSignal.any([options.signal, closing.signal]),
+      }),
     head: async () => printPosition(all.length),
     distance: (from, to) => parsePosition(to) - parsePosition(from),
     distanceUnit: 'events',

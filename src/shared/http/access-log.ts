@@ -16,7 +16,7 @@ export const logWhenDone = (
 ): void => {
   response.once('close', () => {
     const durationMs = performance.now() - exchange.startedAt;
-    const route = exchange.route === '' ? 'unknown' : exchange.route;
+    const route = exchange.pattern ?? 'unknown';
     const method = request.method ?? '';
     // An answer that is whole but not ended waits only for the client to stop sending (`send.ts`).
     const answered = response.writableEnded ? response.writableFinished : response.headersSent;
@@ -25,7 +25,7 @@ export const logWhenDone = (
     log.info(
       {
         requestId: exchange.requestId,
-        account: exchange.customerId,
+        account: exchange.principal?.customerId ?? 0,
         method,
         route,
         status,

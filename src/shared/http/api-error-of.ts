@@ -4,6 +4,9 @@ import { AppendOutcomeUnknownError } from '../event-store/event-store.ts';
 import { isUnavailable } from '../unavailable.ts';
 import { ApiError, unavailable, UnheardError } from './errors.ts';
 
+/** Nobody heard the answer: a read has stopped, and nothing has failed. */
+export const isOfUnheard = ({ cause }: ApiError): boolean => cause instanceof UnheardError;
+
 /**
  * The answer to whatever was thrown beneath a route: the only place where failures become statuses. What is
  * not known here is a bug: 500, and its own message stays in the log, as the cause.

@@ -4,22 +4,26 @@ import express, {
   type Request,
   type RequestHandler,
   type Response,
+  type Router,
 } from 'express';
 import type { Histogram } from 'prom-client';
 import { logWhenDone } from './access-log.ts';
-import { apiErrorOf } from './api-error-of.ts';
-import { ApiError } from './errors.ts';
+import { apiErrorOf, isOfUnheard } from './api-error-of.ts';
+import { errorEnvelope } from './envelope.ts';
+import { ApiError, KnownHolderError } from './errors.ts';
 import { beginExchange, exchangeOf } from './exchange.ts';
 import type { Gate } from './gate.ts';
 import { refuseAmbiguous } from './guard.ts';
-import { limitOf, type Route } from './route.ts';
+import { expressPath, inOrder, type Route } from './route.ts';
 import { routeHandler, type RouteServices } from './route-handler.ts';
-import { BrokenPathError, createRouteTable } from './route-table.ts';
 import type { HeaderLines } from './security-headers.ts';
 import { sendEmpty, sendError } from './send.ts';
+import { isUncounted } from './uncounted.ts';
 
 export interface AppOptions extends RouteServices {
   readonly routes: readonly Route[];
+  /** Areas of the API that are not built: these paths, and all below them, answer 501 to every method. */
+  readonly unbuilt?: readonly string[];
   /** On every answer. */
   readonly headers: HeaderLines;
   /** Request durations by route, method and status. */
@@ -28,109 +32,108 @@ export interface AppOptions extends RouteServices {
 
 /** The Express application of the declared routes: nothing answers that is not declared. */
 export const createApp = (options: AppOptions): Express => {
+  const { routes, unbuilt = [], gate } = options;
   const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.set('query parser', false);
-  app.use(serve(options));
-  app.use(whatExpressThrows(options));
+  app.disable('x-powered-by').disable('etag').set('query parser', false).enable('case sensitive routing');
+  app.use(beginning(options));
+  // Before the routes: `/things/search` is an area, not the thing of the id `search`.
+  for (const path of unbuilt) app.use(expressPath(path), notBuilt(path, gate));
+  for (const ofContext of groups(routes, ({ tag }) => tag)) app.use(contextRouter(ofContext, options));
+  app.use(unknownPath(gate));
+  app.use(answerError(options));
   return app;
 };
 
-type Answerer = (
-  request: Request,
-  response: Response,
-  params: Readonly<Record<string, string>>,
-) => Promise<void>;
-
-/** What answers one path: by the method as it was sent, HEAD by what answers GET, others by themselves. */
-interface Resource {
-  readonly byMethod: ReadonlyMap<string, Answerer>;
-  readonly otherwise: Answerer;
-}
-
-/**
- * All routes behind one middleware, found by their segments (`route-table.ts`). What is thrown before a route begins
- * goes to Express' error handler.
- */
-const serve = (options: AppOptions): RequestHandler => {
-  const begin = beginning(options);
-  const find = createRouteTable(
-    [...byPath(options.routes)].map(([path, routes]) => [path, resourceOf(path, routes, options)] as const),
-  );
-  const notFound = unknownPath(options.gate);
-  return (request, response) => {
-    begin(request, response);
-    const found = find(request.path);
-    if (found === undefined) return notFound(request, response);
-    const { byMethod, otherwise } = found.target;
-    return (byMethod.get(request.method) ?? otherwise)(request, response, found.params);
-  };
-};
-
-const byPath = (routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> => {
-  const paths = new Map<string, Route[]>();
-  for (const route of routes) paths.set(route.path, [...(paths.get(route.path) ?? []), route]);
-  return paths;
-};
-
-const resourceOf = (path: string, routes: readonly Route[], options: AppOptions): Resource => {
-  const byMethod = new Map<string, Answerer>();
-  for (const route of routes) {
-    const answerer = routeHandler(route, options);
-    byMethod.set(route.method.toUpperCase(), answerer);
-    if (route.method === 'get') byMethod.set('HEAD', answerer);
-  }
-  return { byMethod, otherwise: otherMethod(path, routes, options.gate) };
-};
-
 const beginning =
-  ({ log, durations, headers }: AppOptions) =>
-  (request: Request, response: Response): void => {
-    const exchange = beginExchange(request, response);
+  ({ log, durations, headers }: AppOptions): RequestHandler =>
+  (request, response, next) => {
+    const exchange = beginExchange(response);
     response.setHeader('X-Request-Id', exchange.requestId);
     for (const [name, value] of headers) response.setHeader(name, value);
     logWhenDone(request, response, exchange, log, durations);
     refuseAmbiguous(request);
+    next();
   };
 
-/** Counted for the client's address, unless the path is one that is not counted at all. */
-const otherMethod = (path: string, routes: readonly Route[], gate: Gate): Answerer => {
-  const isCounted = routes.some((route) => limitOf(route) !== 'none');
-  const methods = routes.map(({ method }) => method.toUpperCase());
-  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
-  return async (request, response) => {
-    exchangeOf(response).route = path;
-    if (isCounted) await gate.countUnrouted(request, response);
-    if (request.method === 'OPTIONS') return sendEmpty(response, 204, { Allow: allow });
-    const message = `This resource knows ${allow}.`;
-    return sendError(response, new ApiError({ code: 'METHOD_NOT_ALLOWED', message }, { Allow: allow }));
+/** The routes of one context. HEAD is answered by what answers GET; other methods are refused. */
+const contextRouter = (routes: readonly Route[], options: AppOptions): Router => {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  for (const ofPath of groups(inOrder(routes), ({ path }) => path)) {
+    const [{ path }] = ofPath;
+    const resource = router.route(expressPath(path));
+    for (const route of ofPath) resource[route.method](routeHandler(route, options));
+    resource.all(otherMethod(path, ofPath, options.gate));
+  }
+  return router;
+};
+
+const groups = (routes: readonly Route[], keyOf: (route: Route) => string): Iterable<[Route, ...Route[]]> => {
+  const byKey = new Map<string, [Route, ...Route[]]>();
+  for (const route of routes) {
+    const group = byKey.get(keyOf(route));
+    if (group === undefined) byKey.set(keyOf(route), [route]);
+    else group.push(route);
+  }
+  return byKey.values();
+};
+
+/** Asks for a credential and counts like the built areas: only then does it say what there is not. */
+const notBuilt = (path: string, gate: Gate): RequestHandler => {
+  const options = otherMethod(path, [], gate);
+  return async (request, response, next) => {
+    if (request.method === 'OPTIONS') return options(request, response, next);
+    const exchange = exchangeOf(response);
+    exchange.pattern = path;
+    const limited = { method: request.method, path, access: 'exchange:read' } as const;
+    exchange.principal = await gate.admit(limited, request, response);
+    const message = 'This area of the API is not available yet. See /openapi.json for what is.';
+    throw new ApiError({ code: 'NOT_IMPLEMENTED', message });
   };
 };
 
-/** Public documents and assets are not counted, also when they do not exist (specification, Rate limits). */
-const isUncounted = ({ method, path }: Request): boolean =>
-  path.startsWith('/.well-known/') ||
-  (path.startsWith('/assets/') && (method === 'GET' || method === 'HEAD'));
+/** Counted for the client's address, unless no limit counts the path. */
+const otherMethod = (path: string, routes: readonly Route[], gate: Gate): RequestHandler => {
+  const methods = routes.map(({ method }) => method.toUpperCase());
+  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
+  return async (request, response) => {
+    exchangeOf(response).pattern = path;
+    if (!isUncounted(request.method, path)) await gate.countUnrouted(request, response);
+    if (request.method === 'OPTIONS') return sendEmpty(response, 204, { Allow: allow });
+    const message = `Method not allowed. Allowed: ${allow}.`;
+    throw new ApiError({ code: 'METHOD_NOT_ALLOWED', message }, { Allow: allow });
+  };
+};
 
 const unknownPath =
-  (gate: Gate) =>
-  async (request: Request, response: Response): Promise<void> => {
-    if (!isUncounted(request)) await gate.countUnrouted(request, response);
-    sendError(response, new ApiError({ code: 'NOT_FOUND', message: 'No such resource. See /openapi.json.' }));
+  (gate: Gate): RequestHandler =>
+  async (request, response) => {
+    if (!isUncounted(request.method, request.path)) await gate.countUnrouted(request, response);
+    throw new ApiError({ code: 'NOT_FOUND', message: 'No such resource. See /openapi.json.' });
   };
 
-/** What was thrown before any route began: by the route table, or because the request is ambiguous. */
-const whatExpressThrows =
-  ({ log, gate }: AppOptions): ErrorRequestHandler =>
+/** Answers whatever was thrown. */
+const answerError =
+  ({ log, gate, onRefused, onAnswer }: AppOptions): ErrorRequestHandler =>
   async (error: unknown, request, response, _next) => {
-    const { requestId } = exchangeOf(response);
-    const refusal =
-      error instanceof BrokenPathError ? await brokenPath(gate, request, response) : apiErrorOf(error);
-    if (refusal.status >= 500) log.error({ err: error, requestId }, 'request failed');
+    const { requestId, pattern, handling, principal } = exchangeOf(response);
+    const isBrokenPath = error instanceof URIError && pattern === undefined;
+    const refusal = isBrokenPath ? await brokenPath(gate, request, response) : apiErrorOf(error);
+    if (refusal.status >= 500 && refusal.status !== 501 && !isOfUnheard(refusal)) {
+      // A store that is away is for operators to know of; anything else is a bug.
+      if (refusal.status === 503) log.warn({ err: error, requestId, route: pattern }, 'not available');
+      else log.error({ err: error, requestId, route: pattern }, 'request failed');
+    }
     sendError(response, refusal);
+    if (handling === undefined) return;
+    const { route, params } = handling;
+    onAnswer?.(route, refusal.status, errorEnvelope(refusal.body), response.getHeaders());
+    const ofHolder = error instanceof KnownHolderError ? error : undefined;
+    const holder = ofHolder?.holder ?? principal;
+    if (holder === undefined) return;
+    onRefused?.({ route, holder, params: { ...params, ...ofHolder?.names }, requestId, refusal });
   };
 
+/** The router throws a `URIError` when a parameter of the path is not percent-encoded UTF-8. */
 const brokenPath = (gate: Gate, request: Request, response: Response): Promise<ApiError> =>
   gate.countUnrouted(request, response).then(
     () =>

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { kindOfCredential, type CredentialKind } from './credential-kind.ts';
 import { ApiError, KnownHolderError, unavailable } from './errors.ts';
-import { headerValues } from './headers.ts';
+import { PROTECTED_RESOURCE_PATH } from './document-routes.ts';
 import type { Holder, Principal, Verification, VerifyCredential } from './principal.ts';
 
 /** RFC 6750, 3.1: another scheme counts as no credential at all. */
@@ -28,7 +28,7 @@ export type Authenticate = (request: IncomingMessage) => Promise<Authentication>
  */
 export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => string): Authenticate => {
   const challenge = (): string =>
-    `Bearer realm="buyer-exchange", resource_metadata="${baseUrl()}/.well-known/oauth-protected-resource"`;
+    `Bearer realm="buyer-exchange", resource_metadata="${baseUrl()}${PROTECTED_RESOURCE_PATH}"`;
   const unauthorized = (message: string, parameters = ''): ApiError =>
     new ApiError({ code: 'UNAUTHORIZED', message }, { 'WWW-Authenticate': `${challenge()}${parameters}` });
 
@@ -56,7 +56,7 @@ export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => stri
   });
 
   return async (request) => {
-    const given = headerValues(request, 'authorization');
+    const given = request.headersDistinct['authorization'] ?? [];
     const [header] = given;
     if (header === undefined || !given.some((value) => BEARER_SCHEME.test(value))) return missing();
     const credential = given.length === 1 ? BEARER.exec(header)?.[1] : undefined;

@@ -56,13 +56,32 @@ const tooLarge = (bytesMax: number): ApiError =>
     { Connection: 'close' },
   );
 
-const MEDIA_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?([^"\s;]+)"?\s*)?$/i;
+const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
+/** A parameter of a media type (RFC 9110, 5.6.6): its value is a token, or quoted. No text matches in two ways. */
+const PARAMETER = `;[ \\t]*(?:(${TOKEN})=(${TOKEN}|"(?:[^"\\\\]|\\\\.)*")[ \\t]*)?`;
+const PARAMETERS = new RegExp(PARAMETER, 'g');
+const JSON_TYPE = new RegExp(`^application/json[ \\t]*((?:${PARAMETER})*)$`, 'i');
+
+/** As most clients send it. */
+const isPlainJson = (type: string): boolean =>
+  type === 'application/json' || type === 'application/json; charset=utf-8';
+
+/** JSON in UTF-8, whatever other parameters say: none of them changes what the body means (RFC 8259, 11). */
+const isUtf8Json = (type: string): boolean => {
+  if (isPlainJson(type)) return true;
+  const parameters = JSON_TYPE.exec(type)?.[1];
+  if (parameters === undefined) return false;
+  for (const [, name = '', value = ''] of parameters.matchAll(PARAMETERS)) {
+    const text = value.startsWith('"') ? value.slice(1, -1).replaceAll(/\\(.)/g, '$1') : value;
+    if (name.toLowerCase() === 'charset' && text.toLowerCase() !== 'utf-8') return false;
+  }
+  return true;
+};
 
 const checkMediaType = (request: IncomingMessage): void => {
   const coding = request.headers['content-encoding'] ?? 'identity';
-  const match = MEDIA_TYPE.exec(request.headers['content-type'] ?? '');
-  const charset = match?.[1]?.toLowerCase() ?? 'utf-8';
-  if (match !== null && charset === 'utf-8' && coding.toLowerCase() === 'identity') return;
+  const isJson = isUtf8Json(request.headers['content-type'] ?? '');
+  if (isJson && coding.toLowerCase() === 'identity') return;
   throw new ApiError({
     code: 'UNSUPPORTED_MEDIA_TYPE',
     message: 'Send the body as application/json in UTF-8, without a content encoding.',

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { headerValues } from './headers.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -89,7 +88,7 @@ export const createClientAddress = (trusted: TrustedProxies): ClientAddress => {
   return (request) => {
     const { address, subject } = ownOf(request.socket);
     if (address === undefined || !isTrusted(address, 0)) return subject;
-    const client = behindProxies(address, headerValues(request, 'x-forwarded-for'), isTrusted);
+    const client = behindProxies(address, request.headersDistinct['x-forwarded-for'] ?? [], isTrusted);
     return client === address ? subject : subjectOf(client);
   };
 };

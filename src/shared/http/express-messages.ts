@@ -2,11 +2,10 @@ import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http';
 import type { Express } from 'express';
 
 /**
- * The classes of requests and answers for the server of an Express application. Express gives each request and each
- * answer another prototype when it comes, and from then on V8 finds nothing of them where it did before: neither in
- * Node's own code nor in ours. That alone costs several times what Node needs for a request (docs/performance.md, What
- * was tried). Here they have that prototype from the start, so that giving it to them once more
- * changes nothing; all that Express puts on requests and answers is there as always.
+ * The classes of requests and answers for the server of an Express application. Express changes the prototype of each
+ * request and each answer when it comes, and from then on V8 finds none of their members where it did before. That costs
+ * several times what Node needs for a request (https://github.com/expressjs/express/issues/5998; figures in
+ * docs/performance.md). These classes have that prototype from the start, so Express' own call changes nothing.
  */
 export const messagesOf = (app: Express): Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> => {
   class AppRequest extends IncomingMessage {}

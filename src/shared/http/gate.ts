@@ -17,6 +17,9 @@ export interface GateOptions {
   readonly clientAddress: ClientAddress;
 }
 
+/** What is asked of a route to admit a request to it. */
+type Admitted = Pick<Route, 'path' | 'access' | 'limit'> & { readonly method: string };
+
 /** What every request passes before anything else looks at it: who calls, and whether too often. */
 export interface Gate {
   /**
@@ -24,12 +27,14 @@ export interface Gate {
    * Order (decisions.md 1.4): verify the credential, count, refuse, and only then the handler.
    * @throws ApiError UNAUTHORIZED, RATE_LIMITED, or SERVICE_UNAVAILABLE when the credential cannot be looked up
    */
-  admit(route: Route, request: IncomingMessage, response: ServerResponse): Principal | Promise<Principal>;
+  admit(route: Admitted, request: IncomingMessage, response: ServerResponse): Principal | Promise<Principal>;
   /**
    * Counts a request that no route takes, for its address.
    * @throws ApiError RATE_LIMITED
    */
   countUnrouted(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** The client that limits by address count a request for. */
+  readonly clientAddress: ClientAddress;
 }
 
 /** What verified last on a connection. */
@@ -106,7 +111,7 @@ export const createGate = (options: GateOptions): Gate => {
     throw authentication.challenge;
   };
 
-  const principalOf = async (route: Route, request: IncomingMessage): Promise<Principal> => {
+  const principalOf = async (route: Admitted, request: IncomingMessage): Promise<Principal> => {
     if (route.access === 'public') return anonymous;
     const authentication = await authenticate(request);
     if (authentication.outcome === 'verified') return authentication.principal;
@@ -121,5 +126,6 @@ export const createGate = (options: GateOptions): Gate => {
       return count(response, limit, clientAddress(request)).then(() => principalOf(route, request));
     },
     countUnrouted: (request, response) => count(response, 'address', clientAddress(request)),
+    clientAddress,
   };
 };

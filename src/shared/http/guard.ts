@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from './errors.ts';
-import { headerValues } from './headers.ts';
 
 /**
  * Refuses what Node's parser lets through although two readers of it may disagree on where a request ends or
@@ -12,7 +11,7 @@ export const refuseAmbiguous = (request: IncomingMessage): void => {
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || request.httpVersion === '1.0')) {
     throw ambiguous('Use no transfer encoding but chunked, and none in HTTP/1.0.');
   }
-  const hosts = headerValues(request, 'host');
+  const hosts = request.headersDistinct['host'] ?? [];
   const [host] = hosts;
   if (hosts.length > 1 || (host === undefined && request.httpVersion !== '1.0')) {
     throw ambiguous('Send one Host header.');

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from './errors.ts';
-import { headerValues } from './headers.ts';
 
 /** Specification, Other bounds. */
 export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_.:-]{16,255}$/;
@@ -10,7 +9,7 @@ export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_.:-]{16,255}$/;
  * @throws ApiError VALIDATION_ERROR when it is not of the form, or given twice
  */
 export const idempotencyKeyOf = (request: IncomingMessage): string | undefined => {
-  const given = headerValues(request, 'idempotency-key');
+  const given = request.headersDistinct['idempotency-key'] ?? [];
   const [key] = given;
   if (key === undefined) return undefined;
   if (given.length === 1 && IDEMPOTENCY_KEY.test(key)) return key;

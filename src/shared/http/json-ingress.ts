@@ -1,14 +1,17 @@
+import { RefusedItem } from '../refused-item.ts';
+import { elementTexts } from './element-texts.ts';
 import { ApiError } from './errors.ts';
 
 /**
- * What JSON may come in. A value that can be parsed but not stored, or not written again, would become an
- * event that nothing can read. Stricter than the schemas, and in
- * front of them: free-form members meet no other rule.
+ * What JSON may come in (docs/limits.md). A value that can be parsed but not stored, or not written again, would
+ * become an event that nothing can read. Stricter than the schemas, and in front of them: free-form members meet no
+ * other rule.
  */
 const DEPTH_MAX = 32;
-const MEMBERS_MAX = 1_000;
-const VALUES_MAX = 500_000;
-const REFUSED_MEMBERS = new Set(['__proto__', 'constructor', 'prototype']);
+/** More than the largest call has: 100,000 members of audiences with every identifier are 800,000. */
+const VALUES_MAX = 1_000_000;
+/** Assigning a member of this name would replace an object's prototype. Every other name is ordinary data. */
+const REFUSED_MEMBER = '__proto__';
 
 type Key = string | number;
 
@@ -19,15 +22,37 @@ interface Container {
   readonly parent: Container | undefined;
 }
 
+/** What breaks a rule, and where: `key` is undefined when the container itself does. */
+interface Problem {
+  readonly container: Container | undefined;
+  readonly key: Key | undefined;
+  readonly fault: string;
+  /** True when the body breaks the rule as a whole, whichever item is looked at. */
+  readonly isOfBody?: boolean;
+}
+
+/** A check of one body. */
+interface Check {
+  /** The text has escapes: only these bring U+0000 or half a surrogate pair into valid UTF-8. */
+  readonly hasEscapes: boolean;
+  /** Member of the body whose elements are checked one by one. */
+  readonly itemsMember: string | undefined;
+  /** Still to be looked into. */
+  readonly open: Container[];
+  values: number;
+  items: Container | undefined;
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Parses a JSON body. A byte order mark is refused like any other character outside the value (RFC 8259, 8.1);
  * `-0` is read as 0, which is how it would be written again.
- * @param storableText false: text that cannot be stored is let through
+ * @param itemsMember a member of the body: when it is an array, an element that breaks a rule above is replaced by a
+ *   `RefusedItem`, instead of the body being refused
  * @throws ApiError BAD_REQUEST when the bytes are not JSON in UTF-8; VALIDATION_ERROR when a rule above is broken
  */
-export const parseJsonBody = (bytes: Uint8Array, storableText = true): unknown => {
+export const parseJsonBody = (bytes: Uint8Array, itemsMember?: string): unknown => {
   let text: string;
   let value: unknown;
   try {
@@ -39,75 +64,125 @@ export const parseJsonBody = (bytes: Uint8Array, storableText = true): unknown =
       message: 'The body is not JSON in UTF-8. Send one JSON value, encoded as UTF-8.',
     });
   }
-  // Only an escape can bring U+0000 or half a surrogate pair into a text that is valid UTF-8.
   const root = { body: value };
-  checkJson(root, storableText && text.includes('\\u'));
+  const check: Check = {
+    hasEscapes: text.includes('\\u'),
+    itemsMember,
+    open: [],
+    values: 0,
+    items: undefined,
+  };
+  const problem = problemAt(root, 'body', undefined, check) ?? refuseItems(check, text);
+  if (problem !== undefined) throw refusalOf(problem);
   return root.body;
 };
 
-/** Applies the rules without recursion: the depth of the input must not become the depth of the stack. */
-const checkJson = (root: { body: unknown }, escapes: boolean): void => {
-  const open: Container[] = [];
-  checkValue(root, 'body', undefined, escapes, open);
-  let values = 0;
-  for (let container = open.pop(); container !== undefined; container = open.pop()) {
-    const { value, depth } = container;
-    if (depth > DEPTH_MAX) refuse(container, undefined, `nested deeper than ${DEPTH_MAX} levels`);
-    if (Array.isArray(value)) {
-      values += value.length;
-      if (values > VALUES_MAX) refuse(container, undefined, `more than ${VALUES_MAX} values`);
-      for (let at = 0; at < value.length; at++) checkValue(value, at, container, escapes, open);
-    } else {
-      let members = 0;
-      for (const name in value) {
-        if (++members > MEMBERS_MAX) refuse(container, undefined, `more than ${MEMBERS_MAX} members`);
-        if (REFUSED_MEMBERS.has(name)) refuse(container, name, 'a member name that is not allowed');
-        if (escapes) checkText(name, container, name);
-        checkValue(value, name, container, escapes, open);
-      }
-      values += members;
-    }
+/** @returns what is wrong with the body as a whole */
+const refuseItems = (check: Check, text: string): Problem | undefined => {
+  const { items } = check;
+  if (items === undefined) return undefined;
+  const list = items.value as unknown as unknown[];
+  let texts: readonly string[] | undefined;
+  for (let at = 0; at < list.length; at += 1) {
+    const problem = problemAt(items.value, at, items, check);
+    if (problem?.isOfBody === true) return problem;
+    if (problem === undefined) continue;
+    texts ??= elementTexts(text, String(items.key));
+    list[at] = new RefusedItem(problem.fault, memberOf(problem, items), texts[at] ?? '');
   }
+  return undefined;
 };
 
-/** Checks one value where it stands, and puts it on the list when there is something in it. */
-const checkValue = (
+/** Applies the rules without recursion: the depth of the input must not become the depth of the stack. */
+const problemAt = (
   holder: Record<Key, unknown>,
   key: Key,
   parent: Container | undefined,
-  escapes: boolean,
-  open: Container[],
-): void => {
+  check: Check,
+): Problem | undefined => {
+  let problem = problemOfValue(holder, key, parent, check);
+  for (let next = check.open.pop(); next !== undefined && problem === undefined; next = check.open.pop()) {
+    problem = problemIn(next, check);
+  }
+  check.open.length = 0;
+  return problem;
+};
+
+const problemIn = (container: Container, check: Check): Problem | undefined => {
+  const { value, depth } = container;
+  if (depth > DEPTH_MAX)
+    return { container, key: undefined, fault: `values nested deeper than ${DEPTH_MAX} levels` };
+  if (Array.isArray(value)) {
+    check.values += value.length;
+    if (isOfItems(container, check)) check.items = container;
+    else {
+      for (let at = 0; at < value.length; at += 1) {
+        const problem = problemOfValue(value, at, container, check);
+        if (problem !== undefined) return problem;
+      }
+    }
+  } else {
+    for (const name in value) {
+      check.values += 1;
+      if (name === REFUSED_MEMBER) return { container, key: name, fault: `a member named ${REFUSED_MEMBER}` };
+      const problem =
+        (check.hasEscapes ? problemOfText(name, container, name) : undefined) ??
+        problemOfValue(value, name, container, check);
+      if (problem !== undefined) return problem;
+    }
+  }
+  if (check.values <= VALUES_MAX) return undefined;
+  return { container, key: undefined, fault: `more than ${VALUES_MAX} values`, isOfBody: true };
+};
+
+const isOfItems = ({ key, depth }: Container, { itemsMember }: Check): boolean =>
+  depth === 2 && itemsMember !== undefined && key === itemsMember;
+
+/** Checks one value where it stands, and puts it on the list when there is something in it. */
+const problemOfValue = (
+  holder: Record<Key, unknown>,
+  key: Key,
+  parent: Container | undefined,
+  check: Check,
+): Problem | undefined => {
   const value = holder[key];
-  if (typeof value === 'string') {
-    if (escapes) checkText(value, parent, key);
-  } else if (typeof value === 'number') {
-    if (!Number.isFinite(value)) refuse(parent, key, 'a number that is too large');
+  if (typeof value === 'string') return check.hasEscapes ? problemOfText(value, parent, key) : undefined;
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return { container: parent, key, fault: 'a number that is too large' };
     if (Object.is(value, -0)) holder[key] = 0;
   } else if (typeof value === 'object' && value !== null) {
-    open.push({ value: value as Record<Key, unknown>, depth: (parent?.depth ?? 0) + 1, key, parent });
+    check.open.push({ value: value as Record<Key, unknown>, depth: (parent?.depth ?? 0) + 1, key, parent });
   }
+  return undefined;
 };
 
-const checkText = (text: string, parent: Container | undefined, key: Key): void => {
-  if (text.includes('\0')) refuse(parent, key, 'text with U+0000');
-  if (!text.isWellFormed()) refuse(parent, key, 'text with half of a surrogate pair');
+const problemOfText = (text: string, container: Container | undefined, key: Key): Problem | undefined => {
+  if (text.includes('\0')) return { container, key, fault: 'text with U+0000' };
+  return text.isWellFormed() ? undefined : { container, key, fault: 'text with half of a surrogate pair' };
 };
 
-/** @param key the member or element of `container` at fault; undefined when it is the container itself */
-const refuse = (container: Container | undefined, key: Key | undefined, what: string): never => {
-  const path = pathOf(container, key);
-  throw new ApiError({
+const refusalOf = (problem: Problem): ApiError => {
+  const path = pathOf(problem);
+  return new ApiError({
     code: 'VALIDATION_ERROR',
-    message: `The body holds ${what}. Remove it and send the request again.`,
+    message: `The body holds ${problem.fault}. Remove it and send the request again.`,
     ...(path === '' ? {} : { field: path }),
   });
 };
 
 const FIELD_LENGTH_MAX = 200;
 
-const pathOf = (container: Container | undefined, key: Key | undefined): string => {
+const pathOf = ({ container, key }: Problem): string => {
   const keys = container === undefined || key === undefined ? [] : [key];
   for (let at = container; at?.parent !== undefined; at = at.parent) keys.push(at.key);
   return keys.toReversed().join('.').replaceAll('\0', '').slice(0, FIELD_LENGTH_MAX).toWellFormed();
+};
+
+/** The member of the item that holds what is at fault. */
+const memberOf = ({ container, key }: Problem, items: Container): string | undefined => {
+  let at = container;
+  if (at === items) return undefined;
+  if (at?.parent === items) return key === undefined ? undefined : String(key);
+  while (at?.parent?.parent !== undefined && at.parent.parent !== items) at = at.parent;
+  return at === undefined ? undefined : String(at.key);
 };

@@ -220,10 +220,11 @@ export const openApiDocument = (
       headers: rateLimitHeaders,
       responses: {
         RateLimited: {
-          description: 'Too many requests in this window (RATE_LIMITED); nothing was done.',
+          description:
+            'Too many requests in this window, or too many uploads under way (`details.reason`); nothing was done.',
           headers: {
             ...headerReferences,
-            'Retry-After': seconds('Seconds to wait: the same as RateLimit-Reset.'),
+            'Retry-After': seconds('Seconds to wait. Of a window the same as RateLimit-Reset.'),
           },
           content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } },
         },

@@ -15,11 +15,15 @@ export interface Principal {
   readonly user?: { readonly id: string; readonly role: 'admin' | 'member' | 'seller' };
   /** Of the credential: what only its holder may read later. */
   readonly sealer?: Sealer;
-  /**
-   * The account's mark (`read-your-writes/account-mark.ts`), read with the credential: it says which ready
-   * answers are still right. Absent: none is used.
-   */
-  readonly mark?: string;
+  /** Of the account's data when the credential was looked up; absent: no answer comes from memory. */
+  readonly version?: AccountVersion;
+}
+
+/** Where the data of an account stood (`accountVersionSql`): while the text is the same, no read model has changed. */
+export interface AccountVersion {
+  readonly text: string;
+  /** `performance.now()` before the database was asked for it. */
+  readonly askedAt: number;
 }
 
 /** Whose a credential is, whatever it may do. */

@@ -1,3 +1,5 @@
+import { timeout, TimeoutError } from '../async/timeout.ts';
+
 /** One part of what a process serves. */
 export interface ReadinessPart {
   readonly name: string;
@@ -42,18 +44,9 @@ const check = async (parts: readonly ReadinessPart[], partMsMax: number): Promis
 };
 
 const statusOf = async (part: ReadinessPart, partMsMax: number): Promise<PartStatus> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<PartStatus>((resolve) => {
-    timer = setTimeout(
-      () => resolve({ ready: false, detail: `no answer within ${partMsMax} ms` }),
-      partMsMax,
-    );
-  });
   try {
-    return await Promise.race([part.check(), late]);
-  } catch {
-    return { ready: false, detail: 'cannot be reached' };
-  } finally {
-    clearTimeout(timer);
+    return await timeout(partMsMax, part.check());
+  } catch (error) {
+    return { ready: false, detail: error instanceof TimeoutError ? error.message : 'cannot be reached' };
   }
 };

@@ -1,17 +1,17 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
 import type { z } from 'zod';
 import { failpoint } from '../failpoints.ts';
 import { randomId } from '../ids.ts';
-import type { CanonicalPieces } from '../idempotency/canonical-json.ts';
 import { fingerprintOf } from '../idempotency/fingerprint.ts';
 import type { ExecuteOnce, KeyedCommand } from '../idempotency/execute-once.ts';
 import type { StoredAnswer } from '../idempotency/claim.ts';
 import type { Logger } from '../log.ts';
-import { apiErrorOf } from './api-error-of.ts';
+import { apiErrorOf, isOfUnheard } from './api-error-of.ts';
 import { readJsonBytes } from './body.ts';
 import { createDeadline } from './deadline.ts';
-import { errorEnvelope, successEnvelope } from './envelope.ts';
-import { ApiError, KnownHolderError, notFound, UnheardError } from './errors.ts';
+import { successEnvelope } from './envelope.ts';
+import { ApiError, notFound } from './errors.ts';
 import { exchangeOf } from './exchange.ts';
 import type { KeyedDigest } from '../secrets/keyed-digest.ts';
 import type { Gate } from './gate.ts';
@@ -22,9 +22,9 @@ import { parameterNames } from './openapi.ts';
 import type { OutgoingBytes } from './outgoing-bytes.ts';
 import type { Holder, Principal } from './principal.ts';
 import { parseQueryString } from './query-string.ts';
-import type { Reply, RequestContext, Route } from './route.ts';
+import type { Reply, RequestContext, RequestKey, Route } from './route.ts';
 import { sendBytes } from './send-bytes.ts';
-import { sendEmpty, sendError, sendText } from './send.ts';
+import { sendEmpty, sendText } from './send.ts';
 import { validate } from './validate.ts';
 
 export interface RouteServices {
@@ -66,8 +66,6 @@ interface Input {
   readonly idempotencyKey: string | undefined;
   readonly rawParams: Readonly<Record<string, string>>;
   readonly rawBody: unknown;
-  /** Instead of `rawBody`, for a fingerprint. */
-  readonly canonical: CanonicalPieces | undefined;
   readonly params: unknown;
   readonly query: unknown;
   readonly headers: unknown;
@@ -77,38 +75,34 @@ interface Input {
 }
 
 /**
- * The handler of a route. Order of checks: credential, rate, key format, schema, key, handler
- * (decisions.md 1.2, order of checks).
+ * The handler of a route; what it throws is the error handler's. Order of checks: credential, rate, key format, schema,
+ * key, handler (decisions.md 1.2, order of checks).
  */
-export const routeHandler = (route: Route, services: RouteServices) => {
+export const routeHandler = (route: Route, services: RouteServices): RequestHandler => {
   const known: KnownNames = {
     parameters: new Set(parameterNames(route.query)),
     headers: parameterNames(route.headers),
   };
   const isWrite = route.method !== 'get';
 
-  return async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    rawParams: Readonly<Record<string, string>>,
-  ): Promise<void> => {
+  return async (request, response) => {
     const exchange = exchangeOf(response);
-    exchange.route = route.path;
-    const { log } = services;
     const { requestId } = exchange;
+    const params = request.params as Readonly<Record<string, string>>;
+    exchange.pattern = route.path;
+    exchange.handling = { route, params };
     const deadline = createDeadline((error) => {
-      if (isOfUnheard(error)) return;
-      log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503');
+      if (error instanceof ApiError && isOfUnheard(error)) return;
+      services.log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503');
     });
     const isAbandoned = (): boolean => deadline.isOver;
     const isUnheard = (): boolean => deadline.isOver || response.destroyed;
-    let principal: Principal | undefined;
     try {
       const admitted = services.gate.admit(route, request, response);
-      principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
-      exchange.customerId = principal.customerId;
+      const principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
+      exchange.principal = principal;
       refuseWithoutScope(route, principal);
-      const input = await readInput(route, request, response, principal, rawParams, known);
+      const input = await readInput(route, services.gate, request, response, principal, params, known);
       const {
         status,
         body,
@@ -123,37 +117,10 @@ export const routeHandler = (route: Route, services: RouteServices) => {
       if (bytes !== undefined) await sendBytes(response, status, bytes, headers);
       else if (body === '') sendEmpty(response, status, headers);
       else sendText(response, status, body, headers, contentType);
-    } catch (error) {
-      const refusal = apiErrorOf(error);
-      logFailure(log, error, refusal, requestId, route.path);
-      sendError(response, refusal);
-      const ofHolder = error instanceof KnownHolderError ? error : undefined;
-      const holder = ofHolder?.holder ?? principal;
-      if (holder !== undefined && services.onRefused !== undefined) {
-        const params = { ...rawParams, ...ofHolder?.names };
-        services.onRefused({ route, holder, params, requestId, refusal });
-      }
-      services.onAnswer?.(route, refusal.status, errorEnvelope(refusal.body), response.getHeaders());
     } finally {
       deadline.end();
     }
   };
-};
-
-const isOfUnheard = (error: unknown): boolean =>
-  error instanceof ApiError && error.cause instanceof UnheardError;
-
-/** A store that is away is for operators to know of; what is not there yet is not; anything else is a bug. */
-const logFailure = (
-  log: Logger,
-  error: unknown,
-  { status }: ApiError,
-  requestId: string,
-  route: string,
-): void => {
-  if (isOfUnheard(error)) return;
-  if (status === 503) log.warn({ err: error, requestId, route }, 'not available');
-  else if (status >= 500 && status !== 501) log.error({ err: error, requestId, route }, 'request failed');
 };
 
 /** Before anything of the request is looked at: what it says is nobody's business without the scope. */
@@ -174,6 +141,7 @@ interface KnownNames {
 
 const readInput = async (
   route: Route,
+  gate: Gate,
   request: IncomingMessage,
   response: ServerResponse,
   principal: Principal,
@@ -197,11 +165,18 @@ const readInput = async (
   const received =
     route.receive === undefined
       ? undefined
-      : await route.receive({ params, query, headers, bytes: incomingBytes(request, response) });
+      : await route.receive({
+          params,
+          query,
+          headers,
+          isKeyed: idempotencyKey !== undefined,
+          bytes: incomingBytes(request, response),
+          clientAddress: gate.clientAddress(request),
+        });
   const read =
     route.body === undefined || route.receive !== undefined
       ? noBody
-      : await readBody(route, route.body, request, response, idempotencyKey !== undefined);
+      : await readBody(route, route.body, request, response);
   // Members one by one, here and below: copying those of other objects takes longer than reading a small request does.
   return {
     principal,
@@ -213,32 +188,25 @@ const readInput = async (
     received,
     rawBody: read.rawBody,
     body: read.body,
-    canonical: read.canonical,
     bodyBytes: read.bodyBytes,
   };
 };
 
-type ReadBody = Pick<Input, 'rawBody' | 'body' | 'canonical' | 'bodyBytes'>;
+type ReadBody = Pick<Input, 'rawBody' | 'body' | 'bodyBytes'>;
 
-const noBody: ReadBody = { rawBody: undefined, body: undefined, canonical: undefined, bodyBytes: 0 };
+const noBody: ReadBody = { rawBody: undefined, body: undefined, bodyBytes: 0 };
 
 const readBody = async (
   route: Route,
   schema: z.ZodType,
   request: IncomingMessage,
   response: ServerResponse,
-  isKeyed: boolean,
 ): Promise<ReadBody> => {
   const bytes = await readJsonBytes(request, response, route);
-  const bodyBytes = bytes?.length ?? 0;
-  const quick = bytes && route.readQuickly?.(bytes, isKeyed);
-  if (quick !== undefined) {
-    return { rawBody: undefined, body: quick.body, canonical: quick.canonical, bodyBytes };
-  }
   // An absent body is an empty one: what is missing from it is named member by member.
-  const rawBody = bytes === undefined ? undefined : parseJsonBody(bytes, route.checksText !== true);
+  const rawBody = bytes === undefined ? undefined : parseJsonBody(bytes, route.itemsMember);
   const body = validate(schema, rawBody === undefined ? {} : rawBody);
-  return { rawBody, body, canonical: undefined, bodyBytes };
+  return { rawBody, body, bodyBytes: bytes?.length ?? 0 };
 };
 
 /** @throws ApiError VALIDATION_ERROR for a parameter that the route refuses (`Route.refusedQuery`) */
@@ -268,7 +236,10 @@ const answer = async (
   { executeOnce, keyedDigest }: RouteServices,
 ): Promise<Answer> => {
   const { principal, idempotencyKey, params, query, headers, body, bodyBytes, received } = input;
+  let isHandled = false;
+  const eventsAreOf = { 'this-run': false, 'earlier-run': false };
   const run = async (command: KeyedCommand): Promise<Answer> => {
+    isHandled = true;
     try {
       const isRepeatable = idempotencyKey !== undefined;
       const request: RequestContext = {
@@ -278,6 +249,9 @@ const answer = async (
         commandId: command.commandId,
         reserved: command.reserved,
         hasRunBefore: command.hasRunBefore,
+        onEvents: (whose) => {
+          eventsAreOf[whose] = true;
+        },
         principal,
         isRepeatable,
         bodyBytes,
@@ -289,27 +263,32 @@ const answer = async (
   };
   const reserved = route.reserves === undefined ? nothing : await reserve(route);
   failpoint('after-reserve');
-  if (idempotencyKey === undefined || executeOnce === undefined || route.isIdempotent === true) {
+  if (idempotencyKey === undefined || executeOnce === undefined) {
     return run({ commandId: randomId(), reserved, hasRunBefore: neverRunBefore });
   }
-  const plain = fingerprintOf({
-    method: route.method,
-    path: route.path,
-    pathValues: input.rawParams,
-    body: input.rawBody,
-    canonical: input.canonical,
-  });
+  const { scope, fingerprint } = await keyOf(route, input, keyedDigest);
+  const keepsAnswer = route.answerIsSecret !== true;
+  try {
+    const done = await executeOnce({ scope, key: idempotencyKey, fingerprint, reserved, keepsAnswer }, run);
+    // All that it tells of was done by an earlier run, whose answer was not kept or is not known any more.
+    const isDerived = eventsAreOf['earlier-run'] && !eventsAreOf['this-run'];
+    return isDerived ? { ...done, replayed: true } : done;
+  } finally {
+    // Best effort: what is left is found like what a crash leaves.
+    if (!isHandled) await route.discard?.(received).catch(() => undefined);
+  }
+};
+
+const keyOf = async (
+  route: Route,
+  { principal, params, received, rawParams, rawBody }: Input,
+  keyedDigest: KeyedDigest | undefined,
+): Promise<RequestKey> => {
+  if (route.keyOf !== undefined) return route.keyOf({ params, received });
+  const { method, path } = route;
+  const plain = fingerprintOf({ method, path, pathValues: rawParams, body: rawBody });
   const fingerprint = route.bodyIsSecret === true ? await withKey(plain, keyedDigest) : plain;
-  return executeOnce(
-    {
-      scope: String(principal.customerId),
-      key: idempotencyKey,
-      fingerprint,
-      reserved,
-      keepsAnswer: route.answerIsSecret !== true,
-    },
-    run,
-  );
+  return { scope: String(principal.customerId), fingerprint };
 };
 
 const withKey = (fingerprint: Buffer, keyedDigest: KeyedDigest | undefined): Promise<Buffer> => {

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { CanonicalPieces } from '../idempotency/canonical-json.ts';
 import type { RequestLimit } from '../limits/limits.ts';
 import type { IncomingBytes } from './incoming-bytes.ts';
 import type { OutgoingBytes } from './outgoing-bytes.ts';
 import type { Principal, Scope } from './principal.ts';
+import { isUncounted } from './uncounted.ts';
 
 /**
  * One endpoint, declared once. From this value the kernel makes the Express handler (`app.ts`), the
@@ -29,10 +29,11 @@ export interface Route<
   /** Another scope that does as well. What each of them lets is the handler's to say. */
   readonly otherAccess?: Scope;
   /**
-   * Which limit counts its requests: `credential` by the verified credential, any other by the client's address,
-   * `none` not at all. Default: `credential` where one is required, otherwise `address`.
+   * Which limit counts its requests: `credential` by the verified credential, any other by the client's address.
+   * Default: `credential` where one is required, otherwise `address`. Paths that none counts are listed in
+   * `uncounted.ts`.
    */
-  readonly limit?: RequestLimit | 'none';
+  readonly limit?: RequestLimit;
   readonly params?: Params;
   readonly query?: Query;
   /**
@@ -51,15 +52,10 @@ export interface Route<
   /** Largest body in bytes. Default 1 MiB (decisions.md 1.1, row 11). */
   readonly bodyBytesMax?: number;
   /**
-   * True when the handler itself refuses text that cannot be stored (U+0000, half a surrogate pair): item by item,
-   * say, and not the whole body.
+   * Member of the body that is a list of items judged one by one. An item that breaks a rule of the JSON reader
+   * (`json-ingress.ts`) does not refuse the body: it comes to the handler as a `RefusedItem`.
    */
-  readonly checksText?: boolean;
-  /**
-   * Reads a large body of a form that most have quicker than JSON and the schema do, and comes to what they come to;
-   * undefined for any other.
-   */
-  readonly readQuickly?: (bytes: Buffer, isKeyed: boolean) => QuickBody<z.output<Body>> | undefined;
+  readonly itemsMember?: string;
   /**
    * Values that must be the same when the command is repeated, e.g. the id of what it creates, by name: how
    * to allocate each. Kept with the idempotency key.
@@ -71,16 +67,18 @@ export interface Route<
    */
   readonly answerIsSecret?: boolean;
   /**
-   * True when a repeat of the request has the effect of one, whatever key it carries: an idempotency key is checked
-   * for its form only.
+   * Whose idempotency keys the route takes, and what makes two of its requests the same request. Default: the
+   * account's; method, path and JSON body (decisions.md 1.2).
    */
-  readonly isIdempotent?: boolean;
+  keyOf?(input: KeyInput<z.output<Params>, Received>): RequestKey;
   /**
    * Takes the body as bytes (`application/octet-stream`) while they come, instead of JSON; what it returns the handler
    * gets. The answer's deadline does not count it, since the client sends at a pace of its own: every wait on a
    * store in it must have a bound.
    */
   receive?(input: ReceiveInput<z.output<Params>, z.output<Query>, z.output<Headers>>): Promise<Received>;
+  /** Lets go of what was received by a request that is answered without its handler: a replay, or a refused key. */
+  discard?(received: Received): Promise<void>;
   /** The success answers by status. */
   readonly responses: Readonly<Record<number, SuccessResponse>>;
   handle(
@@ -88,16 +86,14 @@ export interface Route<
   ): Promise<Reply>;
 }
 
-/** A body that was read without `JSON.parse`. */
-export interface QuickBody<Body> {
-  readonly body: Body;
-  /** Canonical JSON (RFC 8785) of what was sent, unknown members included, in pieces; there when the request has a key. */
-  readonly canonical?: CanonicalPieces;
-}
-
-/** Unless a route says otherwise: its credential's own limit, or the address' where none is needed. */
-export const limitOf = ({ limit, access }: Pick<Route, 'limit' | 'access'>): RequestLimit | 'none' =>
-  limit ?? (access === 'public' ? 'address' : 'credential');
+/** The limit that counts a route's requests; `none` for what `uncounted.ts` lists. */
+export const limitOf = ({
+  method,
+  path,
+  limit,
+  access,
+}: Pick<Route, 'limit' | 'access' | 'path'> & { readonly method: string }): RequestLimit | 'none' =>
+  isUncounted(method, path) ? 'none' : (limit ?? (access === 'public' ? 'address' : 'credential'));
 
 export interface SuccessResponse {
   readonly description: string;
@@ -111,11 +107,28 @@ export interface SuccessResponse {
   readonly enveloped?: boolean;
 }
 
+interface KeyInput<Params, Received> {
+  readonly params: Params;
+  readonly received: Received;
+}
+
+/** What a route says of the idempotency key of a request. */
+export interface RequestKey {
+  /** Keys of different scopes never meet. */
+  readonly scope: string;
+  /** SHA-256 of what makes two requests the same request. */
+  readonly fingerprint: Buffer;
+}
+
 export interface ReceiveInput<Params, Query, Headers> {
+  /** The request has an idempotency key: it may be the repeat of one that is done. */
+  readonly isKeyed: boolean;
   readonly params: Params;
   readonly query: Query;
   readonly headers: Headers;
   readonly bytes: IncomingBytes;
+  /** As rate limits count it (`ClientAddress`). */
+  readonly clientAddress: string;
 }
 
 export interface RouteInput<Params, Query, Body, Headers = unknown, Received = unknown> {
@@ -143,6 +156,8 @@ export interface RequestContext {
   readonly reserved: Readonly<Record<string, number>>;
   /** Whether an earlier run of the command may have left events (`KeyedCommand`). */
   readonly hasRunBefore: () => Promise<boolean>;
+  /** Goes into the context of every command that the request leads to (`CommandContext`). */
+  readonly onEvents: (run: 'this-run' | 'earlier-run') => void;
   /** True once the request has been answered without waiting for its handler: nothing may be begun any more. */
   readonly isAbandoned: () => boolean;
   /** True once nobody hears the answer: it was abandoned, or its client is gone. A read may stop (`UnheardError`). */
@@ -176,6 +191,13 @@ export interface Pagination {
   readonly total: number;
   readonly hasMore: boolean;
 }
+
+/** The path of a route as Express' router reads it. */
+export const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+/** A fixed segment of a path goes before a parameter in its place: `{` is behind every letter. */
+export const inOrder = (routes: readonly Route[]): readonly Route[] =>
+  routes.toSorted(({ path: a }, { path: b }) => (a === b ? 0 : a < b ? -1 : 1));
 
 /** What a route is, apart from what it answers: for whoever has another answer to the same question. */
 export type RouteDeclaration<

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { urlProblem, type OutboundPolicy } from '../outbound/outbound-url.ts';
+import { readRfc3339 } from '../rfc3339.ts';
 import { ApiError } from './errors.ts';
 
 /** Pieces that routes build their schemas of. Nothing is coerced: text becomes a number only after a pattern. */
@@ -11,7 +13,8 @@ const integerText = (pattern: RegExp, min: number, max: number, description?: st
     .string()
     .regex(pattern, `must be a whole number from ${min} to ${max}`)
     .transform(Number)
-    .pipe(z.int().min(min).max(max))
+    // Not `z.int()`: above 2^53-1 its own bound would be a second issue.
+    .pipe(z.number().min(min).max(max))
     .meta({
       type: 'integer',
       minimum: min,
@@ -59,27 +62,26 @@ export const queryBoolean = (description?: string) =>
     .transform((text) => text === 'true')
     .meta({ type: 'boolean', ...(description === undefined ? {} : { description }) });
 
-/** Years that every part writes alike: four digits, in JavaScript and in Postgres. */
-const INSTANT_MIN = Date.parse('1970-01-01T00:00:00Z');
-const INSTANT_MAX = Date.parse('9999-12-31T23:59:59.999Z');
-
 /**
- * A moment as RFC 3339 writes it, from 1970 to 9999 in UTC whatever its offset, as milliseconds since the epoch. With
- * an offset, the last hours of 9999 would be in a year that nothing behind could store.
+ * Text that a function reads: it gives the value, or a text that says what is wrong, e.g. `must be a day`.
+ * @param shown what OpenAPI says of it
  */
-export const instant = () =>
-  z.iso
-    .datetime({
-      offset: true,
-      abort: true,
-      error: ({ input }) =>
-        typeof input === 'string' ? 'must be a time of RFC 3339, e.g. 2026-01-31T12:00:00Z' : undefined,
+export const readText = <Value extends number | object>(
+  read: (text: string) => Value | string,
+  shown: { readonly format?: string; readonly description?: string } = {},
+) =>
+  z
+    .string()
+    .transform((text, context): Value => {
+      const value = read(text);
+      if (typeof value !== 'string') return value;
+      context.issues.push({ code: 'custom', message: value, input: text });
+      return z.NEVER;
     })
-    .refine((text) => {
-      const epochMs = Date.parse(text);
-      return epochMs >= INSTANT_MIN && epochMs <= INSTANT_MAX;
-    }, 'must be from 1970 to 9999 in UTC')
-    .transform((text) => Date.parse(text));
+    .meta({ type: 'string', ...shown });
+
+/** A moment (`rfc3339.ts`), as milliseconds since the epoch. */
+export const instant = () => readText(readRfc3339, { format: 'date-time' });
 
 /** A credential for somewhere else: text that fits a header as it is. */
 export const foreignCredential = (text = z.string()) =>
@@ -90,7 +92,18 @@ export const foreignCredential = (text = z.string()) =>
 /** Text of `min` to `max` code points, nothing trimmed (decisions.md 1.1, row 19). */
 export const boundedText = (min: number, max: number) => z.string().min(min).max(max);
 
-const distinct = <Item>(items: readonly Item[]): Item[] => [
+/**
+ * An address that the service is to connect to, judged by its text. Where a name leads is judged when the connection is
+ * made.
+ */
+export const outboundAddress = (policy: OutboundPolicy) =>
+  boundedText(1, 2_048).superRefine((url, context) => {
+    const problem = urlProblem(url, policy);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+  });
+
+/** Of equal items the first one. */
+export const distinct = <Item>(items: readonly Item[]): Item[] => [
   ...new Map(items.map((item) => [JSON.stringify(item), item])).values(),
 ];
 

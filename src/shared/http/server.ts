@@ -1,31 +1,25 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
-import { sleep } from '../backoff.ts';
 import type { Logger } from '../log.ts';
 import { answerBrokenRequests } from './broken-request.ts';
+import { createDrain } from './drain.ts';
 import { messagesOf } from './express-messages.ts';
-import { isBehindLast, makeLast } from './last-answer.ts';
 import type { Pace } from './long-bodies.ts';
 import type { HeaderLines } from './security-headers.ts';
 
 export interface RunningServer {
   readonly port: number;
   /**
-   * Ends without resetting anybody: first every answer says `Connection: close`, so that
-   * keep-alive clients leave by themselves; then the listener closes and idle connections with it.
-   * Bounded: whatever is left after `DRAIN_MS_MAX` is cut.
+   * Ends without resetting a connection that was accepted: from now on every answer says `Connection: close`; after
+   * `ServerOptions.drainDelayMs` the listener closes; idle connections close when no request has come for a while.
+   * Requests that still run 10 s after the listener has closed are cut.
    */
   drain(): Promise<void>;
 }
 
 /** Slow clients are looked for this often. */
 const CHECK_MS = 1_000;
-const DRAIN_DELAY_MS = 500;
-/** Requests still came after the delay: the server, or its clients, had no time to get to them. */
-const QUIET_MS = 100;
-const QUIET_WAIT_MS_MAX = 2_000;
-const DRAIN_MS_MAX = 10_000;
 
 /** How long a client may take, ms. */
 export interface ClientTimeouts {
@@ -55,6 +49,8 @@ export interface ServerOptions {
   /** On answers to what is no request. */
   readonly headers?: HeaderLines;
   readonly timeouts?: ClientTimeouts;
+  /** How long the listener stays open once `drain` was called, ms. Default 0. */
+  readonly drainDelayMs?: number;
 }
 
 /**
@@ -63,12 +59,13 @@ export interface ServerOptions {
  */
 export const startServer = async (
   app: Express,
-  { host, port, connectionsMax, headers = [], timeouts = clientTimeouts }: ServerOptions,
+  { host, port, connectionsMax, headers = [], timeouts = clientTimeouts, drainDelayMs = 0 }: ServerOptions,
   log: Logger,
 ): Promise<RunningServer> => {
-  const running = new Set<ServerResponse>();
-  let draining = false;
-  let begun = 0;
+  const drain = createDrain((request, response) => {
+    if (!isReadable(request.url)) request.url = '*';
+    app(request, response);
+  }, log);
   const server = createServer(
     {
       ...messagesOf(app),
@@ -79,14 +76,7 @@ export const startServer = async (
       // `guard.ts` asks for it, and answers in the envelope.
       requireHostHeader: false,
     },
-    (request, response) => {
-      if (isBehindLast(request)) return;
-      begun += 1;
-      if (draining) makeLast(response);
-      else trackUntilClosed(running, response);
-      if (!isReadable(request.url)) request.url = '*';
-      app(request, response);
-    },
+    drain.serve,
   );
   // Node drops what comes after the 2,000th header, and with it perhaps a second Host; 16 KiB bound them too.
   server.maxHeadersCount = 0;
@@ -102,15 +92,7 @@ export const startServer = async (
   await listen(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
-    drain: async () => {
-      draining = true;
-      for (const response of lastOfEachConnection(running)) {
-        if (!response.headersSent) makeLast(response);
-      }
-      await sleep(DRAIN_DELAY_MS);
-      await untilQuiet(() => begun);
-      await close(server, log);
-    },
+    drain: () => drain.end(server, drainDelayMs),
   };
 };
 
@@ -120,31 +102,6 @@ export const startServer = async (
  */
 const isReadable = (target = ''): boolean =>
   target.startsWith('/') || (/^https?:\/\//i.test(target) && URL.canParse(target));
-
-/**
- * A request that has arrived but was not read yet looks like an idle connection, and closing that resets its
- * client. So nothing is closed before a while has passed without a request.
- */
-const untilQuiet = async (begun: () => number): Promise<void> => {
-  const startedAt = performance.now();
-  for (let before = -1; before !== begun() && performance.now() - startedAt < QUIET_WAIT_MS_MAX;) {
-    before = begun();
-    await sleep(QUIET_MS);
-    // After a stall timers run before sockets are read.
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-};
-
-const trackUntilClosed = (running: Set<ServerResponse>, response: ServerResponse): void => {
-  running.add(response);
-  response.once('close', () => running.delete(response));
-};
-
-/** A client may have sent several requests at once: all that began are answered. */
-const lastOfEachConnection = (running: ReadonlySet<ServerResponse>): Iterable<ServerResponse> =>
-  new Map([...running].map((response) => [response.req.socket, response])).values();
 
 /** The address is taken, not this machine's, or not this user's to take; the message says what to set. */
 export class ListenError extends Error {
@@ -163,16 +120,3 @@ const listen = (server: Server, host: string, port: number): Promise<void> =>
       resolve();
     });
   });
-
-const close = async (server: Server, log: Logger): Promise<void> => {
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  server.closeIdleConnections();
-  const late = setTimeout(() => {
-    log.warn('requests were still running at the end of the drain time and are cut');
-    server.closeAllConnections();
-  }, DRAIN_MS_MAX);
-  await closed;
-  clearTimeout(late);
-};

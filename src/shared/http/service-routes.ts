@@ -1,12 +1,10 @@
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
-import { openApiDocument } from './openapi.ts';
-import { createReadiness, type CheckReadiness, type ReadinessPart } from './readiness.ts';
+import { createReadiness, type ReadinessPart } from './readiness.ts';
 import { route, type Route } from './route.ts';
 
 export interface ServiceRoutesOptions {
   readonly version: string;
-  readonly baseUrl: () => string;
   readonly parts: readonly ReadinessPart[];
   readonly metrics: Registry;
   /** True from the moment the process was told to end. */
@@ -18,79 +16,89 @@ const part = z.object({ ready: z.boolean(), detail: z.unknown().optional() });
 const Ready = z
   .object({ status: z.enum(['ready', 'not_ready']), parts: z.record(z.string(), part) })
   .meta({ id: 'Ready' });
+const Live = z.object({ status: z.enum(['ok', 'stopping']) }).meta({ id: 'Live' });
+const ServiceStatus = z.enum(['ok', 'unavailable', 'not_used']);
 const Health = z
   .object({
-    status: z.enum(['ok', 'stopping']),
+    status: z.enum(['ok', 'stopping', 'unavailable']),
     version: z.string(),
-    services: z.record(z.string(), z.string()),
+    services: z.object({ eventStore: ServiceStatus, readModel: ServiceStatus, queue: ServiceStatus }),
   })
   .meta({ id: 'Health' });
 
-/** Whoever asks whether the process is alive restarts it when it does not say so within a second. */
-const HEALTH_PART_MS_MAX = 250;
-const READY_PART_MS_MAX = 1_000;
+/** What `/health` calls the parts of a process that it names. */
+const healthParts = { eventStore: 'eventStore', readModel: 'database', queue: 'queue' } as const;
 
-/** What operators and tools ask of the process itself. Public, and outside the envelope. */
-export const serviceRoutes = (
-  options: ServiceRoutesOptions,
-  apiRoutes: readonly Route[],
-): readonly Route[] => {
-  const routes: readonly Route[] = [
-    healthRoute(options, createReadiness(options.parts, HEALTH_PART_MS_MAX)),
-    readyRoute(options, createReadiness(options.parts, READY_PART_MS_MAX)),
-    metricsRoute(options),
-  ];
-  let document: unknown;
-  const openapi = route({
+const PART_MS_MAX = 1_000;
+
+/** What operators and tools ask of the process itself. Public, uncounted, and outside the envelope. */
+export const serviceRoutes = (options: ServiceRoutesOptions): readonly Route[] => [
+  liveRoute(options),
+  healthRoute(options),
+  readyRoute(options),
+  metricsRoute(options),
+];
+
+/** For liveness probes: 200 for as long as the process can answer at all, whatever is the matter with its stores. */
+const liveRoute = ({ stopping }: ServiceRoutesOptions): Route =>
+  route({
     method: 'get',
-    path: '/openapi.json',
-    operationId: 'getOpenApi',
-    summary: 'This API as an OpenAPI 3.1 document',
+    path: '/live',
+    operationId: 'getLive',
+    summary: 'Whether the process is alive; asks no store',
     tag,
     access: 'public',
-    limit: 'none',
-    responses: { 200: { description: 'OpenAPI 3.1', data: z.looseObject({}), enveloped: false } },
-    handle: async () => {
-      document ??= openApiDocument([...apiRoutes, ...routes, openapi], {
-        version: options.version,
-        baseUrl: options.baseUrl(),
-      });
-      return { status: 200, data: document };
-    },
+    responses: { 200: { description: 'Alive', data: Live, enveloped: false } },
+    handle: async () => ({ status: 200, data: { status: stopping() ? 'stopping' : 'ok' } }),
   });
-  return [...routes, openapi];
-};
 
-/** Alive: 200 for as long as the process can answer at all, whatever is the matter with its stores. */
-const healthRoute = ({ version, stopping }: ServiceRoutesOptions, check: CheckReadiness): Route =>
-  route({
+/** For clients and monitors: 503 when the API cannot do its work, since a store that every request needs is away. */
+const healthRoute = ({ version, stopping, parts }: ServiceRoutesOptions): Route => {
+  const names: readonly string[] = Object.values(healthParts);
+  const check = createReadiness(
+    parts.filter(({ name }) => names.includes(name)),
+    PART_MS_MAX,
+  );
+  return route({
     method: 'get',
     path: '/health',
     operationId: 'getHealth',
-    summary: 'Whether the process is alive',
+    summary: 'Whether the service works: its event store, its read model and its job queue',
     tag,
     access: 'public',
-    limit: 'none',
-    responses: { 200: { description: 'Alive', data: Health, enveloped: false } },
+    responses: {
+      200: { description: 'The service works', data: Health, enveloped: false },
+      503: { description: 'A store that every request needs is away', data: Health, enveloped: false },
+    },
     handle: async () => {
-      const { parts: statuses } = await check();
-      const services = Object.fromEntries(
-        Object.entries(statuses).map(([name, { ready }]) => [name, ready ? 'ok' : 'unavailable']),
-      );
-      return { status: 200, data: { status: stopping() ? 'stopping' : 'ok', version, services } };
+      const { ready, parts: statuses } = await check();
+      const statusOf = (name: string): z.infer<typeof ServiceStatus> => {
+        const status = statuses[name];
+        if (status === undefined) return 'not_used';
+        return status.ready ? 'ok' : 'unavailable';
+      };
+      const { eventStore, readModel, queue } = healthParts;
+      const services = {
+        eventStore: statusOf(eventStore),
+        readModel: statusOf(readModel),
+        queue: statusOf(queue),
+      };
+      const status = !ready ? 'unavailable' : stopping() ? 'stopping' : 'ok';
+      return { status: ready ? 200 : 503, data: { status, version, services } };
     },
   });
+};
 
 /** Ready: 200 only when everything that this process serves works. */
-const readyRoute = ({ stopping }: ServiceRoutesOptions, check: CheckReadiness): Route =>
-  route({
+const readyRoute = ({ stopping, parts }: ServiceRoutesOptions): Route => {
+  const check = createReadiness(parts, PART_MS_MAX);
+  return route({
     method: 'get',
     path: '/ready',
     operationId: 'getReady',
     summary: 'Whether everything that this process serves works, by part',
     tag,
     access: 'public',
-    limit: 'none',
     responses: {
       200: { description: 'Ready', data: Ready, enveloped: false },
       503: { description: 'Not ready', data: Ready, enveloped: false },
@@ -104,6 +112,7 @@ const readyRoute = ({ stopping }: ServiceRoutesOptions, check: CheckReadiness): 
       };
     },
   });
+};
 
 const metricsRoute = ({ metrics }: ServiceRoutesOptions): Route =>
   route({
@@ -113,7 +122,6 @@ const metricsRoute = ({ metrics }: ServiceRoutesOptions): Route =>
     summary: 'Metrics in the Prometheus text format',
     tag,
     access: 'public',
-    limit: 'none',
     responses: { 200: { description: 'Metrics', mediaType: 'text/plain' } },
     handle: async () => ({ status: 200, text: await metrics.metrics(), contentType: metrics.contentType }),
   });

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { ApiError } from './errors.ts';
+import { check, sentenceOf } from './problems.ts';
 
 const ISSUES_MAX = 100;
 
@@ -9,19 +10,13 @@ const ISSUES_MAX = 100;
  *   all of them (decisions.md 1.1, row 8), the first 100
  */
 export const validate = <Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> => {
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  const issues = result.error.issues.slice(0, ISSUES_MAX).map(({ path, message, code }) => ({
-    path: path.map(String).join('.'),
-    message,
-    code: code ?? 'custom',
-  }));
-  const [first] = issues;
-  const field = first?.path ?? '';
+  const checked = check(schema, input);
+  if (checked.problems === undefined) return checked.value;
+  const [first] = checked.problems;
   throw new ApiError({
     code: 'VALIDATION_ERROR',
-    message: `${field === '' ? 'The request' : field}: ${first?.message ?? 'invalid'}. Correct it and send the request again.`,
-    ...(field === '' ? {} : { field }),
-    details: { issues },
+    message: `${sentenceOf(first, 'The request')}. Correct it and send the request again.`,
+    ...(first.path === '' ? {} : { field: first.path }),
+    details: { issues: checked.problems.slice(0, ISSUES_MAX) },
   });
 };

@@ -1,3 +1,5 @@
+import { RefusedItem } from '../refused-item.ts';
+
 /** Text that JSON writes as it is. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
@@ -12,9 +14,7 @@ interface Shape {
 
 const shapeOf = (names: readonly string[]): Shape => ({
   names,
-  members: names
-    .toSorted((a, b) => (a < b ? -1 : 1))
-    .map((name) => ({ name, written: `${canonicalText(name)}:` })),
+  members: names.toSorted().map((name) => ({ name, written: `${canonicalText(name)}:` })),
 });
 
 const hasNames = (shape: Shape, names: readonly string[]): boolean => {
@@ -46,31 +46,15 @@ const canonicalArray = (items: readonly unknown[]): string => {
 
 /**
  * The canonical form of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space,
- * numbers and strings as ECMAScript writes them. The value must have passed the ingress rules. Written by hand: a body
- * of 10,000 conversion events goes through it.
+ * numbers and strings as ECMAScript writes them. The value must have passed the ingress rules. A `RefusedItem` has no
+ * such form: it is written as the text it was sent in, behind a `!`, with which no JSON begins. Written by hand: a body of
+ * 10,000 conversion events goes through it.
  */
 export const canonicalJson = (value: unknown): string => {
   if (typeof value === 'string') return canonicalText(value);
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
-  return Array.isArray(value) ? canonicalArray(value) : canonicalObject(value as Record<string, unknown>);
-};
-
-/** Canonical JSON in pieces: text, or its bytes in UTF-8. */
-export type CanonicalPieces = readonly (string | Uint8Array)[];
-
-/** What stands before and behind the value of one member in the canonical form of an object. */
-export const canonicalAround = (
-  value: Readonly<Record<string, unknown>>,
-  name: string,
-): readonly [before: string, after: string] => {
-  const others = Object.keys(value).toSorted();
-  const write = (names: readonly string[]): string =>
-    names.map((other) => `${canonicalText(other)}:${canonicalJson(value[other])}`).join();
-  const before = write(others.filter((other) => other < name));
-  const after = write(others.filter((other) => other > name));
-  return [
-    `{${before}${before === '' ? '' : ','}${canonicalText(name)}:`,
-    `${after === '' ? '' : ','}${after}}`,
-  ];
+  if (Array.isArray(value)) return canonicalArray(value);
+  if (value instanceof RefusedItem) return `!${value.text}`;
+  return canonicalObject(value as Record<string, unknown>);
 };

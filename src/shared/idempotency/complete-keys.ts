@@ -63,15 +63,25 @@ export const lapseKey = async (pool: Pool, scope: string, key: string, lease: st
   });
 };
 
-/** Whether the claim is still its claimant's: nobody has taken it over, completed or deleted it. */
-export const isHeld = async (pool: Pool, scope: string, key: string, lease: string): Promise<boolean> => {
-  const { rowCount } = await pool.query({
+/** Whether each of these claims is still its claimant's: not taken over, completed or deleted. One round trip for all. */
+export const areHeld = async (
+  pool: Pool,
+  claims: readonly { readonly scope: string; readonly key: string; readonly lease: string }[],
+): Promise<readonly boolean[]> => {
+  const { rows } = await pool.query<{ at: number }>({
     name: 'idempotency-held',
-    text: `select from idempotency_keys
-           where scope = $1 and key = $2 and completed_at is null and lease_until = $3::timestamptz`,
-    values: [scope, key, lease],
+    text: `select asked.at::int as at
+           from unnest($1::text[], $2::text[], $3::text[]) with ordinality as asked(scope, key, lease, at)
+           join idempotency_keys k on k.scope = asked.scope and k.key = asked.key
+             and k.completed_at is null and k.lease_until = asked.lease::timestamptz`,
+    values: [
+      claims.map(({ scope }) => scope),
+      claims.map(({ key }) => key),
+      claims.map(({ lease }) => lease),
+    ],
   });
-  return rowCount === 1;
+  const held = new Set(rows.map(({ at }) => at));
+  return claims.map((_, index) => held.has(index + 1));
 };
 
 /**

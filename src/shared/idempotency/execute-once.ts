@@ -32,8 +32,9 @@ export type ExecuteOnce = (
  * from its command id: so every step after the claim may fail, be lost or run twice, on any node.
  *
  * Done: the answer is kept, or, when it holds a secret, that there was one: then a repeat runs the command again,
- * which has no second effect, for as long as it would be replayed. Refused (4xx): nothing happened, the key is free again. Unknown (anything
- * else): the claim stays, its lease ends, and the retry with the same key finds out.
+ * which has no second effect, for as long as it would be replayed. Refused (4xx): nothing happened, the key is free again.
+ * Unknown (anything else, and a refusal behind an earlier run of unknown outcome): the claim stays, its lease ends, and the
+ * retry with the same key finds out.
  *
  * @throws ApiError IDEMPOTENCY_CONFLICT, IDEMPOTENCY_IN_FLIGHT; whatever `run` throws
  */
@@ -65,7 +66,9 @@ export const createExecuteOnce =
     } catch (error) {
       const refused = error instanceof ApiError && error.hadNoEffect;
       failpoint('before-release');
-      await bestEffort(log, () => (refused ? store.release(own) : store.lapse(own)));
+      // Behind a claim that was taken over, the earlier run's append may still arrive: its command keeps the key.
+      const isFree = refused && claim.isFirst;
+      await bestEffort(log, () => (isFree ? store.release(own) : store.lapse(own)));
       throw error;
     }
   };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type CanonicalPieces } from './canonical-json.ts';
+import { canonicalJson } from './canonical-json.ts';
 
 export interface FingerprintParts {
   readonly method: string;
@@ -8,13 +8,11 @@ export interface FingerprintParts {
   readonly pathValues: Readonly<Record<string, string>>;
   /** The parsed body as it was sent, unknown members included; undefined for none. */
   readonly body: unknown;
-  /** The same as canonical JSON, where that was written instead of the body being parsed. */
-  readonly canonical?: CanonicalPieces | undefined;
 }
 
 /** SHA-256 of what makes two requests the same request (decisions.md 1.2, fingerprint). */
-export const fingerprintOf = ({ method, path, pathValues, body, canonical }: FingerprintParts): Buffer => {
-  const hash = createHash('sha256').update(`${method} ${path}\n${canonicalJson(pathValues)}\n`);
-  for (const piece of canonical ?? [body === undefined ? '' : canonicalJson(body)]) hash.update(piece);
-  return hash.digest();
-};
+export const fingerprintOf = ({ method, path, pathValues, body }: FingerprintParts): Buffer =>
+  createHash('sha256')
+    .update(`${method} ${path}\n${canonicalJson(pathValues)}\n`)
+    .update(body === undefined ? '' : canonicalJson(body))
+    .digest();

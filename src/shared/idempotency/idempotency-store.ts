@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
-import { coalesce } from '../coalesce.ts';
+import { coalesce } from '../async/coalesce.ts';
 import type { Claim, ClaimRequest } from './claim.ts';
 import { claimAll } from './claim-keys.ts';
 import {
+  areHeld,
   completeAll,
-  isHeld,
   lapseKey,
   purgeKeys,
   releaseKey,
@@ -55,7 +55,7 @@ export const createIdempotencyStore = (pool: Pool): IdempotencyStore => {
     complete: (claim, answer) => complete({ ...claim, answer }),
     release: ({ scope, key, lease }) => releaseKey(pool, scope, key, lease),
     lapse: ({ scope, key, lease }) => lapseKey(pool, scope, key, lease),
-    isHeld: ({ scope, key, lease }) => isHeld(pool, scope, key, lease),
+    isHeld: coalesce((claims: readonly OwnClaim[]) => areHeld(pool, claims), batches),
     purge: (limit) => purgeKeys(pool, limit),
   };
 };

@@ -1,5 +1,6 @@
-import { isOver, type Limiter, type Standing } from './limiter.ts';
-import type { WindowCounters } from './window-counters.ts';
+import { LRUCache } from 'lru-cache';
+import { systemClock } from '../clock.ts';
+import { isOver, type Limiter, type Standing, type Windows } from './limiter.ts';
 
 /** Which API keys an address may still use once too many of its credentials did not verify. */
 export interface FailedCredentials {
@@ -18,55 +19,46 @@ export interface FailedCredentials {
   isKnown(address: string, keyName: string): boolean;
 }
 
-/** Pairs of address and key that this process remembers; beyond, the oldest is forgotten and asked for again. */
+/** Pairs of address and key that this process remembers; the least recently used is asked for again. */
 const KNOWN_MAX = 50_000;
 
 /** How much later than it verified again other processes may learn of it. */
 const SHARE_MS = 1_000;
 
-interface Known {
-  verifiedAt: number;
-  sharedAt: number;
-}
-
 /**
  * The rule of 30 failures (specification, Authentication, rule 2; decisions.md 1.4): after them an address' API
  * keys are refused until the window closes, except keys that verified from there within the last window's time.
  *
- * A key that this process saw verify lately costs nothing more. Other processes know it by a window of its own
- * that is opened anew whenever it verifies, at most once a second. Only verified keys are remembered.
+ * A key that this process saw verify lately costs nothing more. Other processes know it by a window in `verified`
+ * that starts again whenever the key verifies, at most once a second. Only verified keys are remembered.
  */
 export const createFailedCredentials = (
   limiter: Limiter,
-  counters: Pick<WindowCounters, 'read' | 'reopen'>,
-  nowMs: () => number = () => performance.now(),
+  verified: Pick<Windows, 'get' | 'set'>,
 ): FailedCredentials => {
   const seconds = limiter.limits.unverified.windowSeconds;
-  const known = new Map<string, Known>();
+  /** When other processes last learned of a pair, ms since 1970. */
+  const known = new LRUCache<string, number>({
+    max: KNOWN_MAX,
+    ttl: seconds * 1_000,
+    ttlResolution: 0,
+    perf: Date,
+  });
 
-  const remember = (pair: string, before: Known | undefined, now: number): void => {
-    if (before !== undefined) {
-      before.verifiedAt = now;
-      if (now - before.sharedAt < SHARE_MS) return;
-      before.sharedAt = now;
-    } else {
-      if (known.size >= KNOWN_MAX) known.delete(known.keys().next().value ?? '');
-      known.set(pair, { verifiedAt: now, sharedAt: now });
-    }
-    // Nobody waits for it: what it is for begins with later requests.
-    void counters.reopen(pair, seconds);
+  const remember = (pair: string): void => {
+    const now = systemClock.now();
+    const sharedAt = known.get(pair);
+    const isShared = sharedAt !== undefined && now - sharedAt < SHARE_MS;
+    known.set(pair, isShared ? sharedAt : now);
+    // Not awaited: only later requests use it.
+    if (!isShared) void verified.set(pair, 1, seconds);
   };
 
-  const isLate = (before: Known | undefined, now: number): boolean =>
-    before === undefined || now - before.verifiedAt >= seconds * 1_000;
-
   const askShared = async (address: string, pair: string): Promise<Standing | undefined> => {
-    const [failures, verified] = await Promise.all([
-      limiter.read('unverified', address),
-      counters.read(pair),
-    ]);
-    if (verified === undefined && failures !== undefined && failures.count >= failures.limit) return failures;
-    remember(pair, known.get(pair), nowMs());
+    const [failures, window] = await Promise.all([limiter.read('unverified', address), verified.get(pair)]);
+    const isVerified = window !== null && window.msBeforeNext > 0;
+    if (!isVerified && failures !== undefined && failures.count >= failures.limit) return failures;
+    remember(pair);
     return undefined;
   };
 
@@ -77,14 +69,12 @@ export const createFailedCredentials = (
     },
     refusalOf: (address, keyName) => {
       const pair = pairOf(address, keyName);
-      const before = known.get(pair);
-      const now = nowMs();
-      if (isLate(before, now)) return askShared(address, pair);
-      remember(pair, before, now);
+      if (!known.has(pair)) return askShared(address, pair);
+      remember(pair);
       return undefined;
     },
-    isKnown: (address, keyName) => !isLate(known.get(pairOf(address, keyName)), nowMs()),
+    isKnown: (address, keyName) => known.has(pairOf(address, keyName)),
   };
 };
 
-const pairOf = (address: string, keyName: string): string => `verified:${address} ${keyName}`;
+const pairOf = (address: string, keyName: string): string => `${address} ${keyName}`;

@@ -1,5 +1,5 @@
 import type { CustomTypesConfig, Pool, QueryArrayConfig } from 'pg';
-import { backoffMs, sleep } from '../backoff.ts';
+import { backoffMs, sleep } from '../async/backoff.ts';
 import { parsePosition, printPosition } from '../event-store/dense-position.ts';
 import { EventStoreUnavailableError, type EventStore, type Position } from '../event-store/event-store.ts';
 import { isPosition } from '../event-store/is-position.ts';

@@ -1,4 +1,4 @@
-import { backoffMs, sleep } from '../backoff.ts';
+import { backoffMs, sleep } from '../async/backoff.ts';
 import type { Logger } from '../log.ts';
 import { SealRefusedError, type SealOptions } from './chain-end.ts';
 import type { ChainEnd, Checkpoint } from './checkpoints.ts';

@@ -1,51 +1,55 @@
-import type { Signature } from './signature.ts';
-
 /** What is known of a media type. */
 export interface MediaType {
   readonly kind: 'image' | 'video' | 'audio' | 'html' | 'text' | 'document' | 'other';
   /** Of the files that hold it: one for each type, so that the type follows from a file's name. */
   readonly extension: string;
-  /** How its bytes begin; `text`: with nothing that is anything else. Absent: anything may be in it. */
-  readonly signatures?: readonly Signature[] | 'text';
+  /** As which types its bytes may be detected; `text`: as none that is not text. Default: as the type itself. */
+  readonly bytes?: RegExp | 'text' | 'any';
   /** Nothing in it can run, whoever opens it: a browser may show it where it is. */
   readonly isPassive?: true;
   /** What browsers are told instead. */
   readonly servedAs?: string;
 }
 
+/** One container: an encoder's brand in it does not say what its first track is. */
+export const FILM = /^(video|audio)\/(mp4|quicktime|x-m4[av]|3gpp2?)$/;
+/** Documents and programs are archives, too. */
+const ARCHIVE =
+  /^(application\/(zip|java-archive|epub\+zip|x-xpinstall|vnd\.(openxmlformats-|oasis\.|android\.|visio$|ms-.+\.macroenabled).*)|model\/3mf)$/;
+
 const types: Readonly<Record<string, MediaType>> = {
-  'image/png': { kind: 'image', extension: 'png', signatures: ['png'], isPassive: true },
-  'image/jpeg': { kind: 'image', extension: 'jpg', signatures: ['jpeg'], isPassive: true },
-  'image/gif': { kind: 'image', extension: 'gif', signatures: ['gif'], isPassive: true },
-  'image/webp': { kind: 'image', extension: 'webp', signatures: ['webp'], isPassive: true },
-  'image/avif': { kind: 'image', extension: 'avif', signatures: ['avif'], isPassive: true },
-  'image/bmp': { kind: 'image', extension: 'bmp', signatures: ['bmp'], isPassive: true },
-  'image/tiff': { kind: 'image', extension: 'tiff', signatures: ['tiff'], isPassive: true },
-  'image/x-icon': { kind: 'image', extension: 'ico', signatures: ['ico'], isPassive: true },
-  'image/svg+xml': { kind: 'image', extension: 'svg', signatures: 'text' },
-  'video/mp4': { kind: 'video', extension: 'mp4', signatures: ['mp4'], isPassive: true },
-  'video/quicktime': { kind: 'video', extension: 'mov', signatures: ['mp4'], isPassive: true },
-  'video/webm': { kind: 'video', extension: 'webm', signatures: ['webm'], isPassive: true },
-  'audio/mpeg': { kind: 'audio', extension: 'mp3', signatures: ['mp3'], isPassive: true },
-  'audio/mp4': { kind: 'audio', extension: 'm4a', signatures: ['mp4'], isPassive: true },
-  'audio/aac': { kind: 'audio', extension: 'aac', signatures: ['aac'], isPassive: true },
-  'audio/wav': { kind: 'audio', extension: 'wav', signatures: ['wav'], isPassive: true },
-  'audio/ogg': { kind: 'audio', extension: 'ogg', signatures: ['ogg'], isPassive: true },
-  'audio/flac': { kind: 'audio', extension: 'flac', signatures: ['flac'], isPassive: true },
-  'text/html': { kind: 'html', extension: 'html', signatures: 'text' },
-  'text/plain': { kind: 'text', extension: 'txt', signatures: 'text' },
-  'text/css': { kind: 'text', extension: 'css', signatures: 'text' },
-  'text/csv': { kind: 'text', extension: 'csv', signatures: 'text' },
-  'text/vtt': { kind: 'text', extension: 'vtt', signatures: 'text' },
+  'image/png': { kind: 'image', extension: 'png', bytes: /^image\/a?png$/, isPassive: true },
+  'image/jpeg': { kind: 'image', extension: 'jpg', isPassive: true },
+  'image/gif': { kind: 'image', extension: 'gif', isPassive: true },
+  'image/webp': { kind: 'image', extension: 'webp', isPassive: true },
+  'image/avif': { kind: 'image', extension: 'avif', isPassive: true },
+  'image/bmp': { kind: 'image', extension: 'bmp', isPassive: true },
+  'image/tiff': { kind: 'image', extension: 'tiff', isPassive: true },
+  'image/x-icon': { kind: 'image', extension: 'ico', isPassive: true },
+  'image/svg+xml': { kind: 'image', extension: 'svg', bytes: 'text' },
+  'video/mp4': { kind: 'video', extension: 'mp4', bytes: FILM, isPassive: true },
+  'video/quicktime': { kind: 'video', extension: 'mov', bytes: FILM, isPassive: true },
+  'video/webm': { kind: 'video', extension: 'webm', isPassive: true },
+  'audio/mpeg': { kind: 'audio', extension: 'mp3', isPassive: true },
+  'audio/mp4': { kind: 'audio', extension: 'm4a', bytes: FILM, isPassive: true },
+  'audio/aac': { kind: 'audio', extension: 'aac', isPassive: true },
+  'audio/wav': { kind: 'audio', extension: 'wav', isPassive: true },
+  'audio/ogg': { kind: 'audio', extension: 'ogg', bytes: /^(audio|video|application)\/ogg/, isPassive: true },
+  'audio/flac': { kind: 'audio', extension: 'flac', isPassive: true },
+  'text/html': { kind: 'html', extension: 'html', bytes: 'text' },
+  'text/plain': { kind: 'text', extension: 'txt', bytes: 'text' },
+  'text/css': { kind: 'text', extension: 'css', bytes: 'text' },
+  'text/csv': { kind: 'text', extension: 'csv', bytes: 'text' },
+  'text/vtt': { kind: 'text', extension: 'vtt', bytes: 'text' },
   // As what it is, a page of this host could load it, or make it its service worker, which no other header prevents.
-  'text/javascript': { kind: 'text', extension: 'js', signatures: 'text', servedAs: 'text/plain' },
-  'application/json': { kind: 'text', extension: 'json', signatures: 'text' },
-  'application/xml': { kind: 'document', extension: 'xml', signatures: 'text' },
-  'application/pdf': { kind: 'document', extension: 'pdf', signatures: ['pdf'] },
-  'application/zip': { kind: 'other', extension: 'zip', signatures: ['zip'] },
+  'text/javascript': { kind: 'text', extension: 'js', bytes: 'text', servedAs: 'text/plain' },
+  'application/json': { kind: 'text', extension: 'json', bytes: 'text' },
+  'application/xml': { kind: 'document', extension: 'xml', bytes: 'text' },
+  'application/pdf': { kind: 'document', extension: 'pdf' },
+  'application/zip': { kind: 'other', extension: 'zip', bytes: ARCHIVE },
 };
 
-const other: MediaType = { kind: 'other', extension: 'bin' };
+const other: MediaType = { kind: 'other', extension: 'bin', bytes: 'any' };
 
 /** RFC 6838, 4.2, in lower case and without parameters. */
 export const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { isHttpUrl } from '../http-url.ts';
 
 /** Why an address that somebody gave us is not one that the service connects to. */
 export type UrlProblem = string;
@@ -6,31 +7,41 @@ export type UrlProblem = string;
 export interface OutboundPolicy {
   /** A development setting: plain http and any port, to loopback addresses. */
   readonly allowLoopback: boolean;
+  /** What an operator sets to allow them, e.g. `NAME=true`. Undefined where that cannot be set, or is. */
+  readonly loopbackSetting?: string | undefined;
 }
 
 /** Names that are never a public host's. A name of one label is only known inside some network. */
 const INTERNAL_NAME = /^[^.]+$|(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|arpa|onion)$/;
 
+const NOT_HTTPS = 'must be a URL starting with https://';
+
 /**
  * What is wrong with a URL as an address to connect to, by its text alone; undefined when nothing is. Where its name
  * leads is judged when the connection is made (`guardedLookup`): a name may lead elsewhere by then.
  */
-export const urlProblem = (text: string, { allowLoopback }: OutboundPolicy): UrlProblem | undefined => {
+export const urlProblem = (text: string, policy: OutboundPolicy): UrlProblem | undefined => {
+  const problem = problemOf(text, policy.allowLoopback);
+  const wouldDo = problem !== undefined && problemOf(text, true) === undefined;
+  if (!wouldDo || policy.loopbackSetting === undefined) return problem;
+  return `${problem}, unless the service is started with ${policy.loopbackSetting}`;
+};
+
+const problemOf = (text: string, allowLoopback: boolean): UrlProblem | undefined => {
   if (!URL.canParse(text)) return 'must be a URL';
+  if (!isHttpUrl(text)) return NOT_HTTPS;
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
   const host = hostOf(url);
-  if (allowLoopback && isHttp(url) && isLoopback(host)) return undefined;
-  if (url.protocol !== 'https:') return 'must be a URL starting with https://';
+  if (allowLoopback && isLoopback(host)) return undefined;
+  if (url.protocol !== 'https:') return NOT_HTTPS;
   if (url.port !== '') return 'must use the usual port of https';
   const isPublic = ipaddr.isValid(host) ? isPublicAddress(host) : !INTERNAL_NAME.test(host);
   return isPublic ? undefined : 'must name a host on the public internet';
 };
 
 /** The host as it is looked up: without brackets, without the dot that may end a name. */
-export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-
-const isHttp = ({ protocol }: URL): boolean => protocol === 'https:' || protocol === 'http:';
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || (ipaddr.isValid(host) && isLoopbackAddress(host));

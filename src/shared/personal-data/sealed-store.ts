@@ -109,11 +109,11 @@ export const createSealedStore = (store: EventStore, keys: PersonalKeys, parts: 
   };
   return {
     appendBytesMax: Math.floor(store.appendBytesMax / GROWTH),
-    append: async (stream, events, expected) => {
-      if (!has(events)) return store.append(stream, events, expected);
+    append: async (stream, events, expected, options) => {
+      if (!has(events)) return store.append(stream, events, expected, options);
       const sealed: NewEvent[] = [];
       for (const event of events) sealed.push(await seal(keys, parts, event));
-      return store.append(stream, sealed, expected);
+      return store.append(stream, sealed, expected, options);
     },
     readStream: (stream, options) => {
       const events = store.readStream(stream, options);

@@ -1,6 +1,6 @@
 /**
  * Every advisory lock that has one fixed key, in one place: two uses of one key would wait for each other.
- * 7216002 is the log's own, taken inside the SQL function `append_to_log` (migration 0001).
+ * 7216002 is the log's own, taken inside the SQL function `append_to_log` (`migrations/event-log.ts`).
  */
 export const advisoryLocks = {
   /** Held while migrating. */

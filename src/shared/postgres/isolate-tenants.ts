@@ -14,7 +14,6 @@ export const REQUEST_ROLE = 'exchange_requests';
 const READABLE = [
   'advertisers',
   'advertiser_counts',
-  'advertiser_blocks',
   'accounts',
   'users',
   'event_sources',
@@ -28,22 +27,17 @@ const READABLE = [
   'engine_connections',
   'syndication_records',
   'syndication_counts',
-  'syndication_blocks',
   'campaigns',
   'campaign_counts',
-  'campaign_blocks',
-  'advertiser_campaign_blocks',
   'creatives',
   'creative_campaigns',
   'creative_assets',
   'creative_counts',
-  'creative_blocks',
   'creative_submissions',
   'sellers',
   'creative_sessions',
   'assets',
   'asset_counts',
-  'asset_blocks',
   'audit_entries',
   'audit_campaigns',
   'audit_causes',
@@ -65,7 +59,6 @@ const GRANTS = `
 const TABLES = [
   'advertisers',
   'advertiser_counts',
-  'advertiser_blocks',
   'accounts',
   'users',
   'api_keys',
@@ -83,28 +76,24 @@ const TABLES = [
   'conversion_health',
   'conversion_confirmations',
   'adcp_agents',
+  'agent_checks',
   'engine_connections',
   'syndication_records',
   'syndication_counts',
-  'syndication_blocks',
   'campaigns',
   'campaign_counts',
-  'campaign_blocks',
-  'advertiser_campaign_blocks',
   'audience_removals',
   'syndication_deliveries',
   'creatives',
   'creative_campaigns',
   'creative_assets',
   'creative_counts',
-  'creative_blocks',
   'creative_submissions',
   'sellers',
   'submission_work',
   'creative_sessions',
   'assets',
   'asset_counts',
-  'asset_blocks',
   'asset_objects',
   'catalog_feeds',
   'audit_entries',
@@ -128,7 +117,7 @@ const FORCE = TABLES.map(
 const UNFORCE = TABLES.map((table) => `alter table ${table} no force row level security;`).join('');
 
 /**
- * Sees to it that the policies of migration 0006 bind requests. Usually under `REQUEST_ROLE`, which is made if
+ * Sees to it that the policies of the migrations bind requests. Usually under `REQUEST_ROLE`, which is made if
  * the connection may; where it neither exists for us nor can be made (an ordinary role without CREATEROLE), the
  * policies are forced on the owner itself. Safe to repeat, and on many nodes at once.
  */

@@ -1,16 +1,12 @@
 import type { Knex } from 'knex';
 import { Client } from 'pg';
+import { ConfigError } from '../config.ts';
 import { advisoryLocks } from './advisory-locks.ts';
 import { SYSTEM_ACCESS } from './isolate-tenants.ts';
 
 export interface Migration {
-  /** Unique, in order, never renamed: `0001-event-log`. */
+  /** Unique, never renamed. */
   readonly name: string;
-  /**
-   * Each of its statements is a transaction of its own: none keeps locks while another one takes its time, or waits for a
-   * stronger one. All of them can be run again, after a process that was killed between them. Default: one transaction.
-   */
-  readonly isStepwise?: boolean;
   up(knex: Knex): Promise<void>;
 }
 
@@ -22,6 +18,7 @@ const WAIT_MS_MAX = 60_000;
  * Brings the database's schema up to date. Safe when several nodes start at once and when one was killed in
  * the middle: an advisory lock, released by Postgres with its connection, is the only lock that counts.
  * @returns the names of the migrations that were run
+ * @throws ConfigError for a database that another line of migrations has made
  */
 export const migrate = async (
   connectionString: string,
@@ -39,10 +36,20 @@ export const migrate = async (
     await guard.query('select pg_advisory_lock($1)', [advisoryLocks.migration]);
     const done = await namesDone(guard);
     if (migrations.every(({ name }) => done.has(name))) return [];
+    refuseOtherSchema(done, migrations);
     return await runPending(connectionString, migrations, done.size === 0);
   } finally {
     await guard.end();
   }
+};
+
+/** A schema that does not begin with our first migration cannot become ours. */
+const refuseOtherSchema = (done: ReadonlySet<string>, [first]: readonly Migration[]): void => {
+  if (done.size === 0 || first === undefined || done.has(first.name)) return;
+  throw new ConfigError(
+    'The database was made by version 0.1.0, which this version cannot read: go on with 0.1.0, or begin with an ' +
+      'empty database (an empty DATA_DIR, or another DATABASE_URL)',
+  );
 };
 
 const namesDone = async (client: Client): Promise<ReadonlySet<string>> => {
@@ -72,11 +79,7 @@ const runPending = async (
   const migrationSource: Knex.MigrationSource<Migration> = {
     getMigrations: async () => [...migrations],
     getMigrationName: (migration) => migration.name,
-    getMigration: async (migration) => ({
-      up: (k) => migration.up(k),
-      down: async () => undefined,
-      config: { transaction: isFirst || migration.isStepwise !== true },
-    }),
+    getMigration: async (migration) => ({ up: (k) => migration.up(k), down: async () => undefined }),
   };
   try {
     // knex's own lock is a row, and a killed migrator leaves it behind. Ours is held, so nobody else migrates.

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { backoffMs, sleep } from '../backoff.ts';
+import { backoffMs, sleep } from '../async/backoff.ts';
 import { ConfigError, type Config } from '../config.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Logger } from '../log.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { coalesce } from '../coalesce.ts';
+import { coalesce } from '../async/coalesce.ts';
 
 /** Values that are fetched for each of several askers at once, so that most of the next ones need not wait. */
 const AHEAD = 8;

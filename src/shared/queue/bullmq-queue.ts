@@ -6,7 +6,7 @@ import {
   type Job as BullJob,
   type JobProgress,
 } from 'bullmq';
-import { backoffMs } from '../backoff.ts';
+import { backoffMs } from '../async/backoff.ts';
 import { systemClock } from '../clock.ts';
 import type { JsonObject } from '../event-store/event-store.ts';
 import type { Logger } from '../log.ts';
@@ -21,7 +21,7 @@ import {
   type JobQueue,
   type Processing,
 } from './job-queue.ts';
-import { withinMs } from './within.ts';
+import { timeout } from '../async/timeout.ts';
 
 export interface JobQueueOptions {
   readonly name: string;
@@ -64,9 +64,9 @@ export const openBullmqQueue = async (options: JobQueueOptions): Promise<JobQueu
   const { name, backend, log } = options;
   const queue: AnyQueue = new Queue(name, settingsOf(backend, 'add'), backend.factory);
   queue.on('error', (error) => log.warn({ err: error, queue: name }, 'the job queue has trouble'));
-  const close = (): Promise<void> => withinMs(CALL_MS_MAX, queue.close());
+  const close = (): Promise<void> => timeout(CALL_MS_MAX, queue.close());
   try {
-    await withinMs(CALL_MS_MAX, queue.waitUntilReady());
+    await timeout(CALL_MS_MAX, queue.waitUntilReady());
   } catch (error) {
     await close().catch(() => undefined);
     throw error;
@@ -75,10 +75,10 @@ export const openBullmqQueue = async (options: JobQueueOptions): Promise<JobQueu
     enqueue(queue, jobs, options.attemptsMax ?? ATTEMPTS_MAX, backend.bulkMin);
   const hasLiveJob = async (id: string): Promise<boolean> => !over.has(await queue.getJobState(id));
   return {
-    running: () => withinMs(CALL_MS_MAX, queue.getRanges(['active'], 0, -1)),
-    enqueue: (...jobs) => withinMs(CALL_MS_MAX, add(jobs)),
-    hasLiveJob: (id) => withinMs(CALL_MS_MAX, hasLiveJob(id)),
-    waiting: () => withinMs(COUNT_MS_MAX, queue.getJobCountByTypes('wait', 'prioritized')),
+    running: () => timeout(CALL_MS_MAX, queue.getRanges(['active'], 0, -1)),
+    enqueue: (...jobs) => timeout(CALL_MS_MAX, add(jobs)),
+    hasLiveJob: (id) => timeout(CALL_MS_MAX, hasLiveJob(id)),
+    waiting: () => timeout(COUNT_MS_MAX, queue.getJobCountByTypes('wait', 'prioritized')),
     process: (handle, concurrency) => process(options, handle, concurrency),
     close,
   };
@@ -149,9 +149,9 @@ const process = async (
   });
   worker.on('stalled', () => metrics.ended(name, 'stalled'));
   try {
-    await withinMs(CALL_MS_MAX, worker.waitUntilReady());
+    await timeout(CALL_MS_MAX, worker.waitUntilReady());
   } catch (error) {
-    await withinMs(CALL_MS_MAX, worker.close(true)).catch(() => undefined);
+    await timeout(CALL_MS_MAX, worker.close(true)).catch(() => undefined);
     throw error;
   }
   return { stop: (graceMs) => stop(worker, graceMs) };
@@ -187,11 +187,11 @@ const pauseMs = (attempt: number, error: Error | undefined): number =>
 /** Jobs that are handed back say so by failing; a worker that cannot even say it leaves its locks to run out. */
 const stop = async (worker: AnyWorker, graceMs: number): Promise<void> => {
   const closed = worker.close();
-  const isClosed = await withinMs(graceMs, closed).then(
+  const isClosed = await timeout(graceMs, closed).then(
     () => true,
     () => false,
   );
   if (isClosed) return;
   worker.cancelAllJobs('the process ends');
-  await withinMs(CALL_MS_MAX, closed).catch(() => undefined);
+  await timeout(CALL_MS_MAX, closed).catch(() => undefined);
 };

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { backoffMs, sleep } from '../backoff.ts';
+import { backoffMs, sleep } from '../async/backoff.ts';
 import type { PartStatus } from '../http/readiness.ts';
 import type { Logger } from '../log.ts';
 import type { JobBackend } from './job-backend.ts';
@@ -34,8 +34,11 @@ export interface RunningJobs {
   /** The queue of a kind; undefined until it could be opened. */
   queue(name: string): JobQueue | undefined;
   readiness(): Promise<PartStatus>;
-  /** Lets running jobs end, within bounds; what does not end runs again elsewhere. */
-  stop(): Promise<void>;
+  /**
+   * Takes no new job and lets running ones end, within bounds; what does not end runs again elsewhere.
+   * @param adding what still adds jobs, for other processes to run: the queues close when it has ended
+   */
+  stop(adding?: Promise<void>): Promise<void>;
 }
 
 interface Opened {
@@ -85,10 +88,10 @@ export const startJobs = (options: RunningJobsOptions): RunningJobs => {
       opened === undefined
         ? { ready: false, detail: 'not open yet' }
         : { ready: true, detail: { ...opened.backend.detail, waiting: await waitingIn(opened) } },
-    stop: async () => {
+    stop: async (adding) => {
       ending.abort();
       await opening;
-      if (opened !== undefined) await closeAll(opened, STOP_GRACE_MS);
+      if (opened !== undefined) await closeAll(opened, STOP_GRACE_MS, adding);
     },
   };
 };
@@ -123,8 +126,12 @@ const openAll = async ({ store, kinds, log }: RunningJobsOptions, metrics: JobMe
   }
 };
 
-const closeAll = async ({ backend, queues, processing }: Opened, graceMs: number): Promise<void> => {
-  await Promise.allSettled(processing.map((one) => one.stop(graceMs)));
+const closeAll = async (
+  { backend, queues, processing }: Opened,
+  graceMs: number,
+  adding?: Promise<void>,
+): Promise<void> => {
+  await Promise.allSettled([...processing.map((one) => one.stop(graceMs)), adding]);
   await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
   await backend.close();
 };

@@ -1,16 +1,15 @@
 /**
- * SQL of an account's mark: where its events end, where those of the installation do, and the epochs of all read
- * models. As long as it stays the same, nothing in any read model that follows from these events has changed, once
- * a read model has reached both ends: rows are a function of (events, epoch). So an answer that was made when its
- * read models were fresh stays right while the mark, judged in the same snapshot, is the same.
+ * SQL of the version of an account's data: where its events end, where those of the installation do, and the epochs of
+ * all read models. Rows are a function of (events, epoch). So an answer that held all events up to there stays right
+ * while the version stays the same.
  *
- * A mark read after a write was answered differs from every mark before: the append itself writes the position.
+ * A version read after a write was answered differs from every version before: the append itself writes the position.
  * @param customer the account's id, e.g. `$1` or a column
  */
-export const accountMarkSql = (customer: string): string =>
+export const accountVersionSql = (customer: string): string =>
   `(${writtenSql(customer)} || ' ' || ${installationWrittenSql} || ${epochsSql})`;
 
-/** Conversion events have a mark of their own (migrations 0011 and 0021): only what is made of them waits for them. */
+/** Conversion events have a mark of their own (`migrations/event-log.ts`): only what is made of them waits for them. */
 const markTables = { account: 'account_positions', conversions: 'conversion_positions' } as const;
 export type MarkKind = keyof typeof markTables;
 
@@ -33,13 +32,8 @@ const reachedSql = (projection: ShownReadModel): string =>
     : `case when ${projection.when} then ${reachedSql(projection.name)} end`;
 
 /** @param written SQL of the positions that are all waited for */
-const freshnessOf = (
-  customer: string,
-  written: readonly string[],
-  projections: readonly ShownReadModel[],
-): string =>
-  `(select greatest(${written.join(', ')}) as written, least(${projections.map(reachedSql).join(', ')}) as reached,
-      ${accountMarkSql(customer)} as mark)`;
+const freshnessOf = (written: readonly string[], projections: readonly ShownReadModel[]): string =>
+  `(select greatest(${written.join(', ')}) as written, least(${projections.map(reachedSql).join(', ')}) as reached)`;
 
 /**
  * How a read model stands to an account's writes, in the snapshot of the rows that come with it: a table
@@ -49,11 +43,11 @@ const freshnessOf = (
  * @param kind `conversions` for a read model of conversion events
  */
 export const freshnessSql = (customer: string, projection: string, kind: MarkKind = 'account'): string =>
-  freshnessOf(customer, [writtenSql(customer, kind)], [projection]);
+  freshnessOf([writtenSql(customer, kind)], [projection]);
 
 /** The same for an answer made of two read models: it reaches as far as the one that is behind. */
 export const freshnessOfBothSql = (customer: string, projection: string, other: string): string =>
-  freshnessOf(customer, [writtenSql(customer)], [projection, other]);
+  freshnessOf([writtenSql(customer)], [projection, other]);
 
 /**
  * The same for an answer that also shows what belongs to the installation: all that it has written is waited for, too.
@@ -62,19 +56,14 @@ export const freshnessOfBothSql = (customer: string, projection: string, other: 
 export const freshnessWithInstallationSql = (
   customer: string,
   projections: readonly [string, ...ShownReadModel[]],
-): string => freshnessOf(customer, [writtenSql(customer), installationWrittenSql], projections);
+): string => freshnessOf([writtenSql(customer), installationWrittenSql], projections);
 
 /** The same for an answer that also holds conversion events' rows, of the read model `conversions`. */
 export const freshnessWithConversionsSql = (customer: string, projection: string): string =>
-  freshnessOf(
-    customer,
-    [writtenSql(customer), writtenSql(customer, 'conversions')],
-    [projection, `'conversions'`],
-  );
+  freshnessOf([writtenSql(customer), writtenSql(customer, 'conversions')], [projection, `'conversions'`]);
 
 export const freshnessColumns = (alias: string): string =>
-  `${alias}.written, ${alias}.reached, ${alias}.written <= ${alias}.reached as fresh,
-   ${alias}.mark`;
+  `${alias}.written, ${alias}.reached, ${alias}.written <= ${alias}.reached as fresh`;
 
 /** The columns of `freshnessColumns`. */
 export interface Freshness {
@@ -84,9 +73,4 @@ export interface Freshness {
   readonly reached: string;
   /** The rows hold everything up to `written`, in their snapshot. */
   readonly fresh: boolean;
-  /** As `accountMarkSql` says it in that snapshot. */
-  readonly mark: string;
 }
-
-/** The mark to keep an answer with. One that lacks the newest writes is right for whoever asked before them, and for nobody else. */
-export const keptMark = ({ fresh, mark }: Freshness): string | undefined => (fresh ? mark : undefined);

@@ -1,4 +1,5 @@
 import type { QueryResultRow } from 'pg';
+import { sleep } from '../async/backoff.ts';
 import type { Freshness } from './account-mark.ts';
 import type { ProjectionProgress } from './projection-progress.ts';
 
@@ -104,8 +105,6 @@ export const readUntilFresh = async <Row extends Judged>(
     const leftMs = waitMs - (performance.now() - start);
     if (leftMs <= 0) throw new ReadModelBehindError(projection, waitMs);
     const pauseMs = Math.min(leftMs, pollMs(tries));
-    await (progress === undefined
-      ? new Promise((resolve) => setTimeout(resolve, pauseMs))
-      : progress.beyond(projection, seen, pauseMs));
+    await (progress?.beyond(projection, seen, pauseMs) ?? sleep(pauseMs));
   }
 };

@@ -23,13 +23,13 @@ export const parseKeyRing = (text: string): KeyRing => {
   const [first, ...others] = text.split(',').map((pair): SecretKey => {
     const [, id, key] = KEY.exec(pair.trim()) ?? [];
     if (id === undefined || key === undefined) {
-      throw new RangeError('id:key, separated by commas; a key is 32 bytes as base64url');
+      throw new RangeError('must be id:key pairs, separated by commas; a key is 32 bytes as base64url');
     }
     return { id, bytes: Buffer.from(key, 'base64url') };
   });
-  if (first === undefined) throw new RangeError('at least one key');
+  if (first === undefined) throw new RangeError('must have at least one key');
   const ids = new Set([first, ...others].map(({ id }) => id));
-  if (ids.size !== others.length + 1) throw new RangeError('every key must have an id of its own');
+  if (ids.size !== others.length + 1) throw new RangeError('must give every key another id');
   return [first, ...others];
 };
 

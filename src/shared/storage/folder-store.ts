@@ -2,12 +2,12 @@ import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promis
 import { dirname, join } from 'node:path';
 import { ifMissing, orUnavailable } from './file-errors.ts';
 import type { ByteRange, ObjectKey, ObjectStore } from './object-store.ts';
-import type { SpoolFile } from './spool-file.ts';
 import { createSpool } from './spool.ts';
 
 /**
- * Objects as files of a folder. What is being written is beside them, in the same file system, so that a rename makes
- * it an object: there is no moment in which a part of one could be read.
+ * Objects as files of a folder. Drafts are beside them, in the same file system, so that a rename makes one an object:
+ * there is no moment in which a part of one could be read. The bytes are on the disk before the rename, and the folder's
+ * entry after it.
  */
 export const createFolderStore = (folder: string): ObjectStore => {
   const spool = createSpool(join(folder, 'drafts'), true);
@@ -22,18 +22,19 @@ export const createFolderStore = (folder: string): ObjectStore => {
       place.catch(() => undefined);
       const file = await spool.create();
       return {
-        write: (chunk) => file.write(chunk),
-        digest: () => file.digest(),
-        readAt: (position, length) => file.readAt(position, length),
-        keep: () =>
-          keep(file, place, path).catch(async (error: unknown) => {
-            await spool.remove(file);
+        write: (bytes) => file.write(bytes),
+        inspect: (look) => file.inspect(look),
+        keep: async () => {
+          try {
+            await place;
+            await orUnavailable(() => rename(file.path, path));
+          } catch (error) {
+            await file.remove();
             throw error;
-          }),
-        discard: async () => {
-          await file.close();
-          await spool.remove(file);
+          }
+          await orUnavailable(() => syncFolder(dirname(path)));
         },
+        discard: () => file.remove(),
       };
     },
     sizeOf: (key) => orUnavailable(async () => (await stat(pathOf(key)).catch(ifMissing(undefined)))?.size),
@@ -46,19 +47,6 @@ export const createFolderStore = (folder: string): ObjectStore => {
         await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       }),
   };
-};
-
-/** The bytes first, then the name, then the folder's entry of it: each on the disk before the next. */
-const keep = async (file: SpoolFile, place: Promise<void>, path: string): Promise<void> => {
-  try {
-    await Promise.all([file.sync(), place]);
-  } finally {
-    await file.close();
-  }
-  await orUnavailable(async () => {
-    await rename(file.path, path);
-    await syncFolder(dirname(path));
-  });
 };
 
 /** A folder, and the entries of the folders above that were made for it, on the disk. */

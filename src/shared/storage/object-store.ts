@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ByteSource } from '../media/byte-source.ts';
 
 /**
  * The store of bytes: objects that are written once, whole, and never changed. Adapters: `folder-store.ts` (a local
@@ -48,15 +49,12 @@ export const objectKeyOf = (text: string): ObjectKey | undefined =>
 /** Bytes that are being written. Exactly one of `keep` and `discard` ends it; both let go of all it holds. */
 export interface Draft {
   /**
-   * Adds bytes behind those that are there. They are copied: their memory is the caller's again at once.
-   * @returns undefined, or what is to be waited for before the next call: the memory of a slow store is bounded. What could
-   *   not be written is said there, or by whatever is called next
+   * Writes the bytes, once.
+   * @throws what `bytes` throws; ObjectStoreUnavailableError when they cannot be written
    */
-  write(chunk: Buffer): Promise<void> | undefined;
-  /** @returns the SHA-256 of the bytes, hex; nothing is written behind that */
-  digest(): Promise<string>;
-  /** Up to `length` of the bytes written so far, fewer at their end. */
-  readAt(position: number, length: number): Promise<Buffer>;
+  write(bytes: AsyncIterable<Buffer>): Promise<void>;
+  /** Opens the bytes written for as long as `look` takes. */
+  inspect<T>(look: (bytes: ByteSource) => Promise<T>): Promise<T>;
   /**
    * Makes the object, whole: once this is done it survives the loss of power, and before nobody sees a part of it.
    */

@@ -1,3 +1,5 @@
+import { isHttpUrl } from '../http-url.ts';
+
 /** Where objects are in an S3-compatible store. */
 export interface S3Location {
   readonly bucket: string;
@@ -44,9 +46,6 @@ export const parseS3Location = (text: string): S3Location => {
         }),
   };
 };
-
-const isHttpUrl = (text: string): boolean =>
-  URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
 
 const decode = (text: string): string => {
   try {

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
@@ -11,7 +12,6 @@ import {
 } from '@aws-sdk/client-s3';
 import { ObjectStoreUnavailableError, type ObjectKey, type ObjectStore } from './object-store.ts';
 import type { S3Location } from './s3-location.ts';
-import type { SpoolFile } from './spool-file.ts';
 import { createSpool } from './spool.ts';
 
 /** The SDK's own lines are no log lines; what fails is thrown, and said by whoever meets it. */
@@ -54,23 +54,17 @@ export const createS3Store = (location: S3Location, spoolFolder: string): Object
     kind: 's3',
     begin: async (key, contentType) => {
       const file = await spool.create();
-      const end = async (): Promise<void> => {
-        await file.close();
-        await spool.remove(file);
-      };
       return {
-        write: (chunk) => file.write(chunk),
-        digest: () => file.digest(),
-        readAt: (position, length) => file.readAt(position, length),
+        write: (bytes) => file.write(bytes),
+        inspect: (look) => file.inspect(look),
         keep: async () => {
           try {
-            await file.flush();
-            await orUnavailable(() => put(client, at(key), file, contentType));
+            await orUnavailable(() => put(client, at(key), file.path, contentType));
           } finally {
-            await end();
+            await file.remove();
           }
         },
-        discard: end,
+        discard: () => file.remove(),
       };
     },
     sizeOf: (key) =>
@@ -99,12 +93,13 @@ export const createS3Store = (location: S3Location, spoolFolder: string): Object
 const put = async (
   client: S3Client,
   at: { readonly Bucket: string; readonly Key: string },
-  file: SpoolFile,
+  path: string,
   ContentType: string,
 ): Promise<void> => {
-  const Body = createReadStream(file.path);
+  const { size } = await stat(path);
+  const Body = createReadStream(path);
   try {
-    await client.send(new PutObjectCommand({ ...at, ContentType, ContentLength: file.bytes, Body }));
+    await client.send(new PutObjectCommand({ ...at, ContentType, ContentLength: size, Body }));
   } finally {
     // The SDK leaves it open when the request breaks off.
     Body.destroy();

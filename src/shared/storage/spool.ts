@@ -1,75 +1,81 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../clock.ts';
 import { randomSecret } from '../ids.ts';
-import { createDiskFile } from './disk-file.ts';
+import type { ByteSource } from '../media/byte-source.ts';
 import { ifMissing, orUnavailable } from './file-errors.ts';
-import { createSums } from './sha256.ts';
-import { createSlabs, SLAB_BYTES } from './slabs.ts';
-import { createSpoolFile, type SpoolFile } from './spool-file.ts';
+import { ObjectStoreUnavailableError, type Draft } from './object-store.ts';
 
-/** Files of a folder that hold what is being written. They are of no use to anybody but who writes them. */
+/** A folder of files that are being written, each of use only to the upload that writes it. */
 export interface Spool {
   create(): Promise<SpoolFile>;
-  /** Deletes a file of it, closed or not. */
-  remove(file: SpoolFile): Promise<void>;
-  /** Deletes files that nobody has written to for so long. @returns how many */
+  /** Deletes files that were not written to for so long. @returns how many */
   sweep(olderThanMs: number): Promise<number>;
+}
+
+/** A file that is written once. */
+export interface SpoolFile extends Pick<Draft, 'write' | 'inspect'> {
+  readonly path: string;
+  remove(): Promise<void>;
 }
 
 const PREFIX = 'draft-';
 
-/**
- * Bytes of a piece, by how many files there are: large writes take a quarter less processor time for their bytes than
- * small ones do, and many files are not to take more memory than a few. Two pieces and what has
- * come beyond them are 38 MB for a hundred.
- */
-const PIECE_BYTES = { most: 2 * 1024 * 1024, ofAll: 16 * 1024 * 1024 };
-
-/** Of each file, by how many there are. */
-export const slabsOfPiece = (files: number): number =>
-  Math.max(1, Math.floor(Math.min(PIECE_BYTES.most, PIECE_BYTES.ofAll / (2 * files)) / SLAB_BYTES));
+/** Bytes of one file that wait to be written: a few chunks, so that the next one is hashed meanwhile. */
+const WAITING_BYTES_MAX = 256 * 1024;
 
 /**
  * @param folder made when it is first needed
- * @param isToLast whether its files are to be on the disk in the end (`sync`)
+ * @param flush whether the bytes are on the disk (`fsync`) once they are written
  */
-export const createSpool = (folder: string, isToLast: boolean): Spool => {
-  const [slabs, sums] = [createSlabs(), createSums()];
-  let files = 0;
-  return {
-    create: async () => {
-      const path = join(folder, `${PREFIX}${process.pid}-${randomSecret(12)}`);
-      const make = () => createDiskFile(path, isToLast);
-      const file = await orUnavailable(() =>
-        make().catch(async (error: NodeJS.ErrnoException) => {
-          if (error.code !== 'ENOENT') throw error;
-          await mkdir(folder, { recursive: true });
-          return make();
-        }),
-      );
-      files += 1;
-      return createSpoolFile(path, {
-        file,
-        slabs,
-        sum: sums.begin(),
-        slabsOfPiece: () => slabsOfPiece(files),
-        onClose: () => (files -= 1),
-      });
-    },
-    remove: ({ path }) => orUnavailable(() => rm(path, { force: true })),
-    sweep: (olderThanMs) =>
-      orUnavailable(async () => {
-        const names = await readdir(folder).catch(ifMissing<string[]>([]));
-        let removed = 0;
-        for (const name of names.filter((one) => one.startsWith(PREFIX))) {
-          const path = join(folder, name);
-          const file = await stat(path).catch(ifMissing(undefined));
-          if (file === undefined || systemClock.now() - file.mtimeMs < olderThanMs) continue;
-          await rm(path, { force: true });
-          removed += 1;
+export const createSpool = (folder: string, flush: boolean): Spool => ({
+  create: async () => {
+    await orUnavailable(() => mkdir(folder, { recursive: true }));
+    const path = join(folder, `${PREFIX}${process.pid}-${randomSecret(12)}`);
+    return {
+      path,
+      write: async (bytes) => {
+        const options = { flags: 'wx', mode: 0o600, highWaterMark: WAITING_BYTES_MAX, flush };
+        try {
+          await pipeline(bytes, createWriteStream(path, options));
+        } catch (error) {
+          // Refusals of the file system name a system call; everything else comes from `bytes`.
+          if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+          throw new ObjectStoreUnavailableError('the file system refused', { cause: error });
         }
-        return removed;
-      }),
-  };
+      },
+      inspect: (look) => inspect(path, look),
+      remove: () => orUnavailable(() => rm(path, { force: true })),
+    };
+  },
+  sweep: (olderThanMs) =>
+    orUnavailable(async () => {
+      const names = await readdir(folder).catch(ifMissing<string[]>([]));
+      let removed = 0;
+      for (const name of names.filter((one) => one.startsWith(PREFIX))) {
+        const path = join(folder, name);
+        const file = await stat(path).catch(ifMissing(undefined));
+        if (file === undefined || systemClock.now() - file.mtimeMs < olderThanMs) continue;
+        await rm(path, { force: true });
+        removed += 1;
+      }
+      return removed;
+    }),
+});
+
+const inspect = async <T>(path: string, look: (bytes: ByteSource) => Promise<T>): Promise<T> => {
+  const file = await orUnavailable(() => open(path, 'r'));
+  try {
+    const { size } = await orUnavailable(() => file.stat());
+    const readAt = (position: number, length: number): Promise<Buffer> =>
+      orUnavailable(async () => {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
+        return buffer.subarray(0, bytesRead);
+      });
+    return await look({ bytes: size, readAt });
+  } finally {
+    await file.close();
+  }
 };

@@ -2,12 +2,16 @@ import { appends } from './append.ts';
 import { conversionFloor, knownConversions, mediumConversions } from './conversion-grid.ts';
 import { conversions, manyConversions, smallConversions } from './conversions.ts';
 import { creativeDetails } from './detail.ts';
+import { onEventStoreDb } from './eventstoredb.ts';
 import { growthOfLists } from './growth-lists.ts';
 import { growth } from './growth.ts';
 import { createAdvertisers, keyedWrites, kernelOverhead, readAdvertisers } from './http.ts';
 import { history } from './history.ts';
+import { eventStoreDbClient } from './eventstoredb-client.ts';
+import { eventStoreDbElections } from './eventstoredb-elections.ts';
 import { flatMemory } from './memory-flat.ts';
 import { idleMemory } from './memory.ts';
+import { idleProcessor } from './idle.ts';
 import { liveProjection } from './projection.ts';
 import { gateCost } from './gate.ts';
 import { bareNodeReads, changingReads, unchangedReads } from './read-limits.ts';
@@ -24,6 +28,7 @@ import { uploads } from './upload.ts';
 export const scenarios: Readonly<Record<string, Scenario>> = {
   start: startUp,
   memory: idleMemory,
+  idle: idleProcessor,
   create: createAdvertisers,
   read: readAdvertisers,
   unchanged: unchangedReads,
@@ -35,6 +40,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   kernel: kernelOverhead,
   gate: gateCost,
   append: appends,
+  'eventstoredb-client': eventStoreDbClient,
   projection: liveProjection,
   rebuild,
   'rebuild-upsert': rebuildAgainstUpserts,
@@ -53,6 +59,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'growth-lists': growthOfLists,
   'two-processes': twoProcesses,
   'memory-flat': flatMemory,
+  eventstoredb: onEventStoreDb,
+  'eventstoredb-elections': eventStoreDbElections,
 };
 
 /**
@@ -60,6 +68,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
  * others, and what cannot be seen in seconds.
  */
 export const longOnly: ReadonlySet<string> = new Set([
+  'idle',
   'bare-node',
   'read-your-writes',
   'kernel',

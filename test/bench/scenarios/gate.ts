@@ -22,7 +22,7 @@ const TURNS = 5;
  * processor's time. The line with all three is also compared with a bare Express handler.
  */
 export const gateCost: Scenario = async (bench) => {
-  const lines = await compareWith(bench, 'Postgres', {});
+  const lines = await compareWith(bench, 'memory', {});
   const redisUrl = process.env['REDIS_URL'];
   if (redisUrl === undefined) {
     process.stderr.write('gate: no REDIS_URL, so not measured with Redis\n');
@@ -43,7 +43,7 @@ const compareWith = async (
     ...environment,
   });
   bench.atEnd(() => kernel.stop());
-  const same: Peer = { name: 'same handler, nothing else', port: kernel.barePort, path: '/bare' };
+  const same: Peer = { name: 'same handler, nothing else', port: kernel.barePort, path: '/.well-known/bare' };
   const express: Peer = { name: 'Express 5, constant', port: stage.bare.port, path: '/constant' };
   const compare = async (name: string, path: string, peer = same): Promise<readonly Line[]> => {
     const bare = rawRequest('GET', peer.path, {});
@@ -71,9 +71,9 @@ const compareWith = async (
     return peer === same ? [elapsed, line('us of CPU', ({ cpuUs }) => cpuUs)] : [elapsed];
   };
   return [
-    ...(await compare('security headers', '/public')),
+    ...(await compare('security headers', '/.well-known/public')),
     ...(await compare('and a limit by address', '/address')),
-    ...(await compare('and authentication, no limit', '/verified')),
+    ...(await compare('and authentication, no limit', '/.well-known/verified')),
     ...(await compare('authentication, limit, headers', '/private')),
     ...(await compare('authentication, limit, headers', '/private', express)),
   ];

@@ -4,6 +4,7 @@ import { rawRequest } from '../http-load.ts';
 import { alternate, lineOf, type Line } from '../measure.ts';
 import { startOwnService, type OwnService } from '../stage.ts';
 import { authorized, rate } from './advertiser-requests.ts';
+import { middlePage } from './middle-page.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
 const CONNECTIONS = 8;
@@ -11,12 +12,12 @@ const SMALL = 1_000;
 const TAKE = 50;
 
 /** Where in a list of so many rows the pages begin; they are spread over as many rows everywhere. */
-const PLACES: Readonly<Record<string, (size: number) => number>> = {
+type From = (size: number) => number;
+const ENDS: Readonly<Record<string, From>> = {
   'among the first pages': () => 0,
-  'a quarter in': (size) => size / 4 - SMALL / 8,
-  'in the middle': (size) => size / 2 - SMALL / 4,
   'among the last pages': (size) => size - SMALL / 2 - TAKE,
 };
+const middle: From = (size) => size / 2 - SMALL / 4;
 
 interface List {
   readonly name: string;
@@ -52,16 +53,16 @@ export const growthOfLists: Scenario = async (bench) => {
   const small = await filled(bench, SMALL);
   const large = await filled(bench, bench.growTo);
   const lines: Line[] = [];
+  const size = bench.growTo.toLocaleString('en');
   for (const list of lists) {
-    for (const [place, from] of Object.entries(PLACES)) {
-      if (list.query !== undefined && place !== 'in the middle') continue;
+    for (const [place, from] of Object.entries(list.query === undefined ? ENDS : {})) {
       const ours = pagesOf(large, list, from);
       const baseline = pagesOf(small, list, from);
       const msOf = async ({ own }: Filled, requests: () => string): Promise<number> =>
         (CONNECTIONS * 1000) / (await rate(own.service.port, CONNECTIONS, bench.seconds, requests));
       lines.push(
         lineOf({
-          name: `GET ${list.name}, ${place}, ${bench.growTo.toLocaleString('en')} rows`,
+          name: `GET ${list.name}, ${place}, ${size} rows`,
           unit: 'ms',
           ...(await alternate(
             bench.rounds,
@@ -74,6 +75,8 @@ export const growthOfLists: Scenario = async (bench) => {
         }),
       );
     }
+    const name = `GET ${list.name}, in the middle, ${size} rows`;
+    lines.push(await middlePage(bench, name, large.own.service.port, pagesOf(large, list, middle)));
   }
   return lines;
 };
@@ -96,7 +99,7 @@ const filled = async (bench: Bench, size: number): Promise<Filled> => {
 const pagesOf = (
   { own, advertiserId, size }: Filled,
   { path, query = '', part = 1 }: List,
-  from: (size: number) => number,
+  from: From,
 ): (() => string) => {
   const first = Math.max(0, Math.floor(from(size * part)));
   const spread = Math.min(SMALL / 2, size * part - TAKE - first);

@@ -5,6 +5,7 @@ import { runSql } from '../bench-database.ts';
 import { fillLog } from '../fill-log.ts';
 import { startOwnService, type OwnService } from '../stage.ts';
 import { advertisersPath, authorized, createRequests, newestIds, rate } from './advertiser-requests.ts';
+import { middlePage } from './middle-page.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
 const CONNECTIONS = 16;
@@ -57,7 +58,14 @@ export const growth: Scenario = async (bench) => {
   await compare('GET list, among the last pages', (own, size) =>
     page(own, size - SMALL / 2, SMALL / 2 - TAKE),
   );
-  await compare('GET list, in the middle', (own, size) => page(own, size / 2 - SMALL / 4, SMALL / 2));
+  lines.push(
+    await middlePage(
+      bench,
+      `GET list, in the middle, ${bench.growTo.toLocaleString('en')} advertisers`,
+      large.service.port,
+      page(large, bench.growTo / 2 - SMALL / 4, SMALL / 2),
+    ),
+  );
   await compare('POST', (own) => createRequests(advertisersPath, () => authorized(own)));
   await compare('POST with an idempotency key', (own) =>
     createRequests(advertisersPath, () => ({ ...authorized(own), 'Idempotency-Key': randomUUID() })),

@@ -151,7 +151,7 @@ export const kernelOverhead: Scenario = async (bench: Bench) => {
     return lineOf({ name, unit: '/s', ...result, baselineName: 'Express 5, constant' });
   };
   return [
-    await compare('constant answer through the kernel, public', '/public'),
+    await compare('constant answer through the kernel, public', '/.well-known/public'),
     await compare('constant answer through the kernel, authenticated', '/private'),
   ];
 };

@@ -24,7 +24,7 @@ export const liveProjection: Scenario = async (bench) => {
   );
   const store = createPostgresEventStore({ connectionString: url, pool, log });
   const empty = (): Promise<unknown> =>
-    runSql(url, 'truncate advertisers, advertiser_counts, advertiser_blocks, projection_checkpoints');
+    runSql(url, 'truncate advertisers, advertiser_counts, projection_checkpoints');
   const project = async (): Promise<number> => {
     await empty();
     const ending = new AbortController();
@@ -68,9 +68,9 @@ export const liveProjection: Scenario = async (bench) => {
 };
 
 /** Columns of the read model, but none that it counts or compares by. */
-export type Row = readonly [number, number, number, string, boolean, string, string, string];
+type Row = readonly [number, number, number, string, boolean, string, string, string];
 
-export const readRows = async (url: string): Promise<readonly Row[]> =>
+const readRows = async (url: string): Promise<readonly Row[]> =>
   (
     (await runSql(
       url,
@@ -80,14 +80,14 @@ export const readRows = async (url: string): Promise<readonly Row[]> =>
   ).map((row) => Object.values(row) as unknown as Row);
 
 /** As many in each as the baseline upserts at once. */
-export const inBatches = <Item>(items: readonly Item[]): readonly (readonly Item[])[] =>
+const inBatches = <Item>(items: readonly Item[]): readonly (readonly Item[])[] =>
   Array.from({ length: Math.ceil(items.length / BATCH) }, (_, n) => items.slice(n * BATCH, (n + 1) * BATCH));
 
 /**
  * Rows a second, written by one statement a batch. No row is twice in one.
  * @param table with the columns of the read model
  */
-export const upsertRate = async (
+const upsertRate = async (
   pool: Pool,
   batches: readonly (readonly Row[])[],
   table = 'advertisers',

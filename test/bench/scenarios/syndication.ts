@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { sleep } from '../../../src/shared/backoff.ts';
+import { sleep } from '../../../src/shared/async/backoff.ts';
 import { apiOf, type Api } from '../../support/api-client.ts';
 import { startOwnRedis } from '../../support/own-redis.ts';
 import { openBareJobs } from '../bare-jobs.ts';
@@ -12,6 +12,7 @@ import { createAccount, startService } from '../service-process.ts';
 import { startOwnService, type OwnService } from '../stage.ts';
 import { steadyRate } from '../steady-rate.ts';
 import { authorized } from './advertiser-requests.ts';
+import { middlePage } from './middle-page.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
 /** What a toggle leads to, what it costs while the queue does not answer, and what is shown of very many. */
@@ -268,6 +269,9 @@ const openToggles = async (
 };
 
 const READERS = 8;
+const pageRequest = ({ own, advertiserId }: Filled, query: string): string =>
+  rawRequest('GET', `/api/v2/buyer/advertisers/${advertiserId}/syndication-status?${query}`, authorized(own));
+
 const FEW = 10_000;
 
 /** The same questions of few and of many records, each on a database of its own. */
@@ -279,8 +283,7 @@ export const statusLists: Scenario = async (bench) => {
   const compare = async (name: string, query: (of: Filled) => string): Promise<void> => {
     const msOf = async (of: Filled): Promise<number> => {
       const { port } = of.own.service;
-      const path = `/api/v2/buyer/advertisers/${of.advertiserId}/syndication-status`;
-      const request = (): string => rawRequest('GET', `${path}?${query(of)}`, authorized(of.own));
+      const request = (): string => pageRequest(of, query(of));
       const load = await httpLoad({ port, connections: READERS, seconds: bench.seconds, request });
       if (load.failed > 0) throw new Error(`${load.failed} answers were not 2xx`);
       return (READERS * 1000) / load.perSecond;
@@ -317,14 +320,23 @@ export const statusLists: Scenario = async (bench) => {
     ({ agentId }) => `adcpAgentId=${agentId}&status=COMPLETED&${page()}`,
   );
   await compare('one resource', () => `resourceId=r-${1 + Math.floor(Math.random() * 2_000)}`);
-  await compare('in the middle', ({ count }) => {
-    const offset = Math.floor(count / 2) - 250 + Math.floor(Math.random() * 500);
-    return `limit=50&offset=${offset}`;
-  });
   await compare('among the last pages', ({ count }) => {
     const offset = count - 550 + Math.floor(Math.random() * 500);
     return `limit=50&offset=${offset}`;
   });
+  for (const filter of ['', 'enabled=true&']) {
+    lines.push(
+      await middlePage(
+        bench,
+        `GET syndication-status, ${filter === '' ? '' : 'enabled=true, '}in the middle, ${size} records`,
+        large.own.service.port,
+        () => {
+          const offset = Math.floor(large.count / 2) - 250 + Math.floor(Math.random() * 500);
+          return pageRequest(large, `${filter}limit=50&offset=${offset}`);
+        },
+      ),
+    );
+  }
   return lines;
 };
 

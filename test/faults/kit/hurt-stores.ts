@@ -1,4 +1,5 @@
 import type { Command } from '../../support/eventstoredb/commands.ts';
+import type { EventStoreNodes } from '../../support/eventstoredb/event-store-nodes.ts';
 import { createTestStores, describeStores, type EventsIn } from '../../support/test-stores.ts';
 import type { Random } from './random.ts';
 import { addressOf, startTcpProxy, throughProxy } from './tcp-proxy.ts';
@@ -62,11 +63,46 @@ const chooseCommand = (random: Random): Command => {
   return { command: 'drop-subscriptions', how: random.pick(drops) };
 };
 
-export const createHurtStores = async (events: EventsIn): Promise<HurtStores> => {
-  const stores = await createTestStores(events);
-  const { settings, eventStore } = stores;
+/** How long a node that was killed stays away, or one that is frozen stays so. Longer than an election of real nodes. */
+const AWAY_MS_MAX = 12_000;
+
+/** Kills, freezes and starts nodes, one at a time: of three, a majority is always there. */
+const createNodeHurter = ({ nodes }: EventStoreNodes) => {
+  let away: { readonly untilMs: number; readonly back: () => void } | undefined;
+  const bringBack = (): void => {
+    away?.back();
+    away = undefined;
+  };
+  return {
+    hurt: async (random: Random): Promise<boolean> => {
+      if (away !== undefined) {
+        if (performance.now() < away.untilMs) return false;
+        bringBack();
+      }
+      const node = random.pick(nodes);
+      const untilMs = performance.now() + random.below(AWAY_MS_MAX);
+      if (random.below(2) === 0) {
+        await node.kill();
+        away = { untilMs, back: () => node.start() };
+      } else {
+        node.freeze();
+        away = { untilMs, back: () => node.thaw() };
+      }
+      return true;
+    },
+    calm: bringBack,
+  };
+};
+
+/** @param nodeCount as of `createTestStores` */
+export const createHurtStores = async (events: EventsIn, nodeCount = 1): Promise<HurtStores> => {
+  const stores = await createTestStores(events, nodeCount);
+  const { settings, eventStore, nodes } = stores;
   const toPostgres = await startTcpProxy(addressOf(settings.DATABASE_URL));
-  const toEvents = eventStore && (await startTcpProxy(addressOf(eventStore.url)));
+  // Nodes of a cluster name each other: a service would go past a proxy.
+  const url = nodes !== undefined && nodeCount > 1 ? undefined : settings['EVENTSTORE_URL'];
+  const toEvents = url === undefined ? undefined : await startTcpProxy(addressOf(url));
+  const nodeHurter = nodes && createNodeHurter(nodes);
   let inside = 0;
   return {
     description: describeStores(stores),
@@ -74,19 +110,20 @@ export const createHurtStores = async (events: EventsIn): Promise<HurtStores> =>
     hurt: {
       ...settings,
       DATABASE_URL: throughProxy(settings.DATABASE_URL, toPostgres),
-      ...(eventStore && toEvents && { EVENTSTORE_URL: throughProxy(eventStore.url, toEvents) }),
+      ...(url !== undefined && toEvents && { EVENTSTORE_URL: throughProxy(url, toEvents) }),
     },
     get faults() {
       return { postgres: toPostgres.faults, eventstoredb: toEvents?.faults ?? 0, inside };
     },
     hurtOne: async (random) => {
-      const one = eventStore === undefined ? 0 : random.below(3);
+      const one = settings['EVENTSTORE_URL'] === undefined ? 0 : random.below(3);
       if (one === 0) return toPostgres.hurt(random);
       if (one === 1) return toEvents?.hurt(random);
       await eventStore?.command(chooseCommand(random));
-      inside += 1;
+      if (nodeHurter === undefined || (await nodeHurter.hurt(random))) inside += 1;
     },
     calm: async () => {
+      nodeHurter?.calm();
       await eventStore?.command({ command: 'clear' });
     },
     drop: async () => {

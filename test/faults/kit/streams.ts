@@ -1,21 +1,24 @@
 import { advertiserEvents } from '../../../src/domain/advertisers/advertiser-events.ts';
-import { ADVERTISER, advertiserDecider } from '../../../src/domain/advertisers/advertiser.ts';
+import { ADVERTISER, advertiserAggregate } from '../../../src/domain/advertisers/advertiser.ts';
 import { assetEvents } from '../../../src/domain/assets/asset-events.ts';
-import { ASSET, assetDecider } from '../../../src/domain/assets/asset.ts';
+import { ASSET, assetAggregate } from '../../../src/domain/assets/asset.ts';
 import { campaignEvents } from '../../../src/domain/campaigns/campaign-events.ts';
-import { CAMPAIGN, campaignDecider } from '../../../src/domain/campaigns/campaign.ts';
+import { CAMPAIGN, campaignAggregate } from '../../../src/domain/campaigns/campaign.ts';
 import { creativeSessionEvents } from '../../../src/domain/creative-sessions/creative-session-events.ts';
 import {
   CREATIVE_SESSION,
-  creativeSessionDecider,
+  creativeSessionAggregate,
 } from '../../../src/domain/creative-sessions/creative-session.ts';
 import { creativeEvents } from '../../../src/domain/creatives/creative-events.ts';
 import { creativeNameEvents } from '../../../src/domain/creatives/creative-name-events.ts';
-import { CREATIVE_NAMES, creativeNamesDecider } from '../../../src/domain/creatives/creative-names.ts';
-import { CREATIVE, creativeDecider } from '../../../src/domain/creatives/creative.ts';
+import { CREATIVE_NAMES, creativeNamesAggregate } from '../../../src/domain/creatives/creative-names.ts';
+import { CREATIVE, creativeAggregate } from '../../../src/domain/creatives/creative.ts';
 import { engineConnectionEvents } from '../../../src/domain/engines/engine-connection-events.ts';
-import { ENGINE_CONNECTION, engineConnectionDecider } from '../../../src/domain/engines/engine-connection.ts';
-import { TASK, taskDecider, taskEvents } from '../../../src/domain/tasks/task.ts';
+import {
+  ENGINE_CONNECTION,
+  engineConnectionAggregate,
+} from '../../../src/domain/engines/engine-connection.ts';
+import { TASK, taskAggregate, taskEvents } from '../../../src/domain/tasks/task.ts';
 import type { SchemaVersions } from '../../../src/shared/command/event-versions.ts';
 import { toDomainEvent } from '../../../src/shared/command/recorded-domain-event.ts';
 import { START, type EventStore, type RecordedEvent } from '../../../src/shared/event-store/event-store.ts';
@@ -36,14 +39,14 @@ const foldOf = <State>(
 
 /** All that the clients of a crash run write to. */
 const folds: Readonly<Record<string, Fold>> = {
-  [ADVERTISER]: foldOf(advertiserDecider, advertiserEvents),
-  [CAMPAIGN]: foldOf(campaignDecider, campaignEvents),
-  [CREATIVE]: foldOf(creativeDecider, creativeEvents),
-  [CREATIVE_NAMES]: foldOf(creativeNamesDecider, creativeNameEvents),
-  [CREATIVE_SESSION]: foldOf(creativeSessionDecider, creativeSessionEvents),
-  [ENGINE_CONNECTION]: foldOf(engineConnectionDecider, engineConnectionEvents),
-  [ASSET]: foldOf(assetDecider, assetEvents),
-  [TASK]: foldOf(taskDecider, taskEvents),
+  [ADVERTISER]: foldOf(advertiserAggregate, advertiserEvents),
+  [CAMPAIGN]: foldOf(campaignAggregate, campaignEvents),
+  [CREATIVE]: foldOf(creativeAggregate, creativeEvents),
+  [CREATIVE_NAMES]: foldOf(creativeNamesAggregate, creativeNameEvents),
+  [CREATIVE_SESSION]: foldOf(creativeSessionAggregate, creativeSessionEvents),
+  [ENGINE_CONNECTION]: foldOf(engineConnectionAggregate, engineConnectionEvents),
+  [ASSET]: foldOf(assetAggregate, assetEvents),
+  [TASK]: foldOf(taskAggregate, taskEvents),
 };
 
 const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'));

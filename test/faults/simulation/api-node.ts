@@ -1,6 +1,5 @@
 import { advertiserRefused } from '../../../src/command/advertisers/advertiser-refusals.ts';
-import { advertiserEvents } from '../../../src/domain/advertisers/advertiser-events.ts';
-import { advertiserDecider, advertiserStream } from '../../../src/domain/advertisers/advertiser.ts';
+import { advertiserAggregate, advertiserStream } from '../../../src/domain/advertisers/advertiser.ts';
 import { isoTimestamp } from '../../../src/shared/clock.ts';
 import { executeCommand } from '../../../src/shared/command/execute-command.ts';
 import type { SnapshotStore } from '../../../src/shared/command/snapshots.ts';
@@ -37,7 +36,7 @@ export interface ApiPorts {
 /** `isAbandoned` is true once the client was told 503 and to ask again. */
 export type Serve = (request: SimulatedRequest, isAbandoned: () => boolean) => Promise<Reply>;
 
-const aggregate = { decider: advertiserDecider, events: advertiserEvents };
+const aggregate = advertiserAggregate;
 /** The real pause is random, and nothing here may be. */
 const CONFLICT_PAUSE_MS = 5;
 

@@ -19,7 +19,6 @@ const tableNames = [
   'parked',
   'advertisers',
   'counts',
-  'blocks',
   'snapshots',
 ] as const;
 export type TableName = (typeof tableNames)[number];

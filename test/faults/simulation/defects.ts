@@ -4,6 +4,7 @@ import {
   type EventStore,
 } from '../../../src/shared/event-store/event-store.ts';
 import { ApiError } from '../../../src/shared/http/errors.ts';
+import { boolArray, int8Array, textArray } from '../../../src/shared/postgres/binary-array.ts';
 import { mutants } from '../mutants.ts';
 import type { Defect } from './cluster.ts';
 import type { Row, Tables } from './database.ts';
@@ -73,6 +74,11 @@ export const defects: Readonly<Record<string, Defect>> = {
       throw new ApiError({ code: 'CONFLICT', message: 'Not written.' });
     }
   }),
+  /** A command claims that its append cannot be a repeat although another process took the claim over. */
+  'repeat-taken-for-the-first': withAppend(
+    (store) => (stream, events, expected) =>
+      store.append(stream, events, expected, { mayBeRepeat: async () => false }),
+  ),
   /** A conflict is taken for the result of this very append. */
   'conflict-taken-for-success': withAppend((store) => async (stream, events, expected) => {
     try {
@@ -108,8 +114,9 @@ export const defects: Readonly<Record<string, Defect>> = {
       apply: async (client, events) => {
         await projection.apply(client, events);
         for (const { metadata } of events.filter(({ type }) => type === 'AdvertiserCreated').slice(1)) {
-          const values = [[metadata.customerId], ['ACTIVE'], [false], [1]];
-          await client.query({ name: 'advertiser-counts-add', text: '', values });
+          const kind = [int8Array([metadata.customerId]), textArray(['ACTIVE']), boolArray([false])];
+          const values = [int8Array([1]), ...kind];
+          await client.query({ name: 'advertiser_counts-add', text: '', values });
         }
       },
     }),

@@ -129,10 +129,12 @@ export const keyStatements: readonly Statement[] = [
   },
   {
     is: 'idempotency-held',
-    run: ({ keys }, [scope, key, lease]) => {
-      const row = find(keys, keyOf(scope, key));
-      return row?.completedAt === undefined && String(row?.leaseUntil) === lease ? 1 : 0;
-    },
+    run: ({ keys }, [scopes, names, leases]) =>
+      strings(scopes).flatMap((scope, index) => {
+        const row = find(keys, keyOf(scope, strings(names)[index] ?? ''));
+        const isHeld = row?.completedAt === undefined && String(row?.leaseUntil) === strings(leases)[index];
+        return isHeld ? [{ at: index + 1 }] : [];
+      }),
   },
   {
     is: 'idempotency-purge',

@@ -11,15 +11,18 @@ const refused = (): Error => new EventStoreUnavailableError('refused');
 /** The log as one process reaches it: one step an append, one a read. */
 export const createLogPort = (world: World, process: Process, log: EventStore): EventStore => ({
   ...log,
-  append: (stream, events, expected) =>
-    world.call({
+  append: async (stream, events, expected, { mayBeRepeat = async () => true } = {}) => {
+    const result = await world.call({
       process,
       label: `append to ${stream} at ${expected}`,
       run: () => log.append(stream, events, expected),
       refused,
       unknown: () => new AppendOutcomeUnknownError('no answer'),
       mayLandLate: true,
-    }),
+    });
+    // As a store that cannot tell a repeat without looking: it asks its caller first.
+    return { ...result, repeated: result.repeated && (await mayBeRepeat()) };
+  },
   readStream: async function* (stream, options) {
     yield* await world.call({
       process,

@@ -43,9 +43,24 @@ export interface Schedule {
 /** Choices that a tape holds at most; what goes on behind its end goes on undisturbed. */
 const TAPE_LENGTH_MAX = 400;
 
-export const schedules: fc.Arbitrary<Schedule> = fc.noBias(
+const schedulesOf = (one: fc.Arbitrary<Operation>, minLength: number): fc.Arbitrary<Schedule> =>
+  fc.noBias(
+    fc.record({
+      operations: fc.array(one, { minLength, maxLength: 6, size: 'max' }),
+      tape: fc.uint8Array({ maxLength: TAPE_LENGTH_MAX, size: 'max' }),
+    }),
+  );
+
+export const schedules = schedulesOf(operation, 1);
+
+/** Many runs of one command at once, of which some are refused and others are not: chance rarely brings them together. */
+export const rivalSchedules = schedulesOf(
   fc.record({
-    operations: fc.array(operation, { minLength: 1, maxLength: 6, size: 'max' }),
-    tape: fc.uint8Array({ maxLength: TAPE_LENGTH_MAX, size: 'max' }),
+    kind: fc.constantFrom('rename', 'archive', 'restore', 'relabel'),
+    target: fc.constant(0),
+    senders: fc.constantFrom(1, 2, 2),
+    repeated: fc.constantFrom('soon', 'soon', 'never', 'late, when unknown'),
+    isKeyReused: fc.constant(false),
   }),
+  2,
 );

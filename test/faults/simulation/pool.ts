@@ -65,7 +65,6 @@ export const createSimulatedPool = (
       transaction?.touch();
       return resultOf(statement.run(tables, values, database));
     };
-    if (statement.sharesStep === true) return work();
     return world.call({
       process,
       label: statement.is,

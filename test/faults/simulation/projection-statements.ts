@@ -25,7 +25,7 @@ const checkpointStatements: readonly Statement[] = [
       const row = checkpoints.get(String(name));
       return row === undefined
         ? []
-        : [{ ...row, parked: parkedOf(parked, name).map(({ stream }) => stream), hasBlocks: true }];
+        : [{ ...row, parked: parkedOf(parked, name).map(({ stream }) => stream) }];
     },
   },
   {
@@ -99,67 +99,49 @@ const rowKey = (customerId: unknown, id: unknown): string => `${String(customerI
 
 const advertiserStatements: readonly Statement[] = [
   {
-    is: 'advertisers-insert',
-    run: (tables, [customerIds, ids, revisions, statuses, sandboxes, , , bodies], { isMended }) => {
-      const columns = [customerIds, ids, revisions, statuses, sandboxes, bodies].map(readArray);
-      return (columns[0] ?? []).flatMap((customer_id, index) => {
-        const [, id, revision, status, sandbox, body] = columns.map((column) => column[index]);
-        refusePoison(body, isMended);
-        if (tables.advertisers.get(rowKey(customer_id, id)) !== undefined) return [];
-        tables.advertisers.set(rowKey(customer_id, id), { customer_id, id, revision, status, sandbox, body });
-        return [{ customer_id, id }];
+    is: 'advertisers-load',
+    run: ({ advertisers }, values) => {
+      const [customerIds = [], ids = []] = values.map(readArray);
+      return customerIds.flatMap((customer_id, index) => {
+        const row = advertisers.get(rowKey(customer_id, ids[index]));
+        return row === undefined ? [] : [row];
       });
     },
   },
   {
-    is: 'advertisers-load',
-    run: ({ advertisers }, [streams, customerIds, ids]) =>
-      strings(streams).flatMap((stream, index) => {
-        const row = advertisers.get(rowKey(strings(customerIds)[index], strings(ids)[index]));
-        return row === undefined ? [] : [{ ...row, stream }];
-      }),
-  },
-  {
-    is: 'advertisers-update',
-    run: (tables, [customerIds, ids, revisions, statuses, , bodies], { isMended }) => {
-      const columns = [customerIds, ids, revisions, statuses, bodies].map(readArray);
-      for (const [index, customerId] of (columns[0] ?? []).entries()) {
-        const [, id, revision, status, body] = columns.map((column) => column[index]);
+    is: 'advertisers-write',
+    run: ({ advertisers }, values, { isMended }) => {
+      const [customerIds = [], ...columns] = values.map(readArray);
+      for (const [index, customer_id] of customerIds.entries()) {
+        const [id, revision, body, status, sandbox] = columns.map((column) => column[index]);
         refusePoison(body, isMended);
-        const row = tables.advertisers.get(rowKey(customerId, id));
-        if (row !== undefined) {
-          tables.advertisers.set(rowKey(customerId, id), { ...row, revision, status, body });
-        }
+        const row = advertisers.get(rowKey(customer_id, id));
+        if (Number(row?.['revision'] ?? -1) >= Number(revision)) continue;
+        advertisers.set(rowKey(customer_id, id), {
+          customer_id,
+          id,
+          sandbox,
+          ...row,
+          revision,
+          status,
+          body,
+        });
       }
       return 0;
     },
   },
   {
-    is: 'advertiser-counts-add',
-    run: ({ counts }, [customerIds, statuses, sandboxes, sums]) => {
-      for (const [index, customerId] of (customerIds as readonly number[]).entries()) {
-        const key = `${customerId}/${strings(statuses)[index]}/${String((sandboxes as boolean[])[index])}`;
-        const before = Number(counts.get(key)?.['count'] ?? 0);
-        counts.set(key, { count: before + ((sums as readonly number[])[index] ?? 0) });
+    is: 'advertiser_counts-add',
+    run: ({ counts }, values) => {
+      const columns = values.map(readArray);
+      for (const [index, change] of (columns[0] ?? []).entries()) {
+        const key = columns
+          .slice(1)
+          .map((column) => column[index])
+          .join('/');
+        counts.set(key, { count: Number(counts.get(key)?.['count'] ?? 0) + Number(change) });
       }
       return 0;
-    },
-  },
-  { is: 'advertiser_blocks-last', sharesStep: true, run: () => [] },
-  {
-    // Lists are short here: one block each, of which the sums are kept.
-    is: 'advertiser_blocks-add',
-    sharesStep: true,
-    run: ({ blocks }, [customerIds, , , , kinds, changes]) => {
-      const columns = [customerIds, kinds, changes].map(readArray);
-      for (const [index, customerId] of (columns[0] ?? []).entries()) {
-        for (const kind of ['', ...String(columns[1]?.[index]).split(',')]) {
-          const key = `${String(customerId)}/${kind}`;
-          const before = Number(blocks.get(key)?.['count'] ?? 0);
-          blocks.set(key, { count: before + Number(columns[2]?.[index]) });
-        }
-      }
-      return [];
     },
   },
 ];

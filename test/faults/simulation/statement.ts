@@ -13,8 +13,6 @@ export interface Statement {
   readonly is: string;
   /** The row it locks, or waits for. */
   readonly locks?: (values: readonly unknown[]) => string;
-  /** It is done in the step of the statement before it: nothing is decided between the two. */
-  readonly sharesStep?: true;
   readonly run: (tables: Tables, values: readonly unknown[], at: Moment) => readonly Row[] | number;
 }
 

@@ -8,16 +8,14 @@ import { agentEvents } from '../../../src/domain/agents/agent-events.ts';
 import { agentStream } from '../../../src/domain/agents/agent.ts';
 import { createAdvertiser } from '../../../src/command/advertisers/advertiser-commands.ts';
 import { advertiserEvents } from '../../../src/domain/advertisers/advertiser-events.ts';
-import { advertiserDecider, advertiserStream } from '../../../src/domain/advertisers/advertiser.ts';
-import {
-  syndicationEvents,
-  type SyndicationEvent,
-} from '../../../src/domain/syndication/syndication-events.ts';
-import { isWaiting, type SyndicationRecord } from '../../../src/domain/syndication/syndication-resource.ts';
+import { advertiserAggregate, advertiserStream } from '../../../src/domain/advertisers/advertiser.ts';
+import { type SyndicationEvent } from '../../../src/domain/syndication/syndication-events.ts';
+import type { SyndicationRecord } from '../../../src/domain/syndication/syndication-resource.ts';
+import { isOn, isWaiting, olderAt } from '../../../src/domain/syndication/syndication-states.ts';
 import {
   evolve,
   initialState,
-  syndicationDecider,
+  syndicationAggregate,
   syndicationStream,
   type SyndicationState,
 } from '../../../src/domain/syndication/syndication.ts';
@@ -103,7 +101,7 @@ const recorded = (
 const advertiserHistory = (): RecordedEvent[] => {
   const ids = { advertiserId: ADVERTISER, customerId: CUSTOMER };
   const command = createAdvertiser({ name: 'A' }, ids, { commandId: AGENT, now: NOW });
-  const decision = advertiserDecider.decide(command, advertiserDecider.initialState);
+  const decision = advertiserAggregate.decide(command, advertiserAggregate.initialState);
   if (!('events' in decision)) throw new Error('the advertiser was refused');
   return recorded(advertiserStream(CUSTOMER, ADVERTISER), decision.events, advertiserEvents);
 };
@@ -308,8 +306,8 @@ export const runSchedule = async (
       projectedTo += 1;
       const before = projected.get(event.stream) ?? initialState;
       if (event.type === CHANGED) {
-        const isOn = before.status !== 'NONE' && before.status !== 'DISABLED';
-        if (isOn && defect !== 'changes-forgotten') changes.set(before.recordId, changesOf(before) + 1);
+        const wasOn = before.status !== 'NONE' && before.status !== 'DISABLED';
+        if (wasOn && defect !== 'changes-forgotten') changes.set(before.recordId, changesOf(before) + 1);
         continue;
       }
       const after = evolve(before, eventOf(event));
@@ -349,16 +347,16 @@ export const runSchedule = async (
       kept: async () => {
         const kept = [...projected.values()]
           .filter((state) => state.status !== 'NONE')
-          .filter(({ status, stillThere }) =>
+          .filter(({ status, atAgent }) =>
             defect === 'only-completed-stays'
               ? status === 'COMPLETED'
               : status !== 'DISABLED' &&
-                (status !== 'FAILED' || (stillThere !== undefined && defect !== 'failed-is-dropped')),
+                (status !== 'FAILED' || (olderAt(atAgent) !== undefined && defect !== 'failed-is-dropped')),
           )
-          .map(({ advertiserId, resourceId, status, stillThere }) => ({
+          .map(({ advertiserId, resourceId, status, atAgent }) => ({
             advertiserId,
             resourceId,
-            stillThere: status === 'COMPLETED' ? undefined : stillThere,
+            stillThere: status === 'COMPLETED' ? undefined : olderAt(atAgent),
             hasFailed: status === 'FAILED',
           }));
         await gate();
@@ -433,28 +431,24 @@ export const runSchedule = async (
     commands += 1;
     const commandId = derivedId(AGENT, `${commands}`);
     return start(undefined, (gate) =>
-      executeCommand(
-        storeOf(gate),
-        { decider: syndicationDecider, events: syndicationEvents },
-        {
-          stream: syndicationStream(CUSTOMER, recordId),
-          command: {
-            type: 'ToggleSyndication',
-            now: commands % 2 === 0 ? NOW : DAYS_AGO,
-            enabled,
-            record: {
-              recordId,
-              customerId: CUSTOMER,
-              advertiserId: ADVERTISER,
-              resourceType: 'EVENT_SOURCE',
-              resourceId: resource,
-              agentId: AGENT,
-              account,
-            },
+      executeCommand(storeOf(gate), syndicationAggregate, {
+        stream: syndicationStream(CUSTOMER, recordId),
+        command: {
+          type: 'ToggleSyndication',
+          now: commands % 2 === 0 ? NOW : DAYS_AGO,
+          enabled,
+          record: {
+            recordId,
+            customerId: CUSTOMER,
+            advertiserId: ADVERTISER,
+            resourceType: 'EVENT_SOURCE',
+            resourceId: resource,
+            agentId: AGENT,
+            account,
           },
-          context: { ...CONTEXT, commandId },
         },
-      ),
+        context: { ...CONTEXT, commandId },
+      }),
     );
   };
 
@@ -531,12 +525,12 @@ const wrongOf = (
     if (!legalSteps.has(`${before}>${state.status}`)) wrong.push(`${before}>${state.status}`);
   }
   if (state.status === 'NONE') return ['a toggle is nowhere'];
-  if (state.enabled !== enabled) wrong.push('not as it was last asked for');
+  if (isOn(state) !== enabled) wrong.push('not as it was last asked for');
   const isAtAgent = at.has !== undefined;
   if (state.status === 'COMPLETED' && at.has !== at.wanted) {
     wrong.push(`COMPLETED, at the agent ${at.has ?? 'nothing'}, not ${at.wanted}`);
   }
-  if (state.status === 'FAILED' && state.stillThere !== undefined && !isAtAgent) {
+  if (state.status === 'FAILED' && olderAt(state.atAgent) !== undefined && !isAtAgent) {
     wrong.push('FAILED, and what was there is gone');
   }
   const gaveUp = (state.responseData?.['withdrawal'] as { removed?: boolean } | undefined)?.removed === false;

@@ -60,7 +60,7 @@ const always = (): boolean => true;
 
 /**
  * Lets everything run that can without a step being taken: promises settle, one after the other, and what waits for
- * the end of a turn of the event loop (`shared/coalesce.ts`) has its turn.
+ * the end of a turn of the event loop (`shared/async/coalesce.ts`) has its turn.
  */
 const settle = (): Promise<void> =>
   new Promise((resolve) => {

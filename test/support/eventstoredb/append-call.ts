@@ -4,7 +4,7 @@ import type { AppendReq, AppendResp } from '@eventstore/db-client/generated/stre
 import type { handleClientStreamingCall } from '@grpc/grpc-js';
 import type { ExpectedRevision } from './append-decision.ts';
 import { NO_STREAM, type ProposedEvent } from './event-log.ts';
-import { invalidArgument, maxAppendSizeExceeded, streamDeleted } from './grpc-status.ts';
+import { invalidArgument, maxAppendSizeExceeded, streamDeleted, timedOut } from './grpc-status.ts';
 import { appendBytesOf, expectedOf, proposedEventOf, streamNameOf } from './messages.ts';
 import type { NodeContext } from './node-context.ts';
 import { suffer } from './suffer.ts';
@@ -40,6 +40,9 @@ const wrongMessage = ({ current }: Wrong, expected: ExpectedRevision): AppendRes
   return new streams.AppendResp().setWrongExpectedVersion(wrong);
 };
 
+/** The server's own limit to the time within which an append must be replicated. */
+const COMMIT_TIMEOUT_MS = 2_000;
+
 /** Streams.Append: the options, then one event per message. */
 export const handleAppend =
   (context: NodeContext): handleClientStreamingCall<AppendReq, AppendResp> =>
@@ -65,14 +68,27 @@ export const handleAppend =
       if (options === undefined) return callback(invalidArgument('No options were sent.'));
       const stream = streamNameOf(options.getStreamIdentifier());
       const expected = expectedOf(options, options.getRevision());
+      const answer = (result: WriteResult): void => {
+        if (result.outcome === 'deleted') callback(streamDeleted(stream));
+        else if (result.outcome === 'written') callback(null, successMessage(result));
+        else callback(null, wrongMessage(result, expected));
+      };
+      if (context.standing.role === 'deposed') {
+        context.tail.push(...events);
+        return context.later(() => callback(timedOut), COMMIT_TIMEOUT_MS);
+      }
       suffer(
         context.faults.take('append'),
-        () => appendEvents(context.log, stream, expected, events),
+        () => appendEvents(context.replication?.written ?? context.log, stream, expected, events),
         {
           answer: (result) => {
-            if (result.outcome === 'deleted') callback(streamDeleted(stream));
-            else if (result.outcome === 'written') callback(null, successMessage(result));
-            else callback(null, wrongMessage(result, expected));
+            if (context.replication === undefined) {
+              return context.later(() => answer(result), context.appendDelayMs());
+            }
+            // A refusal, too, may rest on what a majority has not got yet.
+            context.replication.whenCommitted((isCommitted) =>
+              isCommitted ? answer(result) : callback(timedOut),
+            );
           },
           fail: callback,
           reset: () => context.reset(call.getPeer()),
@@ -80,5 +96,9 @@ export const handleAppend =
         context.later,
       );
     };
-    call.on('end', () => setImmediate(complete));
+    // Admitted again after the delay: the node may have lost its leadership meanwhile.
+    const admit = (run: () => void): void => context.admit(call, run, callback);
+    call.on('end', () => {
+      setImmediate(() => admit(() => context.later(() => admit(complete), context.appendDelayMs())));
+    });
   };

@@ -46,24 +46,28 @@ export const handleFeatures =
 export const handleGossip =
   (context: NodeContext): handleUnaryCall<Empty, ClusterInfo> =>
   (call, callback) =>
-    suffer(
-      context.faults.take('gossip'),
-      () => undefined,
-      {
-        answer: () => {
-          const { LEADER, FOLLOWER } = gossip.MemberInfo.VNodeState;
-          const members = context.members.map(({ host, port, state, isAlive = true }) =>
-            new gossip.MemberInfo()
-              .setInstanceId(new shared.UUID().setString(randomUUID()))
-              .setTimeStamp(ticksOf(Date.now()))
-              .setState(state === 'leader' ? LEADER : FOLLOWER)
-              .setIsAlive(isAlive)
-              .setHttpEndPoint(new gossip.EndPoint().setAddress(host).setPort(port)),
-          );
-          callback(null, new gossip.ClusterInfo().setMembersList(members));
+    context.whenThawed(() =>
+      suffer(
+        context.faults.take('gossip'),
+        () => undefined,
+        {
+          answer: () =>
+            context.later(() => {
+              const { LEADER, FOLLOWER, UNKNOWN } = gossip.MemberInfo.VNodeState;
+              const states = { leader: LEADER, follower: FOLLOWER, unknown: UNKNOWN };
+              const members = context.members.map(({ host, port, state, isAlive = true }) =>
+                new gossip.MemberInfo()
+                  .setInstanceId(new shared.UUID().setString(randomUUID()))
+                  .setTimeStamp(ticksOf(Date.now()))
+                  .setState(states[state])
+                  .setIsAlive(isAlive)
+                  .setHttpEndPoint(new gossip.EndPoint().setAddress(host).setPort(port)),
+              );
+              callback(null, new gossip.ClusterInfo().setMembersList(members));
+            }, context.gossipDelayMs()),
+          fail: callback,
+          reset: () => context.reset(call.getPeer()),
         },
-        fail: callback,
-        reset: () => context.reset(call.getPeer()),
-      },
-      context.later,
+        context.later,
+      ),
     );

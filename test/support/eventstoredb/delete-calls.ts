@@ -26,20 +26,22 @@ const deletion =
     if (options === undefined) return callback(invalidArgument('No options were sent.'));
     const stream = streamNameOf(options.getStreamIdentifier());
     const expected = expectedOf(options, options.getRevision());
-    suffer(
-      context.faults.take(kind),
-      () => write(context.log, stream, expected),
-      {
-        answer: (result) => {
-          if (result.outcome === 'written') callback(null, respond(result.position));
-          else if (result.outcome === 'deleted') callback(streamDeleted(stream));
-          else callback(wrongExpectedVersion(stream, expectedNumber(expected), result.current));
+    const run = (): void =>
+      suffer(
+        context.faults.take(kind),
+        () => write(context.log, stream, expected),
+        {
+          answer: (result) => {
+            if (result.outcome === 'written') callback(null, respond(result.position));
+            else if (result.outcome === 'deleted') callback(streamDeleted(stream));
+            else callback(wrongExpectedVersion(stream, expectedNumber(expected), result.current));
+          },
+          fail: callback,
+          reset: () => context.reset(call.getPeer()),
         },
-        fail: callback,
-        reset: () => context.reset(call.getPeer()),
-      },
-      context.later,
-    );
+        context.later,
+      );
+    context.admit(call, run, callback);
   };
 
 /** Streams.Delete: a soft deletion. */

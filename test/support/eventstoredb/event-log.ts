@@ -29,6 +29,8 @@ export interface EventLog {
   lastRevision(stream: string): bigint;
   write(stream: string, events: readonly ProposedEvent[]): readonly LogRecord[];
   writeTombstone(stream: string, event: ProposedEvent): LogRecord;
+  /** Takes what another node has written behind the last record. `onWritten` is not given it. */
+  receive(records: readonly LogRecord[]): void;
   /**
    * The revision under which an id was appended to a stream since the server started. An id that was appended before
    * stays where it was first, in whatever stream (the server's cache of ids takes no second entry for one).
@@ -54,7 +56,11 @@ const sizeOf = ({ stream, type, data, metadata }: LogRecord): bigint =>
 
 const isMetastream = (stream: string): boolean => stream.startsWith('$$');
 
-export const createEventLog = (from: readonly LogRecord[] = []): EventLog => {
+/** @param onWritten is given what was written, before the writer hears of it */
+export const createEventLog = (
+  from: readonly LogRecord[] = [],
+  onWritten: (records: readonly LogRecord[]) => void = () => undefined,
+): EventLog => {
   let records: LogRecord[] = [];
   let streams = new Map<string, LogRecord[]>();
   let tombstoned = new Set<string>();
@@ -107,13 +113,19 @@ export const createEventLog = (from: readonly LogRecord[] = []): EventLog => {
     write: (stream, events) => {
       const first = lastRevision(stream) + 1n;
       const written = events.map((event, index) => write(stream, event, first + BigInt(index)));
+      onWritten(written);
       wake();
       return written;
     },
     writeTombstone: (stream, event) => {
       const written = write(stream, event, DELETED);
+      onWritten([written]);
       wake();
       return written;
+    },
+    receive: (received) => {
+      received.forEach(put);
+      wake();
     },
     recentRevision: (stream, id) => {
       const known = recent.get(id);

@@ -8,11 +8,15 @@ import { handleAppend } from './append-call.ts';
 import { handleBatchAppend } from './batch-append-call.ts';
 import { handleFeatures, handleGossip } from './cluster-calls.ts';
 import { handleDelete, handleTombstone } from './delete-calls.ts';
-import { createEventLog, type EventLog } from './event-log.ts';
+import { accessRefusal, type Users } from './access.ts';
+import { createEventLog, type EventLog, type ProposedEvent } from './event-log.ts';
 import { createFaultQueue, type CallKind, type Drop, type FaultQueue } from './faults.ts';
 import { cancelled, consumerTooSlow, unavailable } from './grpc-status.ts';
 import type { Member, NodeContext } from './node-context.ts';
+import { handlePeers, peerService } from './peer-calls.ts';
 import { handleRead } from './read-call.ts';
+import type { Replication } from './replication.ts';
+import { leadershipRefusal, type Standing } from './standing.ts';
 
 export interface EventStoreServiceOptions {
   /** 0 or absent: any free one. */
@@ -23,6 +27,18 @@ export interface EventStoreServiceOptions {
   readonly maxAppendSize?: number;
   /** Methods of Streams that are announced, in lower case; 'unimplemented' as old servers are. */
   readonly features?: readonly string[] | 'unimplemented';
+  /** Serves over TLS, as PEM; without it in clear text. */
+  readonly tls?: { readonly key: string; readonly certificate: string };
+  /** Who may use it; everybody if absent. */
+  readonly users?: Users;
+  /** Leader of itself if absent. */
+  readonly standing?: Standing;
+  /** One node of a cluster of processes; the log is then its committed one. */
+  readonly replication?: Replication;
+  /** Before an append is committed, and again before it is answered; 0 if absent. */
+  readonly appendDelayMs?: () => number;
+  /** Before a question for the members of the cluster is answered; 0 if absent. */
+  readonly gossipDelayMs?: () => number;
 }
 
 export interface ServiceFaults extends Pick<FaultQueue, 'inject' | 'clear'> {
@@ -46,6 +62,13 @@ export interface EventStoreService {
   /** Open at the moment. */
   readonly subscriptions: number;
   readonly connections: number;
+  /** How it stands in its cluster from now on. Subscriptions stay open, as the server leaves them. */
+  stand(standing: Standing): void;
+  /** What it appended while it was deposed. `stand` cuts it off when it is deposed no longer. */
+  readonly tail: readonly ProposedEvent[];
+  /** Takes calls, but does nothing about them until it is thawed: as a process that is stopped. */
+  freeze(): void;
+  thaw(): void;
   /** Cuts all connections and frees the port. The log stays. */
   close(): Promise<void>;
 }
@@ -62,7 +85,7 @@ const reset = (socket: Socket): void => {
   else socket.resetAndDestroy();
 };
 
-const createGrpcServer = (context: NodeContext): Server => {
+const createGrpcServer = (context: NodeContext, replication: Replication | undefined): Server => {
   const server = new Server({
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_send_message_length': -1,
@@ -76,6 +99,7 @@ const createGrpcServer = (context: NodeContext): Server => {
   });
   server.addService(ServerFeaturesService, { getSupportedMethods: handleFeatures(context) });
   server.addService(GossipService, { read: handleGossip(context) });
+  if (replication !== undefined) server.addService(peerService, handlePeers(replication));
   return server;
 };
 
@@ -89,10 +113,22 @@ export const startEventStoreService = async ({
   log = createEventLog(),
   maxAppendSize = MAX_APPEND_BYTES,
   features = ['batchappend'],
+  tls,
+  users,
+  standing = { role: 'leader' },
+  replication,
+  appendDelayMs = () => 0,
+  gossipDelayMs = () => 0,
 }: EventStoreServiceOptions = {}): Promise<EventStoreService> => {
   const queue = createFaultQueue();
   const sockets = new Map<string, Socket>();
   const timers = new Set<NodeJS.Timeout>();
+  const held: (() => void)[] = [];
+  const outOfTouch: (() => void)[] = [];
+  const wake = (): void => {
+    for (const run of outOfTouch.splice(0)) run();
+  };
+  let isFrozen = false;
   const resetAll = (): number => {
     const all = [...sockets.values()];
     all.forEach(reset);
@@ -100,17 +136,39 @@ export const startEventStoreService = async ({
   };
   const context: NodeContext = {
     log,
+    replication,
     faults: queue,
     maxAppendBytes: maxAppendSize,
     features: features === 'unimplemented' ? undefined : features,
     members: [],
     subscriptions: new Set(),
+    standing,
+    tail: [],
+    whenInTouch: () => {
+      if (!isFrozen && context.standing.role !== 'deposed') return undefined;
+      return new Promise((resolve) => outOfTouch.push(resolve));
+    },
+    appendDelayMs,
+    gossipDelayMs,
+    whenThawed: (run) => {
+      if (isFrozen) held.push(run);
+      else run();
+    },
+    admit: (call, run, refuse, isReadOfAll = false) =>
+      context.whenThawed(() => {
+        const refusal =
+          (users && accessRefusal(users, log, call.metadata, isReadOfAll)) ??
+          leadershipRefusal(context.standing, call.metadata);
+        if (refusal === undefined) run();
+        else refuse(refusal);
+      }),
     reset: (peer) => {
       const socket = sockets.get(peer);
       if (socket !== undefined) reset(socket);
     },
     isGone: (peer) => sockets.get(peer)?.destroyed ?? true,
     later: (run, delayMs) => {
+      if (delayMs === 0) return run();
       const timer = setTimeout(() => {
         timers.delete(timer);
         run();
@@ -118,8 +176,14 @@ export const startEventStoreService = async ({
       timers.add(timer);
     },
   };
-  const server = createGrpcServer(context);
-  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const server = createGrpcServer(context, replication);
+  const injector = server.createConnectionInjector(
+    tls === undefined
+      ? ServerCredentials.createInsecure()
+      : ServerCredentials.createSsl(null, [
+          { private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.certificate) },
+        ]),
+  );
   const listener = createServer({ noDelay: true }, (socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     sockets.set(peer, socket);
@@ -133,7 +197,7 @@ export const startEventStoreService = async ({
   const leave = log.serve();
 
   return {
-    url: `esdb://${HOST}:${bound}?tls=false`,
+    url: `esdb://${HOST}:${bound}?tls=${tls !== undefined}`,
     port: bound,
     log,
     faults: {
@@ -153,6 +217,24 @@ export const startEventStoreService = async ({
       },
     },
     calls: queue.calls,
+    stand: (next) => {
+      context.standing = next;
+      if (next.role === 'deposed') context.log = log.copy();
+      else {
+        context.log = log;
+        context.tail.length = 0;
+      }
+      wake();
+    },
+    tail: context.tail,
+    freeze: () => {
+      isFrozen = true;
+    },
+    thaw: () => {
+      isFrozen = false;
+      for (const run of held.splice(0)) run();
+      wake();
+    },
     get subscriptions() {
       return context.subscriptions.size;
     },
@@ -161,6 +243,7 @@ export const startEventStoreService = async ({
     },
     close: async () => {
       leave();
+      wake();
       for (const timer of timers) clearTimeout(timer);
       const closed = once(listener, 'close');
       listener.close();

@@ -33,6 +33,11 @@ export const invalidPosition: GrpcStatus = {
   details: 'Trying to read from an invalid position.',
 };
 
+export const accessDenied: GrpcStatus = withTrailers(status.PERMISSION_DENIED, 'Access Denied', {
+  exception: 'access-denied',
+});
+export const notAuthenticated: GrpcStatus = { code: status.UNAUTHENTICATED, details: 'Unauthenticated' };
+
 export const notLeader = (host: string, port: number): GrpcStatus =>
   withTrailers(status.NOT_FOUND, 'Leader info available', {
     exception: 'not-leader',

@@ -1,25 +1,65 @@
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { startEventStoreService } from './event-store-service.ts';
+import { startEventStoreService, type EventStoreService } from './event-store-service.ts';
 import { runCommand } from './commands.ts';
+import { openLogFile } from './log-file.ts';
+import { createSend } from './peer-calls.ts';
+import { createReplication } from './replication.ts';
 
 /**
- * The in-memory EventStoreDB as a program of its own: `node main.js [--port N] [--max-append-size BYTES] [--attached]`.
+ * The in-memory EventStoreDB as a program of its own: `node main.js [--port N] [--folder PATH] [--max-append-size BYTES]
+ * [--attached] [--seeds HOST:PORT,...] [--replication-port N]`. With a folder its log outlives it.
  * A line of JSON on its input is a command, answered by a line (commands.ts); with `--attached` it ends with its input.
+ *
+ * With seeds, which are the other nodes of its cluster, it needs a port and a folder, and knows no commands
+ * (replication.ts). Nodes talk at the ports of `--seeds`: `--replication-port` is taken, as of a real node, and not used.
  */
 const { values } = parseArgs({
   options: {
     port: { type: 'string' },
+    folder: { type: 'string' },
     'max-append-size': { type: 'string' },
     attached: { type: 'boolean', default: false },
+    seeds: { type: 'string', default: '' },
+    'replication-port': { type: 'string' },
   },
 });
-const { port, 'max-append-size': maxAppendSize, attached } = values;
+const { port, folder, 'max-append-size': maxAppendSize, attached } = values;
 const options = {
   ...(port === undefined ? {} : { port: Number(port) }),
   ...(maxAppendSize === undefined ? {} : { maxAppendSize: Number(maxAppendSize) }),
 };
-let service = await startEventStoreService(options);
+const peers = values.seeds.split(',').flatMap((seed) => (seed === '' ? [] : [Number(seed.split(':')[1])]));
+
+const startNode = async (own: number, inFolder: string): Promise<EventStoreService> => {
+  const replication = createReplication({ port: own, peers, folder: inFolder, send: createSend() });
+  const { committed: log } = replication;
+  const node = await startEventStoreService({
+    ...options,
+    log,
+    replication,
+    standing: { role: 'leaderless' },
+  });
+  replication.start((standing, leaderPort) => {
+    node.stand(standing);
+    node.faults.gossip(
+      [own, ...peers].map((member) => ({
+        host: '127.0.0.1',
+        port: member,
+        state: leaderPort === undefined ? 'unknown' : member === leaderPort ? 'leader' : 'follower',
+      })),
+    );
+  });
+  return node;
+};
+
+let service =
+  peers.length > 0 && port !== undefined && folder !== undefined
+    ? await startNode(Number(port), folder)
+    : await startEventStoreService({
+        ...options,
+        ...(folder === undefined ? {} : { log: openLogFile(folder) }),
+      });
 process.stdout.write(`serving at ${service.url}\n`);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

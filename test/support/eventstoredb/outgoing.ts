@@ -1,6 +1,7 @@
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import type { GrpcStatus } from './grpc-status.ts';
+import type { NodeContext } from './node-context.ts';
 
 /** The answer to a read: messages at the pace of the client, until either side ends it. */
 export interface Outgoing {
@@ -15,7 +16,11 @@ export interface Outgoing {
   end(status?: GrpcStatus): void;
 }
 
-export const createOutgoing = (call: ServerWritableStream<ReadReq, ReadResp>): Outgoing => {
+/** @param whenInTouch as of the node: what it cannot know it does not send */
+export const createOutgoing = (
+  call: ServerWritableStream<ReadReq, ReadResp>,
+  whenInTouch: NodeContext['whenInTouch'],
+): Outgoing => {
   let isOver = false;
   let wake = (): void => {};
   let resolveOver = (): void => {};
@@ -43,6 +48,7 @@ export const createOutgoing = (call: ServerWritableStream<ReadReq, ReadResp>): O
     over,
     pause,
     send: async (message) => {
+      for (let wait = whenInTouch(); wait !== undefined && !isOver; wait = whenInTouch()) await wait;
       if (isOver || call.write(message)) return;
       await pause((resume) => call.once('drain', resume));
     },

@@ -110,7 +110,8 @@ const answerAll = async (
 export const handleRead =
   (context: NodeContext): handleServerStreamingCall<ReadReq, ReadResp> =>
   (call) => {
-    const out = createOutgoing(call);
+    const isLive = call.request.getOptions()?.hasSubscription() ?? false;
+    const out = createOutgoing(call, isLive ? context.whenInTouch : () => undefined);
     const options = call.request.getOptions();
     const stream = options?.getStream();
     const all = options?.getAll();
@@ -127,16 +128,18 @@ export const handleRead =
       if (stream !== undefined) await answerStream(context, options, stream, out);
       else if (all !== undefined) await answerAll(context, options, all, out);
     };
-    suffer(
-      context.faults.take(kind),
-      () => undefined,
-      {
-        answer: () => {
-          answer().catch((error: unknown) => out.end(invalidArgument(String(error))));
+    const run = (): void =>
+      suffer(
+        context.faults.take(kind),
+        () => undefined,
+        {
+          answer: () => {
+            answer().catch((error: unknown) => out.end(invalidArgument(String(error))));
+          },
+          fail: out.end,
+          reset: () => context.reset(call.getPeer()),
         },
-        fail: out.end,
-        reset: () => context.reset(call.getPeer()),
-      },
-      context.later,
-    );
+        context.later,
+      );
+    context.admit(call, run, out.end, all !== undefined);
   };

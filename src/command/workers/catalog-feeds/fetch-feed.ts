@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { CatalogDefinition } from '../../../domain/catalogs/catalog-events.ts';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
 import type { OutboundFetch } from '../../../shared/outbound/outbound-fetch.ts';
-import { createItemCounter } from './count-items.ts';
 
 export type Feed = Extract<CatalogDefinition['content'], { kind: 'feed' }>;
 
@@ -13,7 +12,6 @@ export type FeedAnswer =
       /** SHA-256 of the bytes, in hex. */
       readonly contentHash: string;
       readonly bytes: number;
-      readonly itemCount: number | undefined;
     }
   /** Its reason may be shown: nothing of what the server says is in it but its status. */
   | { readonly outcome: 'failed'; readonly reason: string };
@@ -21,16 +19,19 @@ export type FeedAnswer =
 /** @throws the signal's reason when it is the signal that ends it; never for what the feed's server does */
 export type FetchFeed = (feed: Feed, signal: AbortSignal) => Promise<FeedAnswer>;
 
-const ITEMS_MAX = 1_000_000;
+/** The begin of a page to look at, such as that of a log-in. */
+const WEB_PAGE = /^(?:\u00EF\u00BB\u00BF)?\s*<(?:!doctype\s+)?html\b/i;
+/** Bytes in which a page says that it is one. */
+const BEGIN_MAX = 512;
 const HEADERS = { accept: '*/*', 'user-agent': 'buyer-exchange/1' };
 
 /**
- * Reads feeds, and keeps nothing of them: their bytes are hashed and counted as they come.
+ * Reads feeds, and keeps nothing of them: their bytes are hashed as they come.
  * @param fetch with its bounds: addresses, redirects, time and bytes
  */
 export const createFetchFeed =
-  (fetch: OutboundFetch, itemsMax = ITEMS_MAX): FetchFeed =>
-  async ({ url, feedFormat }, signal) => {
+  (fetch: OutboundFetch): FetchFeed =>
+  async ({ url }, signal) => {
     try {
       const answer = await fetch(url, { headers: HEADERS, signal });
       if (!answer.ok) {
@@ -38,19 +39,16 @@ export const createFetchFeed =
         return failed(`The feed's server answered with HTTP status ${answer.status}.`);
       }
       const hash = createHash('sha256');
-      const counter = createItemCounter(feedFormat, answer.headers.get('content-type') ?? undefined);
-      let bytes = 0;
+      let [bytes, begin] = [0, ''];
       for await (const piece of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
         hash.update(piece);
-        counter.add(piece);
         bytes += piece.length;
-        if (counter.seen() > itemsMax) {
-          return failed(`The feed has more than ${itemsMax.toLocaleString('en')} items.`);
-        }
-        if (counter.isWebPage?.() === true) return failed('The address leads to a web page, not to a feed.');
+        if (begin.length >= BEGIN_MAX) continue;
+        begin += Buffer.from(piece).toString('latin1', 0, BEGIN_MAX);
+        if (WEB_PAGE.test(begin)) return failed('The address leads to a web page, not to a feed.');
       }
       if (bytes === 0) return failed('The feed is empty.');
-      return { outcome: 'read', contentHash: hash.digest('hex'), bytes, itemCount: counter.count() };
+      return { outcome: 'read', contentHash: hash.digest('hex'), bytes };
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof OutboundError) return failed(error.message);

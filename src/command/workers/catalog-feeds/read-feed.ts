@@ -1,13 +1,12 @@
 import type { Catalog } from '../../../domain/catalogs/catalog-resource.ts';
-import { catalogStream, feedBasis, type CatalogCommand } from '../../../domain/catalogs/catalog.ts';
-import { backoffMs } from '../../../shared/backoff.ts';
+import { feedBasis, type CatalogCommand } from '../../../domain/catalogs/catalog.ts';
+import { backoffMs } from '../../../shared/async/backoff.ts';
 import { isoTimestamp, type Clock } from '../../../shared/clock.ts';
-import { executeCommand, loadState } from '../../../shared/command/execute-command.ts';
 import type { SnapshotStore } from '../../../shared/command/snapshots.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { derivedId } from '../../../shared/ids.ts';
-import { loadAdvertiser } from '../../advertisers/routes.ts';
-import { catalogAggregate } from '../../catalogs/catalog-aggregate.ts';
+import { loadAdvertiser } from '../../advertisers/load-advertiser.ts';
+import { executeOnCatalog, loadCatalog } from '../../catalogs/sync-catalogs.ts';
 import type { DueFeed, NextReading } from './feed-list.ts';
 import type { Feed, FeedAnswer, FetchFeed } from './fetch-feed.ts';
 
@@ -46,11 +45,10 @@ export const readFeed = async (
   due: DueFeed,
   signal: AbortSignal,
 ): Promise<NextReading> => {
-  const { store, snapshots, fetchFeed } = options;
-  const stream = catalogStream(due.customerId, due.catalogId);
-  const catalog = await loadState(store, catalogAggregate, stream, snapshots);
+  const { fetchFeed } = options;
+  const catalog = (await loadCatalog(options, due.customerId, due.catalogId))?.catalog;
   // The list may be behind. What is brought back later is on it again.
-  if (catalog.status !== 'ACTIVE' || catalog.definition.content.kind !== 'feed') return 'gone';
+  if (catalog?.status !== 'ACTIVE' || catalog.definition.content.kind !== 'feed') return 'gone';
   const advertiser = await loadAdvertiser(options, catalog.customerId, catalog.advertiserId);
   if (advertiser?.status !== 'ACTIVE') return { afterMs: ARCHIVED_MS, isRead: true };
   const feed = catalog.definition.content;
@@ -70,23 +68,15 @@ const record = async (
   const basis = feedBasis(catalog);
   const command: CatalogCommand = {
     ...(answer.outcome === 'read'
-      ? {
-          type: 'RecordFeed',
-          contentHash: answer.contentHash,
-          bytes: answer.bytes,
-          itemCount: answer.itemCount,
-        }
+      ? { type: 'RecordFeed', contentHash: answer.contentHash, bytes: answer.bytes }
       : { type: 'FailFeed', reason: answer.reason }),
     now: isoTimestamp(clock.now()),
     basis,
   };
   const said = answer.outcome === 'read' ? answer.contentHash : answer.reason;
   const commandId = derivedId(catalogId, `feed:${basis.version}:${basis.revision}:${said}`);
-  const { outcome } = await executeCommand(store, catalogAggregate, {
-    stream: catalogStream(customerId, catalogId),
-    command,
+  const { outcome } = await executeOnCatalog({ store, snapshots }, catalogId, command, {
     context: { commandId, customerId, actor: 'worker:catalog-feeds', requestId: commandId, continues: true },
-    snapshots,
     ...(pause === undefined ? {} : { pause }),
   });
   return outcome;

@@ -1,13 +1,13 @@
+import pLimit from 'p-limit';
 import { campaignStream } from '../../../domain/campaigns/campaign.ts';
 import type { Creative } from '../../../domain/creatives/creative-resource.ts';
 import { creativeStream } from '../../../domain/creatives/creative.ts';
 import { isSubmissionOccasion } from '../../../domain/creatives/submission-occasion.ts';
 import { sellsIn, type SellerDirectory } from '../../../domain/sellers/seller-resource.ts';
-import { sleep } from '../../../shared/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import { isoTimestamp } from '../../../shared/clock.ts';
-import { eachOf } from '../../../shared/each-of.ts';
 import type { Logger } from '../../../shared/log.ts';
-import { loadAdvertiser } from '../../advertisers/routes.ts';
+import { loadAdvertiser } from '../../advertisers/load-advertiser.ts';
 import { loadCampaign, type CampaignStores } from '../../campaigns/run-on-campaign.ts';
 import { executeOnCreative, loadCreative } from '../../creatives/run-on-creative.ts';
 import { loadDirectory } from '../../sellers/directory.ts';
@@ -29,7 +29,7 @@ export interface SubmitLaunchedOptions {
 const ACTOR = 'worker:sellers';
 const TAKEN_MAX = 50;
 /** Creatives at once: each waits for the log most of the time. */
-const LANES = 4;
+const AT_ONCE = 4;
 const EVERY_MS = 500;
 /** Between two looks at least. */
 const GATHER_MS = 50;
@@ -70,10 +70,10 @@ export const submitOnce = async ({
   if (taken.length === 0) return 0;
   const directory = await loadDirectory(stores);
   const done: Submission[] = [];
-  const lanes = Array.from({ length: LANES }, (_, lane) => taken.filter((_one, n) => n % LANES === lane));
+  const limit = pLimit(AT_ONCE);
   const ends = await Promise.allSettled(
-    lanes.map((lane) =>
-      eachOf(lane, async (submission) => {
+    taken.map((submission) =>
+      limit(async () => {
         if (signal.aborted) return;
         await submit(stores, submission, directory);
         done.push(submission);

@@ -1,8 +1,10 @@
 import { DefaultAgentCardResolver, JsonRpcTransport } from '@a2a-js/sdk/client';
 import { z } from 'zod';
+import { isHttpUrl } from '../../../shared/http-url.ts';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 import { randomId } from '../../../shared/ids.ts';
 import {
+  refusedBy,
   tasksGetIn,
   type LinkOptions,
   type LinkTarget,
@@ -36,46 +38,26 @@ export const openA2aLink: OpenLink = async (call, options) => {
     open = openTaskId;
     return result;
   };
-  // The client asks for them first. Asked for here, an agent that cannot be reached is one error, not its warnings.
-  const capabilities =
-    call.takenIn === undefined
-      ? resultOf(await transport.sendMessage(messageOf(CAPABILITIES, {})))
-      : undefined;
-  let thrown: unknown;
-  const keep = (error: unknown): never => {
-    const isAnswer = error instanceof Error && 'errorResponse' in error;
-    if (!isAnswer) thrown = error;
-    throw error;
-  };
   return {
     tasks: names.some((name) => TASK_NAME.test(name)) ? names : undefined,
     // Agents have it without naming it: the call is made by its name alone.
     tasksGet: tasksGetIn(names) ?? 'tasks/get',
-    toolClient: {
-      ...ALREADY_CONNECTED,
-      // Without this one an agent would be taken for one of AdCP 2, and cards do not name it.
-      listTools: async () => ({
-        tools: [...new Set([...names, CAPABILITIES])].map((name) => ({ name })),
-      }),
-      callTool: async ({ name, arguments: parameters = {} }) =>
-        name === CAPABILITIES && capabilities !== undefined
-          ? capabilities
-          : resultOf(await transport.sendMessage(messageOf(name, parameters)).catch(keep)),
+    callTool: async ({ name, arguments: parameters }) => {
+      try {
+        return resultOf(await transport.sendMessage(messageOf(name, parameters)));
+      } catch (error) {
+        if (error instanceof Error && 'errorResponse' in error) return refusedBy(error);
+        throw error;
+      }
     },
     taskOf: (taskId) => (taskId === open ? 'A2A' : 'ADCP'),
     ownTask: async (id) => resultOf(await transport.getTask({ id })),
-    thrown: () => thrown,
     close: () => undefined,
   };
 };
 
-const CAPABILITIES = 'get_adcp_capabilities';
-
 /** Cards of AdCP agents name their skills for AdCP's tasks; not all do. */
 const TASK_NAME = /^(?:sync_(?:audiences|catalogs|event_sources)|get_(?:adcp_capabilities|products))$/;
-
-/** What the official AdCP client looks at besides. */
-const ALREADY_CONNECTED = { transport: {}, getServerCapabilities: () => ({}) };
 
 type Fetch = typeof globalThis.fetch;
 
@@ -135,7 +117,7 @@ const endpointOf = ({ url, preferredTransport, additionalInterfaces }: AgentCard
   const found = [{ url, transport: preferredTransport }, ...additionalInterfaces].find(
     ({ transport }) => transport === 'JSONRPC',
   );
-  if (found === undefined || !URL.canParse(found.url)) {
+  if (found === undefined || !isHttpUrl(found.url)) {
     throw new RefusedCallError("The agent's card names no address for A2A over JSON-RPC.");
   }
   return found.url;

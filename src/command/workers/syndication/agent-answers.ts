@@ -13,15 +13,6 @@ const AdcpError = z.looseObject({
   retry_after: z.number().optional(),
 });
 
-/** What the official client makes of a call. */
-export const TaskResult = z.looseObject({
-  success: z.boolean(),
-  status: z.string().optional(),
-  data: z.unknown().optional(),
-  error: z.unknown().optional(),
-  adcpError: AdcpError.optional(),
-});
-
 const JsonRecord = z.record(z.string(), z.json());
 /** Longer ids are none; what is stored of them goes back to the agent as it came. */
 const TaskId = z.string().regex(/^[\u0020-\u007e]{1,256}$/);
@@ -30,34 +21,6 @@ const TakenInData = z.looseObject({ task_id: TaskId });
 const NEEDS_INPUT: AgentAnswer = {
   outcome: 'refused',
   message: 'The agent asks for input that nobody here can give.',
-};
-
-/** Only `completed` is done: the client calls `submitted` and `working` a success, too. */
-export const answerOf = (
-  { success, status, data, error, adcpError }: z.output<typeof TaskResult>,
-  taskOf: (taskId: string) => TakenIn['taskOf'],
-): AgentAnswer => {
-  if (status === 'submitted' || status === 'working') {
-    const taken = TakenInData.safeParse(data);
-    return taken.success
-      ? { outcome: 'submitted', taskId: taken.data.task_id, taskOf: taskOf(taken.data.task_id) }
-      : {
-          outcome: 'retry',
-          message: 'The agent has not finished, and gives no id to ask after.',
-          afterMs: 2_000,
-        };
-  }
-  if (status === 'input-required') return NEEDS_INPUT;
-  if (success && status === 'completed') {
-    const parsed = JsonRecord.safeParse(data);
-    return parsed.success
-      ? { outcome: 'completed', data: parsed.data }
-      : { outcome: 'refused', message: 'The agent answered something that cannot be read.' };
-  }
-  return failure({
-    ...adcpError,
-    message: adcpError?.message ?? (typeof error === 'string' ? error : undefined),
-  });
 };
 
 /** Codes are an open vocabulary. Without a word on recovery it may be worth asking again. */
@@ -77,6 +40,41 @@ const TaskState = z.looseObject({
   error: z.looseObject({ message: z.string().optional() }).optional().catch(undefined),
   message: z.string().optional().catch(undefined),
 });
+
+/** An answer to the call of a task. One that names no status is completed (AdCP 3.0: results alone). */
+export const answerOfCall = (
+  result: ToolResult,
+  taskOf: (taskId: string) => TakenIn['taskOf'],
+): AgentAnswer => {
+  const payload = payloadOf(result);
+  const refusal = errorIn(payload);
+  if (result.isError === true || refusal !== undefined)
+    return failure(refusal ?? { message: textOf(result) });
+  const { status = 'completed', error, message } = TaskState.safeParse(payload).data ?? {};
+  switch (status) {
+    case 'completed': {
+      const parsed = JsonRecord.safeParse(payload);
+      return parsed.success
+        ? { outcome: 'completed', data: parsed.data }
+        : { outcome: 'refused', message: 'The agent answered something that cannot be read.' };
+    }
+    case 'submitted':
+    case 'working': {
+      const taken = TakenInData.safeParse(payload);
+      return taken.success
+        ? { outcome: 'submitted', taskId: taken.data.task_id, taskOf: taskOf(taken.data.task_id) }
+        : {
+            outcome: 'retry',
+            message: 'The agent has not finished, and gives no id to ask after.',
+            afterMs: 2_000,
+          };
+    }
+    case 'input-required':
+      return NEEDS_INPUT;
+    default:
+      return failure({ message: error?.message ?? message });
+  }
+};
 
 /** An answer to AdCP's `tasks/get`. */
 export const answerOfTask = (result: ToolResult, takenIn: TakenIn): AgentAnswer => {
@@ -137,9 +135,12 @@ export const unpacked = (result: ToolResult): ToolResult => {
   return parsed.success ? { ...result, structuredContent: parsed.data } : result;
 };
 
-const payloadOf = ({ structuredContent, content }: ToolResult): unknown => {
-  if (structuredContent !== undefined) return structuredContent;
-  const text = content?.find((one) => one.text !== undefined)?.text;
+const textOf = ({ content }: ToolResult): string | undefined =>
+  content?.find((one) => one.text !== undefined)?.text;
+
+const payloadOf = (result: ToolResult): unknown => {
+  if (result.structuredContent !== undefined) return result.structuredContent;
+  const text = textOf(result);
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {

@@ -14,8 +14,11 @@ export interface LinkOptions {
 
 /** An agent over its protocol, for the length of one call. */
 export interface AgentLink {
-  /** What the official client takes for a connected MCP client, whatever the protocol is. */
-  readonly toolClient: ToolClient;
+  /**
+   * Calls one of the agent's tools. What the agent answers in the protocol's way to say no is a result, too.
+   * @throws what went wrong on the way: no answer, an HTTP status, an answer that cannot be read
+   */
+  callTool(call: ToolCall): Promise<unknown>;
   /** The tasks that the agent names; undefined when it names none of AdCP's. */
   readonly tasks: readonly string[] | undefined;
   /** Name of AdCP's `tasks/get` at this agent; undefined when it has none. */
@@ -24,8 +27,6 @@ export interface AgentLink {
   readonly taskOf: (taskId: string) => TakenIn['taskOf'];
   /** What has become of a task of the protocol's own. */
   ownTask(taskId: string): Promise<ToolResult>;
-  /** What went wrong below AdCP, as it was thrown: the official client makes a text of it. Undefined when nothing did. */
-  thrown(): unknown;
   close(): void;
 }
 
@@ -34,9 +35,9 @@ export type LinkTarget = Pick<AgentCall, 'agentUrl' | 'token' | 'takenIn'>;
 
 export type OpenLink = (target: LinkTarget, options: LinkOptions) => Promise<AgentLink>;
 
-export interface ToolClient {
-  listTools(): Promise<{ readonly tools: readonly { readonly name: string }[] }>;
-  callTool(params: { readonly name: string; readonly arguments?: JsonObject }): Promise<unknown>;
+export interface ToolCall {
+  readonly name: string;
+  readonly arguments: JsonObject;
 }
 
 /** A task's answer as MCP has it: over every protocol the AdCP payload is the same. */
@@ -50,3 +51,9 @@ export type ToolResult = z.output<typeof ToolResult>;
 /** Some MCP servers take no name with a slash. */
 export const tasksGetIn = (tasks: readonly string[]): string | undefined =>
   ['tasks/get', 'tasks_get'].find((name) => tasks.includes(name));
+
+/** What an agent says with an error of its protocol instead of AdCP's. */
+export const refusedBy = (error: Error): ToolResult => ({
+  isError: true,
+  structuredContent: { adcp_error: { message: error.message } },
+});

@@ -113,8 +113,12 @@ const call = async (
   return answer;
 };
 
-/** One that no key of this installation opens any more is as good as gone. */
-const readToken = (secrets: SecretStore, customerId: number, secretId: string): Promise<string | undefined> =>
+/** The token of an agent; undefined when it is gone, or no key of this installation opens it any more. */
+export const readToken = (
+  secrets: SecretStore,
+  customerId: number,
+  secretId: string,
+): Promise<string | undefined> =>
   secrets.get(customerId, secretId).catch((error: unknown) => {
     if (error instanceof UnreadableSecretError) return undefined;
     throw error;

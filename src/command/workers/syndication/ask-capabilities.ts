@@ -1,22 +1,25 @@
-import { SyncTask } from '../../../domain/agents/agent-events.ts';
+import { SyncTask } from '../../../domain/agents/agent-resource.ts';
 import type { OpenOutboundLine } from '../../../shared/outbound/outbound-fetch.ts';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
+import { timeoutSignal } from '../../../shared/outbound/timeout-signal.ts';
 import { openA2aLink } from './a2a-link.ts';
-import { refusesCredentials } from './agent-answers.ts';
+import { answerOfError, refusesCredentials } from './agent-answers.ts';
 import type { AgentCall } from './agent-call.ts';
 import type { OpenLink } from './agent-link.ts';
 import { openMcpLink } from './mcp-link.ts';
 
 /** What an agent that somebody registers says of itself. Nothing of what its server says besides. */
 export type AskedCapabilities =
-  /** Those of AdCP's tasks that it offers. */
-  | { readonly outcome: 'answered'; readonly tasks: readonly SyncTask[] }
+  /** Those of AdCP's tasks that it offers; undefined of one that does not name its tasks. */
+  | { readonly outcome: 'answered'; readonly tasks: readonly SyncTask[] | undefined }
   | { readonly outcome: 'credentials-refused' }
-  /** Away, slow, or none that names its tasks: not told apart. */
-  | { readonly outcome: 'unknown' };
+  /** Away, slow, or no AdCP agent; the reason is in words and may be shown. */
+  | { readonly outcome: 'silent'; readonly reason: string };
 
 export type AskCapabilities = (
   agent: Pick<AgentCall, 'agentUrl' | 'protocol' | 'token'>,
+  /** Ends the question. Default: only its time does. */
+  end?: AbortSignal,
 ) => Promise<AskedCapabilities>;
 
 const open: Readonly<Record<AgentCall['protocol'], OpenLink>> = { MCP: openMcpLink, A2A: openA2aLink };
@@ -27,9 +30,10 @@ const open: Readonly<Record<AgentCall['protocol'], OpenLink>> = { MCP: openMcpLi
  */
 export const createAskCapabilities =
   (openLine: OpenOutboundLine, timeoutMs: number): AskCapabilities =>
-  async ({ agentUrl, protocol, token }) => {
+  async ({ agentUrl, protocol, token }, end) => {
     const line = openLine();
-    const signal = AbortSignal.timeout(timeoutMs);
+    const timeout = timeoutSignal(timeoutMs);
+    const signal = end === undefined ? timeout : AbortSignal.any([timeout, end]);
     const late = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(new OutboundError('unreachable')), { once: true });
     });
@@ -37,10 +41,11 @@ export const createAskCapabilities =
     const opening = open[protocol]({ agentUrl, token }, { fetch: line.fetch, signal, timeoutMs });
     try {
       const { tasks } = await Promise.race([opening, late]);
-      if (tasks === undefined) return { outcome: 'unknown' };
-      return { outcome: 'answered', tasks: SyncTask.options.filter((task) => tasks.includes(task)) };
+      return { outcome: 'answered', tasks: tasks && SyncTask.options.filter((task) => tasks.includes(task)) };
     } catch (error) {
-      return { outcome: refusesCredentials(error) ? 'credentials-refused' : 'unknown' };
+      if (refusesCredentials(error)) return { outcome: 'credentials-refused' };
+      const answer = answerOfError(error, 0);
+      return { outcome: 'silent', reason: 'message' in answer ? answer.message : 'It gave no answer.' };
     } finally {
       void opening.then(
         (link) => link.close(),

@@ -24,9 +24,9 @@ export interface DeliveryPart {
 /** How the members of an audience get to an agent. */
 export interface AudienceParts extends Purgeable {
   /**
-   * The parts that are left of a generation's delivery, one after the other: up to `MEMBERS_MAX` members each, at most
-   * 0.4 MB. A part is written down before anybody is given it, so that it is the same to the last byte for every try,
-   * whatever becomes of the members meanwhile. Many may do this at once.
+   * The parts that are left of a generation's delivery, one after the other: up to `MEMBERS_MAX` members and
+   * `MEMBERS_CHARS_MAX` characters of JSON each. A part is written down before anybody is given it, so that it is the same
+   * to the last byte for every try, whatever becomes of the members meanwhile. Many may do this at once.
    *
    * Members come in the order in which they changed, up to the revision that the delivery is of. Who is changed later
    * is left to the delivery that brings the agent up to date.
@@ -47,6 +47,8 @@ const Request = z.object({
 
 /** Of one call. AdCP recommends 100,000 at most; agents' servers take requests of 1 or 2 MB. */
 const MEMBERS_MAX = 1_000;
+/** Of one call, in characters of JSON: what `MEMBERS_MAX` members without uids take at most. */
+const MEMBERS_CHARS_MAX = 400_000;
 const BEHIND_MS = 300;
 /** Of a delivery that nobody has worked on: a job is given up long before. */
 const KEPT_DAYS = 2;
@@ -180,9 +182,11 @@ interface Page {
   readonly isLast: boolean;
 }
 
+const Uids = z.array(z.tuple([z.string(), z.string()]));
 const Members = z.array(
-  z.tuple([z.string(), z.string().nullable(), z.string().nullable(), z.int(), z.boolean()]),
+  z.tuple([z.string(), z.string().nullable(), z.string().nullable(), Uids.nullable(), z.int(), z.boolean()]),
 );
+type Member = z.output<typeof Members>[number];
 
 const readPage = async (
   pool: Pick<Pool, 'query'>,
@@ -206,34 +210,45 @@ const readPage = async (
     throw new PostponeJobError('the audience is not in the read model yet', BEHIND_MS);
   }
   const members = Members.parse(JSON.parse(found.members));
-  const some = members.slice(0, membersMax);
-  const add = some.filter(([, , , , gone]) => !gone).map(memberOf);
-  const remove = some.filter(([, , , , gone]) => gone).map(memberOf);
+  const some = inOneCall(members.slice(0, membersMax));
+  const add = some.filter(([, , , , , gone]) => !gone).map(memberOf);
+  const remove = some.filter(([, , , , , gone]) => gone).map(memberOf);
   const last = some.at(-1);
   return {
     body: { ...audience, ...(add.length === 0 ? {} : { add }), ...(remove.length === 0 ? {} : { remove }) },
-    ends: last === undefined ? undefined : { revision: last[3], id: last[0] },
-    isLast: members.length <= membersMax,
+    ends: last === undefined ? undefined : { revision: last[4], id: last[0] },
+    isLast: some.length === members.length,
   };
 };
 
-const memberOf = ([id, email, phone]: z.output<typeof Members>[number]): JsonMembers => ({
+/** The first members, as many as one call has room for. */
+const inOneCall = (members: readonly Member[]): readonly Member[] => {
+  let chars = 0;
+  const end = members.findIndex((member) => {
+    chars += JSON.stringify(memberOf(member)).length + 1;
+    return chars > MEMBERS_CHARS_MAX;
+  });
+  return end === -1 ? members : members.slice(0, end);
+};
+
+const memberOf = ([id, email, phone, uids]: Member): JsonMembers => ({
   external_id: id,
   ...(email === null ? {} : { hashed_email: email }),
   ...(phone === null ? {} : { hashed_phone: phone }),
+  ...(uids === null ? {} : { uids: uids.map(([type, value]) => ({ type, value })) }),
 });
 
 /** @param withRemovals who is new to an agent has nobody to remove */
 const pageSql = (withRemovals: boolean): string => {
   const from = (table: string, gone: boolean): string =>
-    `(select external_id, hashed_email, hashed_phone, revision, ${gone} as gone from ${table}
+    `(select external_id, hashed_email, hashed_phone, uids, revision, ${gone} as gone from ${table}
       where customer_id = $1 and audience_id = $2
         and (revision, external_id) > ($3::bigint, $4::text) and revision <= $5
       order by revision, external_id limit $6)`;
   const removals = withRemovals ? `union all ${from('audience_removals', true)}` : '';
   return `select (select revision from audiences where customer_id = $1 and id = $2) as reached,
             (select coalesce(json_agg(json_build_array(p.external_id, encode(p.hashed_email, 'hex'),
-                encode(p.hashed_phone, 'hex'), p.revision, p.gone) order by p.revision, p.external_id), '[]')::text
+                encode(p.hashed_phone, 'hex'), p.uids, p.revision, p.gone) order by p.revision, p.external_id), '[]')::text
              from (select * from (${from('audience_members', false)} ${removals}) u
                    order by revision, external_id limit $6) p) as members`;
 };

@@ -32,9 +32,10 @@ export const scopeOf = async (
   record: SyndicationRecord,
   isSharedName: boolean,
 ): Promise<AudienceScope> => {
-  const { customerId, advertiserId, resourceId, delivered, mayBeAtAgent } = record;
+  const { customerId, advertiserId, resourceId, atAgent } = record;
+  const delivered = atAgent.is === 'EXACTLY' ? atAgent.older : undefined;
   const since = Delivered.safeParse(delivered).data?.audiences[0].revision;
-  if (since === undefined) return mayBeAtAgent || isSharedName ? { anew: true } : {};
+  if (since === undefined) return atAgent.is !== 'NOTHING' || isSharedName ? { anew: true } : {};
   const audienceId = resourceIdOf(AUDIENCE, customerId, advertiserId, resourceId);
   const range = { from: since + 1, limit: CHANGES_MAX };
   let changes = 0;

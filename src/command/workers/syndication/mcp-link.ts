@@ -3,7 +3,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 import type { jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { tasksGetIn, type OpenLink } from './agent-link.ts';
+import { refusedBy, tasksGetIn, type OpenLink } from './agent-link.ts';
 
 /**
  * An agent over MCP. The MCP client is ours: with the official AdCP client's own, neither time nor bytes nor addresses
@@ -36,12 +36,15 @@ export const openMcpLink: OpenLink = async ({ agentUrl, token }, { fetch, signal
     const { tools } = await mcp.listTools();
     const tasks = tools.map(({ name }) => name);
     return {
-      toolClient: mcp,
+      callTool: (call) =>
+        mcp.callTool(call).catch((error: unknown) => {
+          if (error instanceof McpError) return refusedBy(error);
+          throw error;
+        }),
       tasks,
       tasksGet: tasksGetIn(tasks),
       taskOf: () => 'ADCP',
       ownTask: async () => ({ isError: true }),
-      thrown: () => mcp.thrown,
       close,
     };
   } catch (error) {
@@ -84,9 +87,6 @@ const createLateValidator = (): jsonSchemaValidator => {
 class BoundedMcpClient extends Client {
   readonly #signal: AbortSignal;
   readonly #timeoutMs: number;
-  #tools: ReturnType<Client['listTools']> | undefined;
-  /** What the server answers over MCP is not among it. */
-  thrown: unknown;
 
   constructor(signal: AbortSignal, timeoutMs: number) {
     super({ name: 'buyer-exchange', version: '1' }, { jsonSchemaValidator: createLateValidator() });
@@ -94,18 +94,12 @@ class BoundedMcpClient extends Client {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Asked for once: the official AdCP client wants them, too. */
-  override listTools: Client['listTools'] = () => {
-    this.#tools ??= this.#listAllTools();
-    return this.#tools;
-  };
-
   /**
-   * All pages of them, as far as they go; also for the official AdCP client, which looks at the first only. With each page
+   * All pages of the agent's tools, as far as they go. With each page
    * the MCP client forgets what it knew of the tools before: it checks answers against the `outputSchema` of the last
    * page's tools alone. That it has no public way around; what an answer must be is checked where it is read.
    */
-  readonly #listAllTools: Client['listTools'] = async () => {
+  override listTools: Client['listTools'] = async () => {
     const first = await super.listTools();
     const tools = [...first.tools];
     const seen = new Set<string>();
@@ -120,18 +114,11 @@ class BoundedMcpClient extends Client {
     return { ...list, tools };
   };
 
-  override request: Client['request'] = (request, schema, options) => {
-    this.thrown = undefined;
-    return super
-      .request(request, schema, {
-        ...options,
-        signal: this.#signal,
-        timeout: this.#timeoutMs,
-        maxTotalTimeout: this.#timeoutMs,
-      })
-      .catch((error: unknown) => {
-        if (!(error instanceof McpError)) this.thrown = error;
-        throw error;
-      });
-  };
+  override request: Client['request'] = (request, schema, options) =>
+    super.request(request, schema, {
+      ...options,
+      signal: this.#signal,
+      timeout: this.#timeoutMs,
+      maxTotalTimeout: this.#timeoutMs,
+    });
 }

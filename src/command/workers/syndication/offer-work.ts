@@ -1,4 +1,4 @@
-import { sleep } from '../../../shared/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import type { Logger } from '../../../shared/log.ts';
 import type { Job, JobQueue } from '../../../shared/queue/job-queue.ts';
 import type { OfferedWork, Work, WorkList } from './work-list.ts';
@@ -39,8 +39,9 @@ export const isJobOfEarlier = (
 const jobIdsOf = (recordId: string): string => `synd-${recordId}-g`;
 
 /**
- * Turns what waits into jobs, until `signal`. The read model is the list of what is to be done, jobs are hints: a
- * queue that was lost, or a worker that died too often, costs some seconds. Many may do this at once.
+ * Turns what waits into jobs, until `signal`; resolves when the last look has added its jobs. The read model is the list
+ * of what is to be done, jobs are hints: a queue that was lost, or a worker that died too often, costs some seconds. Many
+ * may do this at once.
  */
 export const offerWork = async (options: OfferWorkOptions): Promise<void> => {
   const { watch, log, signal } = options;
@@ -58,13 +59,14 @@ export const offerWork = async (options: OfferWorkOptions): Promise<void> => {
   }
 };
 
-const offerOnce = async ({ workList, queue }: OfferWorkOptions): Promise<number> => {
+const offerOnce = async ({ workList, queue, signal }: OfferWorkOptions): Promise<number> => {
   const jobs = queue();
   if (jobs === undefined) return 0;
   const room = QUEUED_MAX - (await jobs.waiting());
-  if (room <= 0) return 0;
+  if (room <= 0 || signal.aborted) return 0;
+  // From here on to its end, also after `signal`: a turn without a job is lost until it is offered again.
   const offered = await workList.offer(room);
-  const lost = await withoutJob(jobs, offered);
+  const lost = signal.aborted ? [] : await withoutJob(jobs, offered);
   if (lost.length > 0) await workList.countLost(lost);
   if (offered.length > 0) await jobs.enqueue(...offered.map((work) => jobOf(work, lost.includes(work))));
   return offered.length;

@@ -9,14 +9,12 @@ import {
   type SyndicationCommand,
   type SyndicationRecord,
 } from '../../../domain/syndication/syndication.ts';
-import { sleep } from '../../../shared/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import { isoTimestamp, type Clock } from '../../../shared/clock.ts';
-import { executeCommand } from '../../../shared/command/execute-command.ts';
-import { loadStream } from '../../../shared/command/load-stream.ts';
 import type { EventStore, ExpectedRevision, RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import { derivedId, resourceIdOf } from '../../../shared/ids.ts';
 import { causesSince, lastCorrelation, lastOf, otherCausesSince, type Occasions } from '../causes.ts';
-import { syndicationAggregate } from '../../syndication/syndication-aggregate.ts';
+import { syndicationHandler } from '../../syndication/run-on-record.ts';
 
 interface StepStores {
   readonly store: EventStore;
@@ -46,12 +44,11 @@ export const loadRecord = async (
   { store }: Pick<StepStores, 'store'>,
   { customerId, recordId }: Pick<SyndicationRecord, 'customerId' | 'recordId'>,
 ): Promise<RecordAt | undefined> => {
-  const stream = syndicationStream(customerId, recordId);
-  const { state, revision, correlationId } = await loadStream(store, syndicationAggregate, stream, {});
+  const { state, revision, correlationId } = await syndicationHandler.loadAt({ store }, customerId, recordId);
   if (state.status === 'NONE') return undefined;
   // The last event may tell of a call of an earlier generation, and belongs to that then.
   const isOfEarlier = state.submitted !== undefined && state.submitted.generation < state.generation;
-  const own = isOfEarlier ? await beginningOf(store, stream) : undefined;
+  const own = isOfEarlier ? await beginningOf(store, syndicationStream(customerId, recordId)) : undefined;
   return { record: state, revision, correlationId: own?.metadata.correlationId ?? correlationId };
 };
 
@@ -188,6 +185,28 @@ export const failed = async (stores: StepStores, of: OfRequest, errorMessage: st
   });
 };
 
+/**
+ * A try came to nothing: the record says why, and when the next one is due.
+ * @param attempt which try of the generation it was, from 1: recorded once
+ */
+export const retried = async (
+  stores: StepStores,
+  place: Pick<SyndicationRecord, 'customerId' | 'recordId' | 'generation'>,
+  { attempt, errorMessage, afterMs }: { attempt: number; errorMessage: string; afterMs: number },
+): Promise<void> => {
+  const loaded = await loadRecord(stores, place);
+  if (loaded?.record.generation !== place.generation) return;
+  const nowMs = stores.clock.now();
+  await execute(stores, await known(stores, loaded), `retry:${attempt}`, {
+    type: 'RetrySyndication',
+    now: isoTimestamp(nowMs),
+    generation: place.generation,
+    attempt,
+    errorMessage,
+    dueAt: isoTimestamp(nowMs + Math.ceil(afterMs)),
+  });
+};
+
 /** @param reason why the agent could not be told; absent when it was */
 export const withdrawn = async (stores: StepStores, of: OfRequest, reason?: string): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
@@ -270,7 +289,7 @@ const known = async ({ store }: StepStores, { record, correlationId }: OfRequest
 const execute = async (
   { store, pause = sleep }: StepStores,
   at: RecordAt,
-  step: 'start' | `submitted:${string}` | 'result' | 'archived' | 'refresh',
+  step: 'start' | `submitted:${string}` | `retry:${number}` | 'result' | 'archived' | 'refresh',
   command: SyndicationCommand,
   /** Of the request that led to it. Default: of the one that its generation belongs to. */
   correlationId: string | undefined = at.correlationId,
@@ -278,9 +297,7 @@ const execute = async (
   const { record, revision } = at;
   const { customerId, recordId, generation } = record;
   const commandId = derivedId(recordId, `${generation}:${step}`);
-  const outcome = await executeCommand(store, syndicationAggregate, {
-    stream: syndicationStream(customerId, recordId),
-    command,
+  const outcome = await syndicationHandler.execute({ store }, recordId, command, {
     context: {
       commandId,
       customerId,

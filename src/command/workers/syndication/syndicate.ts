@@ -1,6 +1,7 @@
-import { isWaiting } from '../../../domain/syndication/syndication-resource.ts';
-import type { JobRun } from '../../../shared/queue/job-queue.ts';
-import { loadAdvertiser } from '../../advertisers/routes.ts';
+import { silenceOf } from '../../../domain/agents/agent-resource.ts';
+import { isOn, isWaiting } from '../../../domain/syndication/syndication-states.ts';
+import { PostponeJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
+import { loadAdvertiser } from '../../advertisers/load-advertiser.ts';
 import { loadAgent } from '../../agents/load-agent.ts';
 import { awaitEarlier } from './ask-agent.ts';
 import { failed, loadRecord, switchOff, withdrawn } from './record-steps.ts';
@@ -24,26 +25,41 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: JobR
   const kind = options.kinds[record.resourceType];
   // Nothing lies between: what is under way at the agent may take long.
   const isToBegin = isWaiting(record) && record.request === null && record.submitted === undefined;
-  const beginning = record.enabled && isToBegin ? loadBeginning(options, record, kind) : undefined;
+  const beginning = isOn(record) && isToBegin ? loadBeginning(options, record, kind) : undefined;
   // Where nobody needs it any more, its failure is nobody's.
   beginning?.catch(() => undefined);
   const [advertiser, agent] = await Promise.all([
     loadAdvertiser(options, record.customerId, record.advertiserId),
-    loadAgent(options.store, record.customerId, record.agentId),
+    loadAgent(options, record.customerId, record.agentId),
   ]);
   const isArchived = advertiser?.status !== 'ACTIVE';
-  if (record.enabled && (work.archived || isArchived)) return switchOff(options, record, isArchived);
+  if (isOn(record) && (work.archived || isArchived)) return switchOff(options, record, isArchived);
   if (!isWaiting(record)) {
     if (!(await refreshIfChanged(options, record, kind))) await workList.drop(work);
     return;
   }
   if (agent === undefined) {
-    return record.enabled ? failed(options, loaded, NO_AGENT) : withdrawn(options, loaded, NO_AGENT);
+    return isOn(record) ? failed(options, loaded, NO_AGENT) : withdrawn(options, loaded, NO_AGENT);
+  }
+  if (agent.unreachable !== undefined && record.status === 'PENDING') {
+    if (agent.unreachable.nextCheckAt !== undefined)
+      throw untilChecked(options, agent.unreachable.nextCheckAt);
+    return failed(options, loaded, silenceOf(agent.url, agent.unreachable));
   }
   const question = { record, kind, agent, run, correlationId: loaded.correlationId };
   await awaitEarlier(options, question);
-  await (record.enabled ? take(options, question, loaded, beginning) : withdraw(options, question));
+  await (isOn(record) ? take(options, question, loaded, beginning) : withdraw(options, question));
 };
+
+/** From when a check is due until its answer is recorded. */
+const CHECKED_MS = 2_000;
+
+/** Nothing is sent to an agent that does not answer: what waits for it uses up none of its tries. */
+const untilChecked = ({ clock }: SyndicateOptions, nextCheckAt: string): PostponeJobError =>
+  new PostponeJobError(
+    'the agent does not answer',
+    Math.max(Date.parse(nextCheckAt) - clock.now(), 0) + CHECKED_MS,
+  );
 
 const GIVEN_UP = 'The exchange could not finish this, although it tried often.';
 
@@ -54,7 +70,7 @@ export const giveUp = async (options: SyndicateOptions, work: Work): Promise<voi
     return options.workList.drop(work);
   }
   const { record } = loaded;
-  await (record.enabled
+  await (isOn(record)
     ? failed(options, loaded, `${GIVEN_UP} Switch it on again to repeat it.`)
     : withdrawn(options, loaded, `${GIVEN_UP} Switch it off once more to repeat it.`));
   await options.audienceParts.forget(record);

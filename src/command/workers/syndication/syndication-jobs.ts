@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { backoffMs } from '../../../shared/backoff.ts';
+import { backoffMs } from '../../../shared/async/backoff.ts';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
@@ -11,6 +11,7 @@ import {
   type JobQueue,
   type JobRun,
 } from '../../../shared/queue/job-queue.ts';
+import { retried } from './record-steps.ts';
 import { isJobOfEarlier } from './offer-work.ts';
 import { giveUp, syndicate } from './syndicate.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
@@ -71,14 +72,15 @@ const runOnce = async (options: SyndicationJobsOptions, work: Work, run: JobRun)
     // Another worker has the job by now, or will have: it is not over.
     if (run.signal.aborted) throw error;
     if (error instanceof RetryJobError) {
-      const backoff = RETRY_MS_MIN + backoffMs(run.attempt, RETRY);
-      return { afterMs: error.afterMs + backoff, tried: true };
+      const afterMs = error.afterMs + RETRY_MS_MIN + backoffMs(run.attempt, RETRY);
+      await retried(options, work, { attempt: run.attempt, errorMessage: error.message, afterMs });
+      return { afterMs, tried: true, error: error.message };
     }
     if (error instanceof PostponeJobError) {
-      return { afterMs: Math.max(error.afterMs, RETRY_MS_MIN), tried: false };
+      return { afterMs: Math.max(error.afterMs, RETRY_MS_MIN), tried: false, error: error.message };
     }
     if (error instanceof EventStoreUnavailableError || error instanceof AppendOutcomeUnknownError) {
-      return { afterMs: STORE_AWAY_MS, tried: false };
+      return { afterMs: STORE_AWAY_MS, tried: false, error: error.message };
     }
     throw error;
   }

@@ -40,7 +40,7 @@ export const take = async (
   if (current?.record.status !== 'SYNCING' || current.record.request === null) return;
   const { record } = current;
   // An agent that cannot be told that has kept what it has: the call that follows adds to it.
-  if (record.restIsUnsure === true && kind.dropping.by === 'the-rest') {
+  if (record.atAgent.is === 'DROPPING' && kind.dropping.by === 'the-rest') {
     await keepTheRest(options, { ...question, record }, kind.dropping);
   }
   const parts = kind.delivery === 'members' ? options.audienceParts.of(record) : await wholeOf(record, kind);

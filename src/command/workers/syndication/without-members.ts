@@ -9,6 +9,7 @@ const Members = z.array(
     external_id: z.string(),
     hashed_email: z.string().optional(),
     hashed_phone: z.string().optional(),
+    uids: z.array(z.object({ value: z.string() })).optional(),
   }),
 );
 const Request = z.object({
@@ -16,15 +17,17 @@ const Request = z.object({
 });
 
 /**
- * Leaves the members out of an agent's words that it was sent in a call, ids and hashes, in capitals or not: what is
+ * Leaves the members out of an agent's words that it was sent in a call, all identifiers, in capitals or not: what is
  * kept of an answer is in the log for ever, and nobody could be forgotten there
  * (docs/records/0008-forgetting.md). A text costs its length, whatever the number of members.
  */
 export const membersConcealed = (request: JsonMembers): ((text: string) => string) => {
   const audiences = Request.safeParse(request).data?.audiences ?? [];
   const said = audiences.flatMap(({ add = [], remove = [] }) =>
-    [...add, ...remove].flatMap(({ external_id, hashed_email, hashed_phone }) =>
-      [external_id, hashed_email, hashed_phone].flatMap((one) => one ?? []),
+    [...add, ...remove].flatMap(({ external_id, hashed_email, hashed_phone, uids = [] }) =>
+      [external_id, hashed_email, hashed_phone, ...uids.map(({ value }) => value)].flatMap(
+        (one) => one ?? [],
+      ),
     ),
   );
   const known = new Set(said.filter(({ length }) => length >= ID_LENGTH_MIN).map(inSmall));

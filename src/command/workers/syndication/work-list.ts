@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { JsonMembers, type SyndicationRecord } from '../../../domain/syndication/syndication-resource.ts';
-import { coalesce } from '../../../shared/coalesce.ts';
+import { coalesce } from '../../../shared/async/coalesce.ts';
 import { advisoryLocks } from '../../../shared/postgres/advisory-locks.ts';
 import {
   boolArray,
@@ -41,6 +41,8 @@ export interface Rest {
   readonly tried: boolean;
   /** It keeps its account's turn meanwhile. */
   readonly keepsTurn?: boolean;
+  /** Why it is to be run again. */
+  readonly error?: string;
 }
 
 export interface Holders {
@@ -182,7 +184,7 @@ const registrationsOf = (customerId: string, agentId: string): string => `regist
 )`;
 
 /** Bringing it up to date has failed: the agent has what it had before. */
-const IS_STILL_THERE = `(r.status = 'FAILED' and r.body::json -> 'stillThere' is not null)`;
+const IS_STILL_THERE = `(r.status = 'FAILED' and r.body::json -> 'atAgent' -> 'older' is not null)`;
 
 interface KeptRow {
   readonly advertiser_id: number;
@@ -260,7 +262,7 @@ const kept =
       name: 'syndication-kept',
       text: `with ${registrationsOf('$1', '$2::uuid')}
              select distinct on (r.advertiser_id, r.resource_id) r.advertiser_id, r.resource_id,
-               case when r.status <> 'COMPLETED' then r.body::json ->> 'stillThere' end as still_there,
+               case when r.status <> 'COMPLETED' then r.body::json -> 'atAgent' ->> 'older' end as still_there,
                r.status = 'FAILED' as has_failed
              from syndication_records r
              where r.customer_id = $1 and r.agent_id = any(array(select id from registrations))
@@ -346,18 +348,18 @@ const restAll =
     await pool.query({
       name: 'syndication-work-rest',
       text: `with over as (
-               select w.customer_id, w.record_id, o.tried, o.keeps_turn,
+               select w.customer_id, w.record_id, o.tried, o.keeps_turn, o.error,
                  case when w.archived = o.archived and w.changes = o.changes then o.after_ms else $9 end as after_ms
                from unnest($1::bigint[], $2::uuid[], $3::int[], $4::boolean[], $5::int[], $6::boolean[],
-                      $7::boolean[], $8::int[])
-                 as o(customer_id, record_id, generation, archived, after_ms, tried, keeps_turn, changes)
+                      $7::boolean[], $8::int[], $10::text[])
+                 as o(customer_id, record_id, generation, archived, after_ms, tried, keeps_turn, changes, error)
                join syndication_work w on w.customer_id = o.customer_id and w.record_id = o.record_id
                  and w.generation = o.generation
                for update of w skip locked
              )
              update syndication_work w
                set has_turn = over.keeps_turn, has_job = false, due_at = now() + over.after_ms * interval '1 millisecond',
-                 attempts = w.attempts + over.tried::int, lost = 0
+                 attempts = w.attempts + over.tried::int, lost = 0, last_error = nullif(over.error, '')
              from over where w.customer_id = over.customer_id and w.record_id = over.record_id`,
       values: [
         ...keysOf(over.map(({ work }) => work)),
@@ -367,6 +369,7 @@ const restAll =
         boolArray(over.map(({ how }) => how.keepsTurn === true)),
         int4Array(over.map(({ work }) => work.changes)),
         RETRY_MS_MIN,
+        textArray(over.map(({ how }) => how.error ?? '')),
       ],
     });
     return over.map(() => undefined);

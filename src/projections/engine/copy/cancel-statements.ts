@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { sleep } from '../../../shared/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 
 const EVERY_MS = 300;
 

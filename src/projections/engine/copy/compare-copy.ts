@@ -1,6 +1,5 @@
 import type { Client } from 'pg';
-import { blocksCompared } from '../blocks/compare-blocks.ts';
-import type { Comparison, SelectOf } from '../comparison.ts';
+import type { Comparison } from '../comparison.ts';
 import { endWhenInTheWay, workingName } from './cancel-statements.ts';
 import { connectCopy } from './copy-state.ts';
 import { allOf, copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
@@ -147,25 +146,18 @@ const parkedOf = (projection: string): Comparison => ({
 
 const pairsOf = async (
   client: Client,
-  { projection: { name, tables, workLists = [], compared = {}, blocks = [], bulk } }: HeldCopy,
+  { projection: { name, tables, workLists = [], compared = {} } }: HeldCopy,
 ): Promise<readonly Pair[]> => {
-  const how: Readonly<Record<string, Comparison>> = {
-    ...compared,
-    // What was folded in bulk has none yet.
-    ...Object.fromEntries(blocks.map((of) => [of.table, blocksCompared(of, bulk === undefined)])),
-    parked_streams: parkedOf(name),
-  };
+  const how: Readonly<Record<string, Comparison>> = { ...compared, parked_streams: parkedOf(name) };
   const pairs: Pair[] = [];
   for (const table of [...tables.filter((one) => !workLists.includes(one)), 'parked_streams']) {
     const live = await liveTable(client, table);
     const { where = 'true', instead, close } = how[table] ?? {};
-    const select: SelectOf = instead?.select ?? ((from) => `select * from ${from} where ${where}`);
-    const selectIn = (schema: string, selected: SelectOf): string =>
-      selected(quotedTable({ schema, table }), (other) => quotedTable({ schema, table: other }));
+    const select = instead?.select ?? ((from) => `select * from ${from} where ${where}`);
     pairs.push({
       table,
-      live: selectIn(live.schema, select),
-      rebuilt: selectIn(copySchemaOf(name), instead?.ofCopy ?? select),
+      live: select(quotedTable(live)),
+      rebuilt: select(quotedTable({ schema: copySchemaOf(name), table })),
       key: instead?.key ?? (await primaryKey(client, quotedTable(live))),
       isKeyIndexed: instead === undefined,
       ...(close !== undefined && { close }),
@@ -187,7 +179,7 @@ const primaryKey = async (client: Client, table: string): Promise<readonly strin
 
 const compare = async (client: Client, pair: Pair, shownMax: number): Promise<TableComparison> => {
   // Both come in the order of their index as it is: a hash of whole rows is larger than what it may take of memory, and
-  // made by several processes, whose time others want for the copy's blocks.
+  // made by several processes, whose time others want meanwhile.
   await client.query(`set local enable_hashjoin = ${pair.isKeyIndexed ? 'off' : 'on'}`);
   const { fields } = await client.query(`select * from (${pair.live}) one limit 0`);
   const columns = fields.map(({ name }) => name).filter((name) => !pair.key.includes(name));

@@ -129,7 +129,7 @@ const tablesOf = ({ tables }: Projection): readonly string[] => [
   ...tables,
 ];
 
-/** Also of what is filled in bulk: Postgres has time to spare for them while rows are being folded, and none later. */
+/** Before the copy is filled: Postgres has time to spare for them while events are being folded, and none later. */
 const makeIndexes = async (guard: ClientBase, projection: Projection): Promise<void> => {
   const schema = copySchemaOf(projection.name);
   for (const table of tablesOf(projection)) {

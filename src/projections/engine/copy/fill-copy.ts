@@ -5,17 +5,11 @@ import {
   type EventStore,
   type Position,
 } from '../../../shared/event-store/event-store.ts';
+import { readAhead } from '../../../shared/async/read-ahead.ts';
 import { withChildSignal } from '../child-signal.ts';
 import { CheckpointMovedError, openCheckpoint, type Checkpoint } from '../checkpoint.ts';
 import { commitBatch } from '../commit-batch.ts';
 import type { Projection } from '../projection.ts';
-
-export interface BulkLimits {
-  /** Events of one page; the next one is read while one is folded. */
-  readonly pageEvents: number;
-  /** What is folded is written when it takes this much, and at the end. With it the memory of a rebuild is bounded. */
-  readonly bytesMax: number;
-}
 
 export interface FillOptions {
   readonly projection: Projection;
@@ -23,13 +17,12 @@ export interface FillOptions {
   /** Of connections that find the copy's tables first: checkpoint and parked streams are its own, too. */
   readonly pool: Pool;
   readonly signal: AbortSignal;
-  /** Of `fillInBulk`. */
-  readonly bulk?: BulkLimits | undefined;
   /** Called after each commit. @param applied events of it that became rows */
   readonly onCommit: (checkpoint: Checkpoint, applied: number) => void;
 }
 
-const BATCH_SIZE = 1_000;
+/** Larger than the live runner's: an event of a stream that was just changed costs neither a read nor a write of its row. */
+const BATCH_SIZE = 5_000;
 /** A checkpoint is found moved after a commit whose answer was lost: once or twice, not all the time. */
 const TRIES = 5;
 
@@ -69,7 +62,7 @@ const fillOnce = async (
       batchSize: BATCH_SIZE,
       signal,
     });
-    for await (const batch of batches) {
+    for await (const batch of readAhead(batches, ({ caughtUp }) => !caughtUp)) {
       const committed = await commitBatch(pool, projection, checkpoint, upTo(batch, target));
       checkpoint = committed.checkpoint;
       onCommit(checkpoint, committed.applied);
@@ -83,7 +76,7 @@ const fillOnce = async (
  * A log that reaches `target` (`requireLog`) and was read to its end after that has nothing more before it, also where positions say how far a
  * filter has looked, and not where an event is.
  */
-export const upTo = (batch: EventBatch, target: Position): EventBatch =>
+const upTo = (batch: EventBatch, target: Position): EventBatch =>
   batch.caughtUp || comparePositions(batch.position, target) > 0
     ? {
         ...batch,

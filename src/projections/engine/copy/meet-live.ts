@@ -6,6 +6,7 @@ import {
   type EventStore,
   type Position,
 } from '../../../shared/event-store/event-store.ts';
+import { abortable } from '../../../shared/async/abortable.ts';
 import { openCheckpoint } from '../checkpoint.ts';
 import type { Projection } from '../projection.ts';
 import { inTransactionOf, type Maker } from './copy-state.ts';
@@ -80,19 +81,13 @@ const reach = async (copy: HeldCopy, fenced: Position): Promise<Position> => {
   const signal = AbortSignal.any([copy.signal, late]);
   const endMs = performance.now() + FENCE_MS_MAX;
   try {
-    await Promise.race([requireLog(copy.store, fenced), rejectedWith(signal)]);
+    await abortable(requireLog(copy.store, fenced), signal);
     return (await fillCopy({ ...copy, signal }, fenced, () => performance.now() > endMs)).position;
   } catch (error) {
     if (!late.aborted || copy.signal.aborted) throw error;
     throw new EventStoreUnavailableError('the event store does not answer in time', { cause: error });
   }
 };
-
-const rejectedWith = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    if (signal.aborted) reject(signal.reason as Error);
-  });
 
 const staleCopy = ({ name }: Projection, reached: Position, fenced: Position): StaleCopyError =>
   new StaleCopyError(

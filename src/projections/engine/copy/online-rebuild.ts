@@ -6,17 +6,14 @@ import {
   type Position,
 } from '../../../shared/event-store/event-store.ts';
 import type { Logger } from '../../../shared/log.ts';
-import { createPool, inTransaction } from '../../../shared/postgres/pool.ts';
+import { createPool } from '../../../shared/postgres/pool.ts';
 import { openCheckpoint } from '../checkpoint.ts';
-import { fillBlocks } from '../blocks/fill-blocks.ts';
-import type { ListBlocks } from '../blocks/list-blocks.ts';
 import type { Projection } from '../projection.ts';
 import { cancelOnAbort, workingName } from './cancel-statements.ts';
 import { compareCopy, type ReadModelComparison } from './compare-copy.ts';
-import { allOf, copySchemaOf, quoted, quotedTable } from './copy-schema.ts';
+import { copySchemaOf, quoted, quotedTable } from './copy-schema.ts';
 import { beginCopy, connectCopy, copyTimeouts, dropCopy, holdCopy, inTransactionOf } from './copy-state.ts';
-import type { BulkLimits } from './fill-copy.ts';
-import { fillInBulk } from './fill-in-bulk.ts';
+import { fillCopy } from './fill-copy.ts';
 import type { HeldCopy } from './meet-live.ts';
 import { askedAgain, identityOf, OtherLogError, requireLog } from './same-log.ts';
 import { switchCopy } from './switch-copy.ts';
@@ -37,8 +34,6 @@ export interface OnlineOptions {
   /** Ends the work: the live read model is as it was, and the copy is dropped. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: { readonly events: number; readonly fraction: number }) => void;
-  /** Default: 5,000 events a page, 512 MiB. */
-  readonly bulk?: BulkLimits;
   /** Differences of each table that are told one by one. Default 20. */
   readonly shownMax?: number;
 }
@@ -67,11 +62,7 @@ export const rebuildOnline = (
   allowParked = false,
 ): Promise<OnlineRebuild> =>
   withCopy(options, projection, async (copy, resumed) => {
-    const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX, () => settle(copy));
-    await makeKnown(
-      copy,
-      blocksToMake(projection).map(({ table }) => table),
-    );
+    const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX, () => makeKnown(copy));
     await switchCopy(copy, allowParked);
     // What is left is of no use, and in nobody's way should this fail: the switch was made.
     await inTransactionOf(copy.guard, () => dropCopy(copy.guard, projection.name)).catch(() => undefined);
@@ -135,7 +126,7 @@ const makeCopy = async <T>(
   guard: Client,
   work: (copy: HeldCopy, resumed: boolean) => Promise<T>,
 ): Promise<T> => {
-  const { databaseUrl, store, signal, bulk } = options;
+  const { databaseUrl, store, signal } = options;
   const { position } = await openCheckpoint(guard, projection.name);
   await askedAgain(() => requireLog(store, position), signal);
   const log = await askedAgain(() => identityOf(store), signal);
@@ -155,10 +146,10 @@ const makeCopy = async <T>(
     options.log,
   );
   const onCommit = progressOf(options, position);
-  const copy = { projection, store, pool, guard, databaseUrl, signal, bulk, onCommit, maker };
+  const copy = { projection, store, pool, guard, databaseUrl, signal, onCommit, maker };
   const stop = cancelOnAbort(guard, projection.name, signal);
   try {
-    await fillInBulk(copy, position);
+    await fillCopy(copy, position);
     return await work(copy, resumed);
   } catch (error) {
     if (signal.aborted || (await isThere(copy))) throw error;
@@ -184,30 +175,13 @@ const isThere = ({ guard, projection }: HeldCopy): Promise<boolean> =>
     () => true,
   );
 
-/** Those whose blocks are made of the rows, because they were folded in bulk. */
-const blocksToMake = ({ bulk, blocks = [] }: Projection): readonly ListBlocks[] =>
-  bulk === undefined ? [] : blocks;
-
-/** What was folded in bulk gets its blocks, and the planner knows the other tables: beside each other, of the same rows. */
-const settle = (copy: HeldCopy): Promise<void> => {
-  const { pool, projection } = copy;
-  const blocks = blocksToMake(projection);
-  const others = projection.tables.filter((one) => !blocks.some(({ table }) => table === one));
-  return allOf([
-    makeKnown(copy, others),
-    inTransaction(pool, async (client) => {
-      for (const of of blocks) await fillBlocks(client, of);
-    }),
-  ]);
-};
-
 /**
  * To the planner and to its index-only scans. Rows that a snapshot does not see stay unknown to those. Pages that Postgres
  * has added ahead stay: to take them away it waits for whoever reads the table, 5 s, and the comparison does.
  */
-const makeKnown = async ({ pool, projection }: HeldCopy, tables: readonly string[]): Promise<void> => {
+const makeKnown = async ({ pool, projection }: HeldCopy): Promise<void> => {
   const schema = copySchemaOf(projection.name);
-  for (const table of tables)
+  for (const table of projection.tables)
     await pool.query(`vacuum (analyze, truncate false) ${quotedTable({ schema, table })}`);
 };
 

@@ -1,4 +1,4 @@
-import { sleep } from '../../../shared/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import {
   EventStoreUnavailableError,
   START,

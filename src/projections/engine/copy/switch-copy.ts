@@ -1,8 +1,7 @@
 import { DatabaseError, type Client } from 'pg';
-import { sleep } from '../../../shared/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import { failpoint } from '../../../shared/failpoints.ts';
 import { advisoryLocks } from '../../../shared/postgres/advisory-locks.ts';
-import { blocksAtSql } from '../../../shared/read-your-writes/kept-blocks.ts';
 import { isCopyCurrent } from './copy-state.ts';
 import { copySchemaOf, liveTable, quoted, quotedTable, type TableName } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
@@ -95,9 +94,7 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
       ),
       `delete from parked_streams where projection = ${literal}`,
       `insert into parked_streams select * from ${quoted(schema)}.parked_streams`,
-      // The copy has them: who makes copies knows of them.
-      `update projection_checkpoints set epoch = epoch + 1, blocks_at = ${blocksAtSql({ epoch: '(epoch + 1)' })}
-       where name = ${literal}`,
+      `update projection_checkpoints set epoch = epoch + 1 where name = ${literal}`,
       `delete from read_model_copies where name = ${literal}`,
       'commit',
     ].join(';\n'),

@@ -1,14 +1,21 @@
 import { randomId } from '../../ids.ts';
-import { createTurns } from '../../command/turns.ts';
+import { createLimit, createOneAtATime } from '../../async/limit.ts';
 import type { AppendRequest } from '../append-request.ts';
-import { AppendTooLargeError, WrongExpectedRevisionError, type AppendResult } from '../event-store.ts';
+import {
+  AppendTooLargeError,
+  comparePositions,
+  EventStoreUnavailableError,
+  WrongExpectedRevisionError,
+  type AppendOptions,
+  type AppendResult,
+} from '../event-store.ts';
 import { confirmAppend, type OnAppended } from './confirm-append.ts';
 import type { Connection } from './connection.ts';
+import type { LogEndReader } from './log-end.ts';
 import { printPosition } from './log-position.ts';
 import type { LogReader } from './log-reader.ts';
 import { repeatIn } from './repeat.ts';
 import { sendAppend } from './send-append.ts';
-import { createSlots } from './slots.ts';
 import { createStreamTails } from './stream-tails.ts';
 import { storedBytes, toEventData } from './stored-event.ts';
 
@@ -16,11 +23,11 @@ export interface Appender {
   /** Callers without an answer. */
   readonly pending: number;
   /** @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError */
-  append(request: AppendRequest): Promise<AppendResult>;
+  append(request: AppendRequest, options?: AppendOptions): Promise<AppendResult>;
 }
 
 /** The server's streams for one connection are 100 at most; reads and subscriptions need some, too. */
-const SLOTS = { atOnceMax: 48, waitingMax: 10_000 };
+const SLOTS = { atOnceMax: 48, waitingMax: 10_000, tooBusy: () => tooBusy('EventStoreDB') };
 const TURNS_WAITING_MAX = 1_000;
 /** The server's limit of one record. */
 const RECORD_BYTES_MAX = 16 * 1024 * 1024 - 10_000;
@@ -32,24 +39,15 @@ const RACES_MAX = 16;
 /**
  * Every append goes out at an exact revision, where the server recognises a repeat whatever happened in between.
  *
- * Whether it was a repeat, the server does not say: it answers both alike. Two processes may run the same
- * command at the same time, so nothing known before the append can tell either. So each call of `append` puts a
- * name of its own into what it stores, and reads the last event back: it is ours or it is not. That read runs
- * beside `onAppended`.
+ * Whether it was a repeat, the server does not say: it answers both alike. So each call of `append` puts a name of its
+ * own into what it stores, and reads the last event back: it is ours or it is not. The read is skipped when the caller
+ * says, after the append, that no other call can have sent these events (`AppendOptions`). It is never skipped when the
+ * log had reached the event's position before the append: then the event is an older one.
  */
-const createAppend = (
-  connection: Connection,
-  reader: LogReader,
-  onAppended: OnAppended,
-): ((request: AppendRequest, startMs: number) => Promise<AppendResult>) => {
-  const tails = createStreamTails(reader, REPEAT_REACH);
-
-  const appendAt = async (
-    request: AppendRequest,
-    expected: number | 'no-stream',
-    attempt: string,
-    startMs: number,
-  ): Promise<AppendResult> => {
+const createAppendAt =
+  (connection: Connection, reader: LogReader, logEnd: LogEndReader, onAppended: OnAppended): AppendAt =>
+  async ({ request, attempt, mayBeRepeat, startMs }, expected) => {
+    const endBefore = logEnd.known.end;
     const accepted = await sendAppend(connection, {
       stream: request.stream,
       expected,
@@ -58,16 +56,40 @@ const createAppend = (
     });
     const revision = Number(accepted.nextExpectedRevision);
     const position = accepted.position && printPosition(accepted.position);
-    const endMs = startMs + connection.limits.answerMs;
-    return confirmAppend(reader, onAppended, { request, attempt, revision, position, endMs });
+    const isNew = position !== undefined && comparePositions(position, endBefore) > 0;
+    if (isNew) logEnd.reaches(position, true);
+    return confirmAppend(reader, onAppended, {
+      request,
+      attempt,
+      revision,
+      position,
+      mayBeRepeat: async () => !isNew || mayBeRepeat().catch(() => true),
+      endMs: startMs + connection.limits.answerMs,
+    });
   };
 
+/** One call of `append`. */
+interface OneAppend extends Required<AppendOptions> {
+  readonly request: AppendRequest;
+  /** The call's own name. */
+  readonly attempt: string;
+  readonly startMs: number;
+}
+
+type AppendAt = (append: OneAppend, expected: number | 'no-stream') => Promise<AppendResult>;
+
+const createAppend = (
+  connection: Connection,
+  reader: LogReader,
+  logEnd: LogEndReader,
+  onAppended: OnAppended,
+): ((append: OneAppend) => Promise<AppendResult>) => {
+  const tails = createStreamTails(reader, REPEAT_REACH);
+  const appendAt = createAppendAt(connection, reader, logEnd, onAppended);
+
   /** Finds the place by itself, and whether it is a repeat; then as at an exact revision. */
-  const appendAny = async (
-    request: AppendRequest,
-    attempt: string,
-    startMs: number,
-  ): Promise<AppendResult> => {
+  const appendAny = async (append: OneAppend): Promise<AppendResult> => {
+    const { request, attempt, startMs } = append;
     const { stream, events } = request;
     let tail = tails.known(stream);
     for (let races = 1; ; races += 1) {
@@ -78,12 +100,13 @@ const createAppend = (
         const place = {
           revision: found.revision,
           position: undefined,
+          mayBeRepeat: append.mayBeRepeat,
           endMs: startMs + connection.limits.answerMs,
         };
         return confirmAppend(reader, onAppended, { request, attempt, ...place });
       }
       try {
-        const result = await appendAt(request, found.current, attempt, startMs);
+        const result = await appendAt(append, found.current);
         if (!result.repeated || races === RACES_MAX) {
           tails.appended(
             stream,
@@ -102,15 +125,15 @@ const createAppend = (
     }
   };
 
-  return (request, startMs) => {
-    const attempt = randomId();
+  return (append) => {
+    const { request, attempt } = append;
     refuseTooLarge(request, attempt);
     const { expected } = request;
-    return expected === 'any'
-      ? appendAny(request, attempt, startMs)
-      : appendAt(request, expected, attempt, startMs);
+    return expected === 'any' ? appendAny(append) : appendAt(append, expected);
   };
 };
+
+const unknown = async (): Promise<boolean> => true;
 
 const refuseTooLarge = ({ events }: AppendRequest, attempt: string): void => {
   const bytes = Math.max(...events.map((event) => storedBytes(event, attempt)));
@@ -122,24 +145,29 @@ const refuseTooLarge = ({ events }: AppendRequest, attempt: string): void => {
   }
 };
 
+const tooBusy = (what: string): EventStoreUnavailableError =>
+  new EventStoreUnavailableError(`too many appends wait for ${what}`);
+
 /** Appends, one of each stream at a time: calls that are under way together reach the server in any order. */
 export const createAppender = (...parts: Parameters<typeof createAppend>): Appender => {
   const append = createAppend(...parts);
   const [{ limits }] = parts;
-  const inTurn = createTurns({ waitMsMax: limits.waitMs, waitingMax: TURNS_WAITING_MAX });
-  const inSlot = createSlots(SLOTS);
+  const inTurn = createOneAtATime({ waitMsMax: limits.waitMs, waitingMax: TURNS_WAITING_MAX, tooBusy });
+  const inSlot = createLimit(SLOTS);
   let pending = 0;
   return {
     get pending() {
       return pending;
     },
-    append: async (request) => {
+    append: async (request, { mayBeRepeat = unknown } = {}) => {
       const startMs = performance.now();
       pending += 1;
       try {
         return await inTurn(request.stream, () => {
           const leftMs = limits.waitMs - (performance.now() - startMs);
-          return inSlot(Math.max(0, leftMs), () => append(request, startMs));
+          return inSlot(Math.max(0, leftMs), () =>
+            append({ request, attempt: randomId(), mayBeRepeat, startMs }),
+          );
         });
       } finally {
         pending -= 1;

@@ -1,13 +1,20 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
-import { backoffMs, sleep } from '../../backoff.ts';
+import { backoffMs, sleep } from '../../async/backoff.ts';
 import { EventStoreUnavailableError } from '../event-store.ts';
 import type { Connection } from './connection.ts';
-import { describeFailure, failureOf, isStreamNotFound, isUnreachable } from './failure.ts';
+import {
+  describeFailure,
+  doubtOf,
+  failureOf,
+  GivenUpError,
+  isStreamNotFound,
+  NoLeaderError,
+  SilentServerError,
+} from './failure.ts';
 
-const TRIES_MAX = 4;
 const RETRY = { baseMs: 20, capMs: 400 };
 
-/** One read on the current client. `withinMs`: what is left of the time. */
+/** One read on the leader's client. `withinMs`: what is left of the time. */
 export type Read<T> = (client: EventStoreDBClient, withinMs: number) => Promise<T>;
 
 /**
@@ -17,30 +24,33 @@ export type Read<T> = (client: EventStoreDBClient, withinMs: number) => Promise<
 export const callRead = async <T>(connection: Connection, read: Read<T>): Promise<T> => {
   const endMs = performance.now() + connection.limits.readMs;
   for (let tries = 1; ; tries += 1) {
-    const client = connection.client();
     try {
-      const result = await read(client, endMs - performance.now());
-      if (connection.isGivenUp(client)) throw new CutShortError('the read was cancelled with its client');
-      connection.report(client);
-      return result;
+      const client = await connection.leader(endMs - performance.now());
+      const leftMs = endMs - performance.now();
+      return await connection
+        .call(client, leftMs, () => read(client, leftMs))
+        .catch((error: unknown) => {
+          // The wait for a leader took most of the time: the node that leads now is not to blame.
+          const isLate = leftMs < connection.limits.readMs / 2 && error instanceof SilentServerError;
+          throw isLate
+            ? new NoLeaderError(`a leader was found ${Math.round(leftMs)} ms before the end`)
+            : error;
+        });
     } catch (error) {
-      connection.report(client, error);
       if (isStreamNotFound(error)) throw error;
       const pauseMs = backoffMs(tries, RETRY);
       const hasTime = performance.now() + pauseMs < endMs - RETRY.capMs;
-      if (!isPassing(error) || tries === TRIES_MAX || !hasTime) throw unreadable(error);
+      if (!isPassing(error) || !hasTime) throw unreadable(error);
       await sleep(pauseMs);
     }
   }
 };
 
-/** What came may be a part only. */
-class CutShortError extends Error {
-  override readonly name = 'CutShortError';
-}
-
-const isPassing = (error: unknown): boolean =>
-  error instanceof CutShortError || isUnreachable(error) || failureOf(error).kind === 'not-taken';
+const isPassing = (error: unknown): boolean => {
+  if (error instanceof GivenUpError || failureOf(error).kind === 'not-taken') return true;
+  const doubt = doubtOf(error);
+  return doubt === 'broken' || doubt === 'not-leading';
+};
 
 const unreadable = (error: unknown): EventStoreUnavailableError =>
   new EventStoreUnavailableError(`EventStoreDB cannot be read: ${describeFailure(error)}`, { cause: error });

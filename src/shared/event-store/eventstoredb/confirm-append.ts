@@ -1,4 +1,3 @@
-import type { ResolvedEvent } from '@eventstore/db-client';
 import type { AppendRequest } from '../append-request.ts';
 import { AppendOutcomeUnknownError, type AppendResult, type Position } from '../event-store.ts';
 import { within } from './connection.ts';
@@ -18,48 +17,57 @@ export interface InLog {
   readonly revision: number;
   /** Undefined when the server did not say. */
   readonly position: Position | undefined;
+  /** `AppendOptions.mayBeRepeat`. */
+  readonly mayBeRepeat: () => Promise<boolean>;
   /** `performance.now()` by which there must be an answer. */
   readonly endMs: number;
 }
 
 /**
- * Marks the account and finds out whose events they are, at the same time. Once an append is in the log, every
- * failure leaves its caller without a complete answer: it is to repeat.
+ * Marks the account. Where another call may have sent the events, reads back at the same time which call wrote them. Once
+ * an append is in the log, every failure leaves its caller without a complete answer: the caller has to repeat it.
  * @throws AppendOutcomeUnknownError
  */
 export const confirmAppend = async (
   reader: Pick<LogReader, 'readStored'>,
   onAppended: OnAppended,
-  inLog: InLog,
+  { request, attempt, revision, position, mayBeRepeat, endMs }: InLog,
 ): Promise<AppendResult> => {
-  const { request, attempt, revision, position, endMs } = inLog;
-  const reading = readLast(reader, request, revision);
-  const marking = async (): Promise<void> =>
-    onAppended(
-      request.customerId,
-      position ?? printPosition((await reading).event?.position),
-      request.stream,
-    );
+  const { customerId, stream } = request;
+  const confirm = async (): Promise<AppendResult> => {
+    if (position === undefined) {
+      const found = await readBack(reader, request, revision, attempt);
+      await onAppended(customerId, found.position, stream);
+      return found;
+    }
+    const [, found] = await Promise.all([
+      onAppended(customerId, position, stream),
+      mayBeRepeat().then((isPossible) =>
+        isPossible ? readBack(reader, request, revision, attempt) : { revision, position, repeated: false },
+      ),
+    ]);
+    return found;
+  };
   try {
-    const [stored] = await within(Promise.all([reading, marking()]), endMs - performance.now());
-    return {
-      revision,
-      position: printPosition(stored.event?.position),
-      repeated: attemptOf(stored) !== attempt,
-    };
+    return await within(confirm(), endMs - performance.now());
   } catch (cause) {
     throw new AppendOutcomeUnknownError(`appended, but not confirmed: ${describeFailure(cause)}`, { cause });
   }
 };
 
-const readLast = async (
+const readBack = async (
   reader: Pick<LogReader, 'readStored'>,
   { stream, events }: AppendRequest,
   revision: number,
-): Promise<ResolvedEvent> => {
+  attempt: string,
+): Promise<AppendResult> => {
   const [stored] = await reader.readStored(stream, { from: revision, count: 1 });
   if (stored?.event?.id !== events.at(-1)?.id || stored === undefined) {
     throw new Error(`${stream}@${revision} is not what was appended`);
   }
-  return stored;
+  return {
+    revision,
+    position: printPosition(stored.event?.position),
+    repeated: attemptOf(stored) !== attempt,
+  };
 };

@@ -16,7 +16,14 @@ const OPTIONS = new Set(
   ].map((name) => name.toLowerCase()),
 );
 const SHAPE =
-  /^esdb(\+discover)?:\/\/([^:@/]+:[^:@]+@)?([^@/?,:]+(:\d{1,5})?)(,[^@/?,:]+(:\d{1,5})?)*\/?(\?(?<query>.+))?$/;
+  /^esdb(?<discover>\+discover)?:\/\/(?<user>[^:@/]+:[^:@]+@)?(?<hosts>[^@/?,:]+(:\d{1,5})?(,[^@/?,:]+(:\d{1,5})?)*)\/?(\?(?<query>.+))?$/;
+const PORT_DEFAULT = 2113;
+
+/** Where one node listens. */
+export interface Endpoint {
+  readonly address: string;
+  readonly port: number;
+}
 
 /**
  * What is wrong with a connection string, never quoting it; undefined when it can be used. Stricter than the
@@ -39,6 +46,34 @@ export const connectionStringProblem = (connectionString: string): string | unde
     }
   }
   return undefined;
+};
+
+/** The nodes that a connection string names, and whether they may be asked for others of their cluster. */
+export const seedsOf = (
+  connectionString: string,
+): { readonly seeds: readonly Endpoint[]; readonly isCluster: boolean } => {
+  const { discover, hosts = '' } = SHAPE.exec(connectionString)?.groups ?? {};
+  const seeds = hosts.split(',').map((host) => {
+    const [address = '', port] = host.split(':');
+    return { address, port: port === undefined ? PORT_DEFAULT : Number(port) };
+  });
+  return { seeds, isCluster: discover !== undefined || seeds.length > 1 };
+};
+
+const HOST = /^[\w.-]+$/;
+const PORT_MAX = 65_535;
+
+/**
+ * The client takes this address from a connection string as it is. It prints the whole string, password and all, when it
+ * takes a part of an address for an option. IPv6 addresses are not understood.
+ */
+export const isUsable = ({ address, port }: Endpoint): boolean =>
+  HOST.test(address) && Number.isInteger(port) && port > 0 && port <= PORT_MAX;
+
+/** The same for one node only, which the client then uses without looking for others. */
+export const forEndpoint = (connectionString: string, { address, port }: Endpoint): string => {
+  const { user = '', query } = SHAPE.exec(connectionString)?.groups ?? {};
+  return `esdb://${user}${address}:${port}${query === undefined ? '' : `?${query}`}`;
 };
 
 const plain = (name: string): string => name.trim().toLowerCase().replaceAll(/[_-]/g, '');

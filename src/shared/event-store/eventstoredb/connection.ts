@@ -1,159 +1,121 @@
-import { BACKWARDS, END, EventStoreDBClient } from '@eventstore/db-client';
+import { setMaxListeners } from 'node:events';
+import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
-import { backoffMs, sleep } from '../../backoff.ts';
+import { abortable } from '../../async/abortable.ts';
+import { settled, timeout } from '../../async/timeout.ts';
+import { EventStoreUnavailableError } from '../event-store.ts';
 import { callLimits, type CallLimits } from './call-limits.ts';
-import { optionOf, withOption } from './connection-string.ts';
-import { describeFailure, isSilence, isUnreachable, SilentServerError } from './failure.ts';
-import { collect } from './read-events.ts';
+import { doubtOf, GivenUpError, NoLeaderError, SilentServerError } from './failure.ts';
+import { createLeaderSearch } from './leader-search.ts';
 
-/** The one client of this process, and when to replace it by a new one. */
+/** The one client of this process, which is a client of the node that leads; reads, appends and subscriptions share it. */
 export interface Connection {
   /** Of calls on its clients. */
   readonly limits: CallLimits;
-  /** The client for the next call. Never kept: the one after may need another. */
-  client(): EventStoreDBClient;
-  /** Resolves when `client` has answered a read: until then no append goes out on it. @throws what the read throws */
-  warm(client: EventStoreDBClient, withinMs: number): Promise<void>;
-  /** What a call came to; `error` undefined when it got an answer of any kind. */
-  report(client: EventStoreDBClient, error?: unknown): void;
   /**
-   * The client was given up. A read that was under way on it has been cancelled, which the client tells as a
-   * normal end: whatever such a read gave may be a part only.
+   * The client for the next call: its node has answered a read, so its connection is open. Never kept: the call after
+   * may need another one.
+   * @throws NoLeaderError when no node leads within the time; its message names the cause
    */
-  isGivenUp(client: EventStoreDBClient): boolean;
+  leader(withinMs: number, signal?: AbortSignal): Promise<EventStoreDBClient>;
+  /**
+   * What `work` comes to on this client. Its failures are reported.
+   * @throws GivenUpError when the client is given up meanwhile, SilentServerError after `withinMs`
+   */
+  call<T>(client: EventStoreDBClient, withinMs: number, work: () => Promise<T>): Promise<T>;
+  /** What a call failed with that was not made by `call`. */
+  report(client: EventStoreDBClient, error: unknown): void;
+  /**
+   * Fires when the client is given up. Its calls are cancelled, which the client tells as a normal end: whatever a read
+   * gave may be a part only.
+   */
+  givenUp(client: EventStoreDBClient): AbortSignal;
+  /**
+   * Whether the connection itself logs why a call failed, once for all calls: no node leads, or the client was given up
+   * meanwhile. Then the caller logs nothing.
+   */
+  tells(error: unknown): boolean;
+  /** Why there is no leader now, for people; undefined while there is one. */
+  readonly trouble: string | undefined;
   /** Clients that were given up so far. */
   readonly rebuilds: number;
   close(): Promise<void>;
 }
 
-/** A new client at most this often. Far less than the back-off of gRPC, which grows to two minutes. */
-const REBUILD = { baseMs: 100, capMs: 1_000 };
-/** Calls without a word from the server until its connection is held for dead. Keepalive alone takes 20 s. */
-const SILENCES_MAX = 2;
-const KEEP_ALIVE_MS = 10_000;
-const GOODBYE_MS = 1_000;
-/**
- * From giving a client up to hanging up: a call that was handed to it in the same moment has a few steps to go
- * before it is on its channel, and an append that finds the channel closed is an unhandled rejection.
- */
-const LAST_CALLS_MS = 50;
+/** Without an answer for this long, a call makes sure that its node still leads, and goes on waiting. */
+const SLOW_MS = 1_000;
+/** Timers take no more than 2^31 ms. */
+const WAIT_MS_MAX = 60_000;
 
-/**
- * Why a new client, when the client renews its channel by itself: gRPC keeps one connection for all channels
- * that are alike, and with it the back-off of its failures, so that a server that was away for a minute would
- * be tried again half a minute after its return. A channel with another keepalive time is not alike.
- * @param connectionString as `connectionStringProblem` accepts it
- */
+/** @param connectionString as `connectionStringProblem` accepts it; may hold a password: never logged */
 export const createConnection = (
   connectionString: string,
-  log: Logger,
+  log: Pick<Logger, 'info' | 'warn'>,
   limits: CallLimits = callLimits,
 ): Connection => {
-  let current = createClient(connectionString, 0);
-  const warming = new WeakMap<EventStoreDBClient, Promise<void>>();
-  const givenUp = new WeakSet<EventStoreDBClient>();
-  const leaving = new Set<Promise<void>>();
-  let rebuilds = 0;
-  let failures = 0;
-  let silences = 0;
-  let inDoubt = false;
-  let rebuildAtMs = 0;
-  let closed = false;
-
-  const rebuild = (): void => {
-    const old = current;
-    rebuilds += 1;
-    inDoubt = false;
-    silences = 0;
-    rebuildAtMs = performance.now() + backoffMs(failures, REBUILD);
-    current = createClient(connectionString, rebuilds);
-    givenUp.add(old);
-    const gone = sleep(LAST_CALLS_MS)
-      .then(() => letGo(old))
-      .finally(() => leaving.delete(gone));
-    leaving.add(gone);
+  const search = createLeaderSearch(connectionString, log);
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  const report = (client: EventStoreDBClient, error: unknown): void => {
+    const doubt = client === search.current ? doubtOf(error) : undefined;
+    if (doubt === undefined) return;
+    if (doubt === 'broken') search.drop(client);
+    search.start();
   };
 
   return {
     limits,
-    client: () => {
-      if (inDoubt && !closed && performance.now() >= rebuildAtMs) rebuild();
-      return current;
+    report,
+    leader: async (withinMs, signal) => {
+      const endMs = performance.now() + withinMs;
+      while (true) {
+        if (closing.signal.aborted) throw new NoLeaderError('the connection is closed');
+        if (search.current === undefined) search.start();
+        if (search.running === undefined && search.current !== undefined) return search.current;
+        const leftMs = endMs - performance.now();
+        if (leftMs <= 0 || signal?.aborted === true) throw noLeader(search.trouble);
+        const ending = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]);
+        const running = search.running ?? Promise.resolve();
+        await settled(Math.min(leftMs, WAIT_MS_MAX), abortable(running, ending));
+      }
     },
-    warm: (client, withinMs) => {
-      const known = warming.get(client) ?? readOnce(client, withinMs);
-      warming.set(client, known);
-      known.catch(() => warming.delete(client));
-      return known;
+    call: async (client, withinMs, work) => {
+      const slow = setTimeout(() => {
+        if (client === search.current) search.start();
+      }, SLOW_MS);
+      try {
+        return await within(
+          abortable(work(), search.givenUp(client), () => new GivenUpError()),
+          withinMs,
+        );
+      } catch (error) {
+        report(client, error);
+        throw error;
+      } finally {
+        clearTimeout(slow);
+      }
     },
-    report: (client, error) => {
-      if (client !== current) return;
-      if (isUnreachable(error)) inDoubt = true;
-      else if (!isSilence(error)) failures = silences = 0;
-      else if ((silences += 1) >= SILENCES_MAX) inDoubt = true;
-      if (!inDoubt || error === undefined) return;
-      failures += 1;
-      log.warn({ failure: describeFailure(error), failures }, 'connection to EventStoreDB in doubt');
+    givenUp: (client) => search.givenUp(client),
+    tells: (error) => {
+      const cause = error instanceof EventStoreUnavailableError ? error.cause : error;
+      return search.trouble !== undefined || cause instanceof NoLeaderError || cause instanceof GivenUpError;
     },
-    isGivenUp: (client) => givenUp.has(client),
+    get trouble() {
+      return search.trouble;
+    },
     get rebuilds() {
-      return rebuilds;
+      return search.rebuilds;
     },
     close: async () => {
-      closed = true;
-      givenUp.add(current);
-      await Promise.all([letGo(current), ...leaving]);
+      closing.abort();
+      await search.close();
     },
   };
 };
 
-/**
- * A client that appends by unary calls only. The other way, one shared stream for all appends, has no deadline,
- * needs the clocks of both sides to agree, loses every append when one is malformed, and answers late replies
- * with an uncaught exception; and the question whether the server supports it is remembered as failed for ever.
- */
-const createClient = (connectionString: string, generation: number): EventStoreDBClient => {
-  const keepAliveMs = optionOf(connectionString, 'keepAliveInterval', KEEP_ALIVE_MS);
-  const varied = keepAliveMs < 0 ? keepAliveMs : keepAliveMs + (generation % 1_000);
-  const client = EventStoreDBClient.connectionString(
-    withOption(connectionString, 'keepAliveInterval', varied),
-  );
-  Object.assign(client, { supports: async () => false });
-  return client;
-};
-
-const readOnce = async (client: EventStoreDBClient, withinMs: number): Promise<void> => {
-  await collect(
-    client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true }),
-    withinMs,
-  );
-};
-
-/** Ends what is under way on a client, and its connection; bounded, as either may wait for ever. */
-const letGo = async (client: EventStoreDBClient): Promise<void> => {
-  const heard = new AbortController();
-  const goodbye = hangUp(client)
-    .catch(() => undefined)
-    .finally(() => heard.abort());
-  await Promise.race([goodbye, sleep(GOODBYE_MS, heard.signal)]);
-};
-
-const hangUp = async (client: EventStoreDBClient): Promise<void> => {
-  await client.dispose();
-  // Not part of the client's public face, but without it a client that is given up keeps trying to connect.
-  const inner = client as unknown as { getChannel(): Promise<{ close(): void }> };
-  (await inner.getChannel()).close();
-};
+const noLeader = (cause: string | undefined): NoLeaderError =>
+  new NoLeaderError(cause ?? 'no node has said in time that it leads');
 
 /** What `promise` gives, if it does so in time. @throws SilentServerError */
-export const within = async <T>(promise: Promise<T>, ms: number): Promise<T> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new SilentServerError(`no answer within ${Math.round(ms)} ms`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-};
+export const within = <T>(promise: Promise<T>, ms: number): Promise<T> =>
+  timeout(ms, promise, () => new SilentServerError(`no answer within ${Math.round(ms)} ms`));

@@ -1,6 +1,10 @@
 import type { Logger } from 'pino';
 import { encodeAppend } from '../append-request.ts';
-import { comparePositions, EventStoreUnavailableError, type EventStore } from '../event-store.ts';
+import { categoryOf, comparePositions, EventStoreUnavailableError, type EventStore } from '../event-store.ts';
+import { warnOfFailedReads, type FollowedLog, type LogPiece } from '../followed-log.ts';
+import { createSharedTail } from '../shared-tail.ts';
+import { subscribeToLog } from '../subscribe-to-log.ts';
+import { appendProblem } from './append-problem.ts';
 import { createAppender } from './appender.ts';
 import type { CallLimits } from './call-limits.ts';
 import type { OnAppended } from './confirm-append.ts';
@@ -8,6 +12,7 @@ import { createConnection } from './connection.ts';
 import { followEventStoreDb } from './follow-eventstoredb.ts';
 import { createLogEndReader } from './log-end.ts';
 import { bytesBetween } from './log-position.ts';
+import { createReadLogPage, shareLogPages } from './log-pages.ts';
 import { createLogReader } from './log-reader.ts';
 
 export interface EventStoreDbOptions {
@@ -30,6 +35,8 @@ export interface EventStoreDbEventStore extends EventStore {
   readonly clientsReplaced: number;
   /** Subscriptions of the client that ended and were made again. */
   readonly subscriptionsLost: number;
+  /** Why no append could be made now, in words for an operator; undefined when one could. Writes nothing. */
+  appendProblem(): Promise<string | undefined>;
 }
 
 /** What every server takes by default (1 MiB up to version 25.0), its own additions included. */
@@ -42,16 +49,26 @@ export const createEventStoreDbEventStore = (options: EventStoreDbOptions): Even
   const connection = createConnection(connectionString, log, limits);
   const reader = createLogReader(connection);
   const logEnd = createLogEndReader(connection);
-  const appender = createAppender(connection, reader, markAccount);
+  const appender = createAppender(connection, reader, logEnd, markAccount);
   let subscriptionsLost = 0;
   const source = {
     connection,
     log,
-    readEnd: () => logEnd.read(),
+    logEnd,
     onLost: () => {
       subscriptionsLost += 1;
     },
   };
+  const readPage = shareLogPages(createReadLogPage(connection, logEnd));
+  const warn = warnOfFailedReads(log);
+  const followed: FollowedLog = {
+    onReadFailed: (error, failures) => {
+      if (!connection.tells(error)) warn(error, failures);
+    },
+    readPage: async ({ after, limit, categories }) => ofCategories(await readPage(after, limit), categories),
+    follow: (after, signal) => followEventStoreDb(source, after, signal),
+  };
+  const tail = createSharedTail(followed);
 
   return {
     get appendsPending() {
@@ -63,16 +80,17 @@ export const createEventStoreDbEventStore = (options: EventStoreDbOptions): Even
     get subscriptionsLost() {
       return subscriptionsLost;
     },
+    appendProblem: () => appendProblem(connection),
     appendBytesMax: APPEND_BYTES_MAX,
-    append: async (stream, events, expected) => {
+    append: async (stream, events, expected, more) => {
       const request = encodeAppend(stream, events, expected);
       if (closing.signal.aborted) throw new EventStoreUnavailableError('the event store is closed');
-      return appender.append(request);
+      return appender.append(request, more);
     },
     readStream: (stream, range) => reader.readStream(stream, range),
     readAll: (range) => reader.readAll(range),
     subscribeToAll: (subscription) =>
-      followEventStoreDb(source, {
+      subscribeToLog(followed, tail, {
         ...subscription,
         signal: AbortSignal.any([subscription.signal, closing.signal]),
       }),
@@ -91,3 +109,8 @@ export const createEventStoreDbEventStore = (options: EventStoreDbOptions): Even
     },
   };
 };
+
+const ofCategories = (page: LogPiece, categories: readonly string[] | undefined): LogPiece =>
+  categories === undefined
+    ? page
+    : { ...page, events: page.events.filter(({ stream }) => categories.includes(categoryOf(stream))) };

@@ -13,6 +13,29 @@ export class SilentServerError extends Error {
   override readonly name = 'SilentServerError';
 }
 
+/** The call met a channel that was closed. Definite: nothing was sent. */
+export class ChannelClosedError extends Error {
+  override readonly name = 'ChannelClosedError';
+
+  constructor() {
+    super('the channel was closed before the call was sent');
+  }
+}
+
+/** The client was given up while the call was under way: what it did is not known. */
+export class GivenUpError extends Error {
+  override readonly name = 'GivenUpError';
+
+  constructor() {
+    super('the client was given up during the call');
+  }
+}
+
+/** No node leads, or none can be used; the message says why. Definite: nothing was sent. */
+export class NoLeaderError extends Error {
+  override readonly name = 'NoLeaderError';
+}
+
 /** What a failed call means. */
 export type Failure =
   /** The stream is at another revision. Definite. */
@@ -30,10 +53,12 @@ export type Failure =
 
 /** Codes of gRPC, https://grpc.io/docs/guides/status-codes/. */
 const codes = {
+  cancelled: 1,
   invalidArgument: 3,
   deadlineExceeded: 4,
   permissionDenied: 7,
   resourceExhausted: 8,
+  aborted: 10,
   unimplemented: 12,
   unavailable: 14,
   unauthenticated: 16,
@@ -41,8 +66,8 @@ const codes = {
 
 /** What grpc-js says when it had no connection to send the call on. */
 const NOT_CONNECTED = /No connection established|Name resolution failed|ECONNREFUSED/;
-/** Cluster without a leader, or a client that knows no node. The client makes it a plain error. */
-const NOT_DISCOVERED = /Failed to discover after/;
+/** What grpc-js says of a channel that was closed before the call had a connection. */
+const CHANNEL_CLOSED = /Channel has been shut down|Channel closed before call started/;
 /** The server put the request back unread (`NotHandled`). */
 const NOT_HANDLED = /Server Is (Not Ready|Too Busy)/i;
 const EVENT_TOO_LARGE = /Maximum ?Append ?Event ?Size/i;
@@ -63,14 +88,14 @@ export const failureOf = (error: unknown): Failure => {
     const { maxAppendSize } = error;
     return { kind: 'too-large', ...(maxAppendSize > 0 && { bytesMax: maxAppendSize }) };
   }
-  if (error instanceof NotLeaderError) return { kind: 'not-taken' };
+  if (isNotSent(error) || error instanceof NotLeaderError) return { kind: 'not-taken' };
   if (error instanceof AccessDeniedError || error instanceof StreamDeletedError) return { kind: 'refused' };
   return failureOfCode(error);
 };
 
 const failureOfCode = (error: unknown): Failure => {
   const { code, text } = codeOf(error);
-  if (NOT_DISCOVERED.test(text) || NOT_HANDLED.test(text)) return { kind: 'not-taken' };
+  if (CHANNEL_CLOSED.test(text) || NOT_HANDLED.test(text)) return { kind: 'not-taken' };
   if (EVENT_TOO_LARGE.test(text)) return { kind: 'too-large' };
   switch (code ?? 0) {
     case codes.unavailable:
@@ -98,15 +123,46 @@ const codeOf = (error: unknown): { code: number | undefined; text: string } => {
 /** The stream has no events. */
 export const isStreamNotFound = (error: unknown): boolean => error instanceof StreamNotFoundError;
 
-/** The server cannot be reached, or its connection was lost. */
-export const isUnreachable = (error: unknown): boolean => {
+const isNotSent = (error: unknown): boolean =>
+  error instanceof ChannelClosedError || error instanceof NoLeaderError;
+
+/** What a failed call says about the node that it was sent to. */
+export type NodeDoubt =
+  /** The connection is lost or was never made: the next call needs a new one. */
+  | 'broken'
+  /** The node answers, but does not lead, or not yet. */
+  | 'not-leading'
+  /** No answer in time, or only that there was none: slow, stopped, cut off from its cluster, or its host is gone. */
+  | 'silent';
+
+/** Undefined when the failure is the answer of a node that leads. */
+export const doubtOf = (error: unknown): NodeDoubt | undefined => {
+  if (error instanceof NotLeaderError) return 'not-leading';
   const { code, text } = codeOf(error);
-  return code === codes.unavailable || NOT_DISCOVERED.test(text);
+  if (NOT_HANDLED.test(text)) return 'not-leading';
+  if (code === codes.unavailable || isNotSent(error) || CHANNEL_CLOSED.test(text)) return 'broken';
+  if (error instanceof SilentServerError) return 'silent';
+  const isVague = code === codes.deadlineExceeded || code === codes.aborted || code === codes.cancelled;
+  return isVague ? 'silent' : undefined;
 };
 
-/** Nothing was heard from the server in time: slow, stopped, or its host is gone. */
-export const isSilence = (error: unknown): boolean =>
-  error instanceof SilentServerError || codeOf(error).code === codes.deadlineExceeded;
+/** The server does not know the user, or the password is another. */
+export const isNotAuthenticated = (error: unknown): boolean => codeOf(error).code === codes.unauthenticated;
+
+/** The user lacks a right. */
+export const isNotPermitted = (error: unknown): boolean =>
+  codeOf(error).code === codes.permissionDenied ||
+  (error instanceof AccessDeniedError && !isNotAuthenticated(error));
+
+/** Text of an error; empty for some of the client's. */
+export const messageOf = (error: unknown): string => codeOf(error).text;
+
+/** The node follows no other one and does not lead: an election is under way, there is no majority, or it is starting. */
+export const isNotReady = (error: unknown): boolean => NOT_HANDLED.test(messageOf(error));
+
+/** The node that another node calls its leader. */
+export const leaderNamedBy = (error: unknown): { address: string; port: number } | undefined =>
+  error instanceof NotLeaderError ? error.leader : undefined;
 
 /** For logs: the client's errors carry the whole call with them, and some have no message of their own. */
 export const describeFailure = (error: unknown): string => {

@@ -1,72 +1,83 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
-import { backoffMs, sleep } from '../../backoff.ts';
-import {
-  categoryOf,
-  comparePositions,
-  LogGapError,
-  type EventBatch,
-  type Position,
-  type SubscribeOptions,
-} from '../event-store.ts';
-import { unlessAborted } from '../unless-aborted.ts';
+import { backoffMs, sleep } from '../../async/backoff.ts';
+import { comparePositions, LogGapError, type Position } from '../event-store.ts';
+import type { LogPiece } from '../followed-log.ts';
+import { unlessAborted } from '../../async/abortable.ts';
+import { assertKnown, assertReaches } from './assert-log.ts';
 import type { Connection } from './connection.ts';
-import { describeFailure, failureOf, SilentServerError } from './failure.ts';
-import type { LogEnd } from './log-end.ts';
-import { parsePosition } from './log-position.ts';
+import { describeFailure, SilentServerError } from './failure.ts';
+import type { LogEndReader } from './log-end.ts';
+import { bytesBetween, parsePosition } from './log-position.ts';
 import { openLogTap, type LogTap } from './log-tap.ts';
 import { toRecordedEvent } from './stored-event.ts';
 
 export interface FollowSource {
   readonly connection: Connection;
   readonly log: Pick<Logger, 'warn'>;
-  /** @throws EventStoreUnavailableError */
-  readEnd(): Promise<LogEnd>;
+  readonly logEnd: LogEndReader;
   /** A subscription of the client has ended and will be made again. */
   onLost(): void;
 }
 
-const BATCH_SIZE_DEFAULT = 1_000;
+const PIECE_EVENTS_MAX = 1_000;
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 const RETRY = { baseMs: 50, capMs: 2_000 };
 /** The log goes on and nothing comes: the subscription is held for dead. */
 const SILENCE_MS_MAX = 2_000;
-/** With nothing to do, the end of the log is looked at this often, in case the subscription has died in silence. */
+/** When nothing has come for so long, the end of the log is looked at, in case the subscription has died in silence. */
 const LOOK_MS = 5_000;
 
-/** `EventStore.subscribeToAll` over subscriptions that may end at any moment, in whatever way. */
+/** The log behind a position as it comes, over subscriptions that may end at any moment, in whatever way. */
 export async function* followEventStoreDb(
   source: FollowSource,
-  options: SubscribeOptions,
-): AsyncGenerator<EventBatch> {
-  const { signal, batchSize = BATCH_SIZE_DEFAULT } = options;
-  if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > 10_000) {
-    throw new RangeError(`batchSize must be 1 to 10,000, not ${batchSize}`);
-  }
-  parsePosition(options.after);
-  const state: Follower = { position: options.after, toldCaughtUp: false };
+  after: Position,
+  signal: AbortSignal,
+): AsyncGenerator<LogPiece> {
+  parsePosition(after);
+  let position = after;
+  let toldAll = true;
+  const { logEnd } = source;
+  const lookAtEnd = async (): Promise<void> => {
+    const end = await unlessAborted(logEnd.read(), signal);
+    if (end !== undefined) assertReaches(position, end);
+  };
   for (let failures = 1; !signal.aborted; failures += 1) {
     let tap: LogTap | undefined;
-    const client = source.connection.client();
+    let client: EventStoreDBClient | undefined;
     try {
-      const end = await unlessAborted(source.readEnd(), signal);
-      if (end === undefined) return;
-      assertReaches(state.position, end);
-      tap = openLogTap(client, state.position, { eventsMax: batchSize, bytesMax: WAITING_BYTES_MAX });
-      while (true) {
-        const batch = await nextBatch(source, tap, state, options, batchSize);
-        if (batch === undefined) return;
-        failures = 0;
-        yield batch;
+      client = await source.connection.leader(Infinity, signal);
+      await lookAtEnd();
+      if (signal.aborted) return;
+      tap = openLogTap(client, position, {
+        eventsMax: PIECE_EVENTS_MAX,
+        bytesMax: WAITING_BYTES_MAX,
+        givenUp: source.connection.givenUp(client),
+      });
+      while (!signal.aborted) {
+        const come = await whatComes(tap, { position, toldAll }, logEnd, signal);
+        if (come === 'nothing') await lookAtEnd();
+        else {
+          const piece = takePiece(tap, position, come === 'all');
+          ({ position, caughtUp: toldAll } = piece);
+          failures = 0;
+          logEnd.reaches(position);
+          yield piece;
+        }
       }
     } catch (error) {
       if (error instanceof LogGapError) throw error;
-      source.connection.report(client, error);
-      assertKnown(state.position, error);
+      if (signal.aborted) return;
+      if (client !== undefined) source.connection.report(client, error);
+      assertKnown(position, error);
       source.onLost();
-      source.log.warn(
-        { failure: describeFailure(error), failures, position: state.position },
-        'subscription to EventStoreDB lost, subscribing again',
-      );
+      if (!source.connection.tells(error)) {
+        source.log.warn(
+          { failure: describeFailure(error), failures, position },
+          'subscription to EventStoreDB lost, subscribing again',
+        );
+      }
     } finally {
       tap?.close();
     }
@@ -74,74 +85,49 @@ export async function* followEventStoreDb(
   }
 }
 
-interface Follower {
-  /** Everything up to here was given to the subscriber. */
-  position: Position;
-  toldCaughtUp: boolean;
-}
-
-/** Waits for something to tell. @returns undefined on abort; @throws whatever ended the subscription */
-const nextBatch = async (
-  source: FollowSource,
+/**
+ * Waits for events or a new position. `all`: they reach the end of the log as known when the first of them arrived. (The
+ * client's own "caught up" comes before it has handed over earlier events.)
+ * @returns `nothing` when nothing has come for `LOOK_MS`, and on abort
+ * @throws whatever ended the subscription
+ */
+const whatComes = async (
   tap: LogTap,
-  state: Follower,
-  { filter, signal }: SubscribeOptions,
-  batchSize: number,
-): Promise<EventBatch | undefined> => {
-  const batchOf = (caughtUp: boolean): EventBatch => {
-    const { events, position } = tap.take(batchSize);
-    state.position = position;
-    state.toldCaughtUp = caughtUp;
-    const wanted = events.filter(({ event }) => isWanted(event?.streamId ?? '', filter?.categories));
-    return {
-      events: wanted.map(toRecordedEvent).filter((event) => event !== undefined),
-      position,
-      caughtUp,
-    };
-  };
-  let end: LogEnd | undefined;
+  { position, toldAll }: { readonly position: Position; readonly toldAll: boolean },
+  logEnd: LogEndReader,
+  signal: AbortSignal,
+): Promise<'all' | 'some' | 'nothing'> => {
+  let target: Position | undefined;
   while (!signal.aborted) {
     // What came before the end is as good as ever; and a server that ends every subscription soon must not keep
     // a subscriber at one place for ever.
-    if (tap.isFull || (tap.ended !== undefined && tap.waiting > 0)) return batchOf(false);
+    if (tap.isFull || (tap.ended !== undefined && tap.waiting > 0)) return 'some';
     if (tap.ended !== undefined) throw tap.ended;
-    const isNews = tap.waiting > 0 || tap.reached !== state.position || !state.toldCaughtUp;
-    const isChanged = isNews || (await tap.changed(LOOK_MS, signal));
-    if (isChanged && !isNews) continue;
-    // Whether this is all, only the log can say: the client tells "caught up" before it has handed over what came
-    // before. Asked once a batch: in a log that never rests, its end is always further the next time.
-    if (end === undefined) {
-      end = await unlessAborted(source.readEnd(), signal);
-      if (end === undefined) return undefined;
-      assertReaches(state.position, end);
+    const isNews = tap.reached !== position || !toldAll;
+    if (isNews && target === undefined) {
+      // Events that arrived in the same turn are handed over together.
+      await nextTurn();
+      target = logEnd.known.head;
+      continue;
     }
-    if (comparePositions(tap.reached, end.head) >= 0) {
-      if (isNews) return batchOf(true);
-      end = undefined;
-    } else if (tap.ended === undefined && !tap.isFull && !(await tap.changed(SILENCE_MS_MAX, signal))) {
-      if (signal.aborted) return undefined;
-      throw new SilentServerError(`the log is at ${end.head}, but nothing came after ${tap.reached}`);
+    const end = target ?? logEnd.known.head;
+    const isReached = comparePositions(tap.reached, end) >= 0;
+    if (isReached && isNews) return 'all';
+    if ((await tap.changed(isReached ? LOOK_MS : SILENCE_MS_MAX, signal)) || signal.aborted) continue;
+    if (!isReached) {
+      throw new SilentServerError(`the log is at ${end}, but nothing came after ${tap.reached}`);
     }
+    return 'nothing';
   }
-  return undefined;
+  return 'nothing';
 };
 
-const isWanted = (stream: string, categories: readonly string[] | undefined): boolean =>
-  categories?.includes(categoryOf(stream)) ?? true;
-
-/** A subscriber that is ahead would wait in silence until the log has passed it, and miss what came in between. */
-const assertReaches = (position: Position, { end }: LogEnd): void => {
-  if (comparePositions(end, position) < 0) {
-    throw new LogGapError(
-      `position ${position} is ahead of the log, which ends at ${end}: restored from a backup?`,
-    );
-  }
-};
-
-/** No event begins at this place of the log: it is another log than the one that the position is of. */
-const assertKnown = (position: Position, error: unknown): void => {
-  if (failureOf(error).kind !== 'invalid-position') return;
-  throw new LogGapError(`EventStoreDB knows no position ${position}: restored from a backup?`, {
-    cause: error,
-  });
+const takePiece = (tap: LogTap, after: Position, caughtUp: boolean): LogPiece => {
+  const { events, position } = tap.take(PIECE_EVENTS_MAX);
+  return {
+    events: events.map(toRecordedEvent).filter((event) => event !== undefined),
+    position,
+    caughtUp,
+    bytes: bytesBetween(after, position),
+  };
 };

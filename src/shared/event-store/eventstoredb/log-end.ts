@@ -1,5 +1,5 @@
 import { BACKWARDS, END, type AllStreamResolvedEvent } from '@eventstore/db-client';
-import { START, type Position } from '../event-store.ts';
+import { comparePositions, START, type Position } from '../event-store.ts';
 import { callRead } from './call-reads.ts';
 import type { Connection } from './connection.ts';
 import { positionOf } from './log-reader.ts';
@@ -14,8 +14,10 @@ export interface LogEnd {
 }
 
 export interface LogEndReader {
-  /** As it was last read. */
+  /** As it was last read or heard of. */
   readonly known: LogEnd;
+  /** The log was seen to reach `position`. @param isOwn an event of this service is there */
+  reaches(position: Position, isOwn?: boolean): void;
   /** @throws EventStoreUnavailableError */
   read(): Promise<LogEnd>;
 }
@@ -44,6 +46,10 @@ export const createLogEndReader = (connection: Connection): LogEndReader => {
   return {
     get known() {
       return known;
+    },
+    reaches: (position, isOwn = false) => {
+      if (comparePositions(position, known.end) > 0) known = { ...known, end: position };
+      if (isOwn && comparePositions(position, known.head) > 0) known = { ...known, head: position };
     },
     read: async () => {
       for (const count of SCANS) {

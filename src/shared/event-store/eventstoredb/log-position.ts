@@ -16,9 +16,13 @@ export const printPosition = (position: LogPosition | undefined): Position => {
   if (position === undefined || position.commit === NONE) {
     throw new RangeError('EventStoreDB gave an event without a position');
   }
-  const [commit, prepare] = [position.commit, position.prepare].map((n) => String(n).padStart(WIDTH, '0'));
+  const commit = printed(position.commit);
+  // The same for every event that came over gRPC.
+  const prepare = position.prepare === position.commit ? commit : printed(position.prepare);
   return `${commit}.${prepare}` as Position;
 };
+
+const printed = (part: bigint): string => String(part).padStart(WIDTH, '0');
 
 /** As the client takes it. @throws RangeError for a text that this adapter has not printed */
 export const parsePosition = (position: Position): LogPosition | typeof LOG_START => {

@@ -16,7 +16,7 @@ import {
 import { callRead } from './call-reads.ts';
 import type { Connection } from './connection.ts';
 import { isStreamNotFound } from './failure.ts';
-import { parsePosition, printPosition } from './log-position.ts';
+import { bytesBetween, parsePosition, printPosition } from './log-position.ts';
 import { collect } from './read-events.ts';
 import { toRecordedEvent } from './stored-event.ts';
 
@@ -89,12 +89,12 @@ export const createLogReader = (connection: Connection): LogReader => {
       // One more: the page begins with the event at the position itself.
       const maxCount = Math.min(limit - events.length, LOG_PAGE_MAX) + 1;
       const page = await readLogFrom(connection, last, maxCount);
-      for (const stored of page) {
+      for (const stored of page.events) {
         const event = comparePositions(positionOf(stored), last) > 0 ? toRecordedEvent(stored) : undefined;
         if (event !== undefined && events.length < limit) events.push(event);
       }
-      if (page.length < maxCount) break;
-      last = positionOf(page.at(-1) as AllStreamResolvedEvent);
+      if (page.isLast) break;
+      last = positionOf(page.events.at(-1) as AllStreamResolvedEvent);
     }
     return events;
   };
@@ -106,24 +106,39 @@ export const createLogReader = (connection: Connection): LogReader => {
   };
 };
 
-/** Everything in the log from a position on, inclusive: events of this service and all others. */
-const readLogFrom = (
+export interface StoredLogPage {
+  readonly events: readonly AllStreamResolvedEvent[];
+  /** Nothing was behind it when it was read. */
+  readonly isLast: boolean;
+}
+
+/**
+ * Everything in the log from a position on, inclusive: events of this service and all others.
+ * @param bytesMax of the log, from the first event to the last; default: as many as there are
+ */
+export const readLogFrom = async (
   connection: Connection,
   from: Position,
   maxCount: number,
-): Promise<readonly AllStreamResolvedEvent[]> => {
+  bytesMax = Infinity,
+): Promise<StoredLogPage> => {
   const fromPosition = parsePosition(from);
-  return callRead(connection, (client, withinMs) =>
-    collect(
-      client.readAll({
-        fromPosition,
-        maxCount,
-        direction: FORWARDS,
-        requiresLeader: true,
-      }),
+  let isCut = false;
+  const events = await callRead(connection, (client, withinMs) => {
+    let first: Position | undefined;
+    isCut = false;
+    return collect(
+      client.readAll({ fromPosition, maxCount, direction: FORWARDS, requiresLeader: true }),
       withinMs,
-    ),
-  );
+      (event) => {
+        const position = positionOf(event);
+        first ??= position;
+        isCut = bytesBetween(first, position) > bytesMax;
+        return isCut;
+      },
+    );
+  });
+  return { events, isLast: !isCut && events.length < maxCount };
 };
 
 /** The place of whatever stands there, event or link. */

@@ -1,8 +1,9 @@
 import type { AllStreamResolvedEvent, EventStoreDBClient } from '@eventstore/db-client';
+import { createWakeUp } from '../../async/wake-up.ts';
 import { comparePositions, type Position } from '../event-store.ts';
+import { GivenUpError } from './failure.ts';
 import { bytesBetween } from './log-position.ts';
 import { positionOf } from './log-reader.ts';
-import { createNextChange } from './next-change.ts';
 import { subscribeToOwnEvents } from './own-events.ts';
 
 /** One subscription of the client: what has come of it and was not taken yet. Never lives again once it has ended. */
@@ -26,10 +27,12 @@ export interface TapBounds {
   readonly eventsMax: number;
   /** Of the log between the first and the last waiting event: what it may take in memory, about. */
   readonly bytesMax: number;
+  /** Fires when the client is given up: it cancels a subscription only if it is open by then. */
+  readonly givenUp: AbortSignal;
 }
 
 export const openLogTap = (client: EventStoreDBClient, after: Position, bounds: TapBounds): LogTap => {
-  const change = createNextChange();
+  const change = createWakeUp();
   let waiting: AllStreamResolvedEvent[] = [];
   let reached = after;
   /** It counts when every event that came before it was handed over. */
@@ -42,7 +45,7 @@ export const openLogTap = (client: EventStoreDBClient, after: Position, bounds: 
       bytesBetween(positionOf(waiting[0] as AllStreamResolvedEvent), reached) > bounds.bytesMax);
   const settle = (): void => {
     if (own.isDrained && comparePositions(passed, reached) > 0) reached = passed;
-    change.tell();
+    change.wake();
   };
   const own = subscribeToOwnEvents(client, after, {
     onEvent: (event, position) => {
@@ -59,9 +62,16 @@ export const openLogTap = (client: EventStoreDBClient, after: Position, bounds: 
     },
     onEnd: (error) => {
       ended ??= error;
-      change.tell();
+      change.wake();
     },
   });
+
+  const onGivenUp = (): void => {
+    ended ??= new GivenUpError();
+    change.wake();
+  };
+  bounds.givenUp.addEventListener('abort', onGivenUp, { once: true });
+  if (bounds.givenUp.aborted) onGivenUp();
 
   return {
     get waiting() {
@@ -84,9 +94,10 @@ export const openLogTap = (client: EventStoreDBClient, after: Position, bounds: 
       if (!isFull()) own.resume();
       return { events, position };
     },
-    changed: (timeoutMs, signal) => change.wait(timeoutMs, signal),
+    changed: (timeoutMs, signal) => change.next({ timeoutMs, signal }),
     close: () => {
       ended ??= new Error('closed');
+      bounds.givenUp.removeEventListener('abort', onGivenUp);
       own.close();
     },
   };

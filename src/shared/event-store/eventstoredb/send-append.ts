@@ -1,12 +1,12 @@
 import type { AppendResult as Accepted, EventData, EventStoreDBClient } from '@eventstore/db-client';
-import { backoffMs, sleep } from '../../backoff.ts';
+import { backoffMs, sleep } from '../../async/backoff.ts';
 import {
   AppendOutcomeUnknownError,
   AppendTooLargeError,
   EventStoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../event-store.ts';
-import { within, type Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { describeFailure, failureOf, type Failure } from './failure.ts';
 
 /** One append as it goes over the wire, the same at every try: same ids, same expected revision. */
@@ -18,7 +18,6 @@ export interface Sending {
   readonly endMs: number;
 }
 
-const TRIES_MAX = 4;
 const RETRY = { baseMs: 20, capMs: 400 };
 /** Less than this is not worth a try. */
 const TRY_MS_MIN = 100;
@@ -33,10 +32,8 @@ const GRACE_MS = 50;
 export const sendAppend = async (connection: Connection, sending: Sending): Promise<Accepted> => {
   let mayBeWritten = false;
   let last: unknown;
-  for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
-    const leftMs = sending.endMs - performance.now();
-    if (leftMs < TRY_MS_MIN) break;
-    const outcome = await trySend(connection, sending, leftMs);
+  for (let tries = 1; sending.endMs - performance.now() >= TRY_MS_MIN; tries += 1) {
+    const outcome = await trySend(connection, sending);
     if ('accepted' in outcome) return outcome.accepted;
     last = outcome.error;
     if (outcome.failure.kind === 'unknown') mayBeWritten = true;
@@ -55,34 +52,22 @@ interface Failed {
   readonly error: unknown;
 }
 
-const trySend = async (connection: Connection, sending: Sending, leftMs: number): Promise<Tried> => {
-  const client = connection.client();
-  const startMs = performance.now();
+const trySend = async (connection: Connection, sending: Sending): Promise<Tried> => {
   try {
-    await connection.warm(client, leftMs);
-  } catch (error) {
-    connection.report(client, error);
-    return { failure: { kind: 'not-taken' }, error };
-  }
-  // Given up meanwhile, and with it the read that should have warmed it, which then ends as if it were complete.
-  // On a channel that is closed the client's append never settles, and its error is an unhandled rejection.
-  if (connection.isGivenUp(client)) {
-    return { failure: { kind: 'not-taken' }, error: new Error('its client was given up before it was sent') };
-  }
-  try {
-    const deadlineMs = Math.max(1, leftMs - (performance.now() - startMs));
-    const accepted = await within(callAppend(client, sending, deadlineMs), deadlineMs + GRACE_MS);
-    connection.report(client);
+    const client = await connection.leader(sending.endMs - performance.now());
+    const deadlineMs = Math.max(1, sending.endMs - performance.now());
+    const accepted = await connection.call(client, deadlineMs + GRACE_MS, () =>
+      callAppend(client, sending, deadlineMs),
+    );
     return { accepted };
   } catch (error) {
-    connection.report(client, error);
     return { failure: failureOf(error), error };
   }
 };
 
-const callAppend = (
+export const callAppend = (
   client: EventStoreDBClient,
-  { stream, expected, events }: Sending,
+  { stream, expected, events }: Omit<Sending, 'endMs'>,
   deadline: number,
 ): Promise<Accepted> =>
   client.appendToStream(stream, [...events], {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { LogReader } from './log-reader.ts';
 
 /** The ids of a stream's last events, oldest first, and the revision of the last one; -1 without any. */
@@ -23,7 +24,7 @@ const STREAMS_MAX = 64;
  * may be used as it is, because an append at an exact revision shows whether it is still the stream's end.
  */
 export const createStreamTails = (reader: Pick<LogReader, 'readStored'>, reach: number): StreamTails => {
-  const known = new Map<string, StreamTail>();
+  const known = new LRUCache<string, StreamTail>({ max: STREAMS_MAX });
 
   const readOn = async (stream: string, from: StreamTail): Promise<StreamTail> => {
     let { revision } = from;
@@ -43,10 +44,7 @@ export const createStreamTails = (reader: Pick<LogReader, 'readStored'>, reach: 
   };
 
   const keep = (stream: string, tail: StreamTail): StreamTail => {
-    known.delete(stream);
     known.set(stream, tail);
-    const [oldest] = known.keys();
-    if (known.size > STREAMS_MAX && oldest !== undefined) known.delete(oldest);
     return tail;
   };
 

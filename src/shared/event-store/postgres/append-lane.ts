@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
 import type { Logger } from 'pino';
-import { backoffMs, sleep } from '../../backoff.ts';
+import { backoffMs, sleep } from '../../async/backoff.ts';
 import type { AppendRequest } from '../append-request.ts';
 import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store.ts';
 import { appendBatch, type AppendAnswer } from './append-batch.ts';

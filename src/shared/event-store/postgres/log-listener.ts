@@ -1,14 +1,14 @@
 import { Client, type ClientConfig } from 'pg';
 import type { Logger } from 'pino';
-import { backoffMs, sleep } from '../../backoff.ts';
-import type { LogTail } from '../log-tail.ts';
+import { backoffMs, sleep } from '../../async/backoff.ts';
+import type { LogReach } from '../log-reach.ts';
 
 /** Tells the other processes on this database how far the log has come, and hears it from them. */
 export interface LogListener {
   readonly listening: boolean;
   /** Starts listening, once; returns at once. */
   listen(): void;
-  /** Tells the others, soon. Lost when there is no connection: they look by themselves twice a second. */
+  /** Tells the others, soon. Lost when there is no connection: they look by themselves once a second. */
   announce(position: number): void;
   /** What was announced is told first, if there is a connection. */
   close(): Promise<void>;
@@ -26,7 +26,7 @@ const RETRY = { baseMs: 50, capMs: 2_000 };
  */
 export const createLogListener = (
   config: ClientConfig,
-  tail: LogTail,
+  reach: LogReach,
   announceEveryMs: number,
   log: Logger,
 ): LogListener => {
@@ -40,11 +40,11 @@ export const createLogListener = (
   const keepListening = async (): Promise<void> => {
     for (let failures = 1; !closing.signal.aborted; failures += 1) {
       try {
-        const current = await connectListener(config, tail, log);
+        const current = await connectListener(config, reach, log);
         failures = 0;
         client = current;
         // Whatever was announced while nobody listened was not heard.
-        tail.wake();
+        reach.wake();
         if (!closing.signal.aborted) await new Promise((resolve) => current.once('end', resolve));
         client = undefined;
         await current.end();
@@ -97,11 +97,11 @@ export const createLogListener = (
 };
 
 /** @returns a connection that listens; @throws what connecting throws */
-const connectListener = async (config: ClientConfig, tail: LogTail, log: Logger): Promise<Client> => {
+const connectListener = async (config: ClientConfig, reach: LogReach, log: Logger): Promise<Client> => {
   const client = new Client({ ...config, options: `${config.options ?? ''} -c synchronous_commit=off` });
   client.on('notification', ({ payload }) => {
     const position = Number(payload);
-    if (Number.isSafeInteger(position)) tail.advance(position);
+    if (Number.isSafeInteger(position)) reach.advance(position);
   });
   client.on('error', (error) => log.warn({ err: error }, 'event log listener lost its connection'));
   try {

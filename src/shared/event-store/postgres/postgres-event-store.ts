@@ -4,13 +4,15 @@ import { connectionConfig, requestTimeouts, type PostgresTimeouts } from '../../
 import { appendLimits, encodeAppend } from '../append-request.ts';
 import { parsePosition, printPosition } from '../dense-position.ts';
 import type { AppendResult, EventStore } from '../event-store.ts';
-import { followLog, type LogSource } from '../follow-log.ts';
-import { createLogTail } from '../log-tail.ts';
+import { followedDenseLog } from '../dense-log.ts';
+import { warnOfFailedReads } from '../followed-log.ts';
+import { createLogReach } from '../log-reach.ts';
+import { createSharedTail } from '../shared-tail.ts';
+import { subscribeToLog } from '../subscribe-to-log.ts';
 import { createAppendLane } from './append-lane.ts';
 import { createAppendPump, type AppendPatience } from './append-pump.ts';
 import { createLogListener } from './log-listener.ts';
 import { createLogReader } from './read-log.ts';
-import { readTogether } from './read-together.ts';
 
 export interface PostgresEventStoreOptions {
   readonly connectionString: string;
@@ -38,7 +40,7 @@ const patienceOf = ({ connectMs, queryMs }: PostgresTimeouts): AppendPatience =>
 export interface PostgresEventStore extends EventStore {
   /** Appends without an answer so far. */
   readonly appendsPending: number;
-  /** False while wake-ups from other processes come by polling only (every 500 ms). */
+  /** False while wake-ups from other processes come by polling only (every second). */
   readonly listening: boolean;
 }
 
@@ -49,17 +51,18 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
   const configOf = (applicationName: string) =>
     connectionConfig({ connectionString, applicationName, timeouts });
   const closing = new AbortController();
-  const tail = createLogTail();
+  const reach = createLogReach();
   const reader = createLogReader(pool);
-  const listener = createLogListener(configOf('exchange-listen'), tail, announceEveryMs, log);
+  const listener = createLogListener(configOf('exchange-listen'), reach, announceEveryMs, log);
   const lanes = Array.from({ length: laneCount }, () => createAppendLane(configOf('exchange-append'), log));
   const onAppended = ({ position }: AppendResult): void => {
     const last = parsePosition(position);
-    tail.advance(last);
+    reach.advance(last);
     listener.announce(last);
   };
   const pump = createAppendPump(lanes, onAppended, patienceOf(timeouts));
-  const source: LogSource = { head: () => reader.head(), readPage: readTogether(reader), tail, log };
+  const followed = followedDenseLog({ ...reader, reach, onReadFailed: warnOfFailedReads(log) });
+  const tail = createSharedTail(followed);
 
   return {
     get appendsPending() {
@@ -72,25 +75,16 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     append: async (stream, events, expected) =>
       pump.append({ ...encodeAppend(stream, events, expected), isMarkedApart: isMarkedApart(stream) }),
     readStream: (stream, range) => reader.readStream(stream, range),
-    readAll: async ({ after, limit }) => (await reader.readPage(parsePosition(after), limit)).events,
+    readAll: async ({ after, limit }) => {
+      const request = { limit, categories: undefined };
+      return (await reader.readPage(parsePosition(after), request)).events;
+    },
     subscribeToAll: (subscription) => {
       listener.listen();
-      // Until a page says otherwise: most of those who read lazily have all of the log before them.
-      let isBehind = true;
-      // Nobody else stands where somebody is behind: there is nothing to be read together.
-      const readPage: LogSource['readPage'] = async (...asked) => {
-        const isLazy = isBehind && subscription.lazy === true;
-        const page = await (isLazy ? reader.readLazily(...asked) : source.readPage(...asked));
-        isBehind = !page.atEnd;
-        return page;
-      };
-      return followLog(
-        { ...source, readPage },
-        {
-          ...subscription,
-          signal: AbortSignal.any([subscription.signal, closing.signal]),
-        },
-      );
+      return subscribeToLog(followed, tail, {
+        ...subscription,
+        signal: AbortSignal.any([subscription.signal, closing.signal]),
+      });
     },
     head: async () => printPosition(await reader.head()),
     distance: (from, to) => parsePosition(to) - parsePosition(from),

@@ -1,18 +1,14 @@
-import { escapeLiteral, types, type CustomTypesConfig, type Pool, type QueryArrayConfig } from 'pg';
-import { coalesce } from '../../coalesce.ts';
-import { copyOut, type CopiedRows } from '../../postgres/copy-out.ts';
+import { types, type CustomTypesConfig, type Pool, type QueryArrayConfig } from 'pg';
+import { coalesce } from '../../async/coalesce.ts';
 import { boolArray, int4Array, int8Array, textArray } from '../../postgres/binary-array.ts';
 import { EventStoreUnavailableError, type ReadStreamOptions, type RecordedEvent } from '../event-store.ts';
-import type { LogPage } from '../follow-log.ts';
-import { bytesAt, eventsOf, positionAt } from './copied-event.ts';
+import type { DenseLog } from '../dense-log.ts';
 import { eventOf, type Row } from './recorded-row.ts';
 
 export interface LogReader {
   head(): Promise<number>;
   /** @throws EventStoreUnavailableError */
-  readPage(after: number, limit: number, categories?: readonly string[]): Promise<LogPage>;
-  /** The same, of events that are read when they are looked at. @throws EventStoreUnavailableError */
-  readLazily(after: number, limit: number, categories?: readonly string[]): Promise<LogPage>;
+  readPage: DenseLog['readPage'];
   /** @throws EventStoreUnavailableError */
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
 }
@@ -83,74 +79,21 @@ const queryOf =
     }
   };
 
-/** As the function `read_log` has it, without its detour through PL/pgSQL, which keeps each page once more. */
-const pageSql = (after: number, limit: number, categories: readonly string[] | undefined): string => {
-  const isWanted =
-    categories === undefined
-      ? 'true'
-      : `split_part(stream, '-', 1) in (${categories.map((one) => escapeLiteral(one)).join(', ')})`;
-  const columns = ['stream', 'revision', 'id', 'type', 'data', 'metadata', 'recorded_at'];
-  return `copy (
-    select position, ${columns.join(', ')}, bytes
-    from (
-      select *, sum(own) over (order by position rows unbounded preceding) as bytes
-      from (
-        select position, ${columns.map((one) => `case when wanted then ${one} end as ${one}`).join(', ')},
-          case when wanted then octet_length(data) + octet_length(metadata) else 0 end as own
-        from (select *, ${isWanted} as wanted from events where position > ${after} order by position limit ${limit}) e
-      ) w
-    ) s
-    where bytes - own < ${PAGE_BYTES_MAX} order by position
-  ) to stdout (format binary)`;
-};
-
-/** Rows of the log as bytes: most of what they hold may never be looked at. */
-const lazyReader =
-  (pool: Pool): LogReader['readLazily'] =>
-  async (after, limit, categories) => {
-    const rows = await copyPage(pool, pageSql(after, limit, categories));
-    const [first, last] = [rows.starts[0], rows.starts.at(-1)];
-    const positionOf = (start: number | undefined): number =>
-      start === undefined ? 0 : positionAt(rows, start);
-    return {
-      events: eventsOf(rows),
-      count: rows.starts.length,
-      first: positionOf(first),
-      last: positionOf(last),
-      atEnd: rows.starts.length < limit && (last === undefined || bytesAt(rows, last) < PAGE_BYTES_MAX),
-    };
-  };
-
-const copyPage = async (pool: Pool, text: string): Promise<CopiedRows> => {
-  try {
-    const client = await pool.connect();
-    let broken: Error | undefined;
-    try {
-      return await copyOut(client, text);
-    } catch (error) {
-      broken = error as Error;
-      throw error;
-    } finally {
-      client.release(broken);
-    }
-  } catch (cause) {
-    throw new EventStoreUnavailableError('the event log cannot be read', { cause });
-  }
-};
-
 /** Pages of the log, as events that `made` makes of its rows. */
 const pageReader =
-  (query: Query, made: (row: Row) => RecordedEvent): LogReader['readPage'] =>
-  async (after, limit, categories) => {
+  (query: Query, made: (row: Row) => RecordedEvent): DenseLog['readPage'] =>
+  async (after, { limit, categories }) => {
     const values = [after, limit, PAGE_BYTES_MAX, categories ?? null];
     const rows = await query('read_log', 'select * from read_log($1, $2, $3, $4)', values);
     const [first, last] = [rows[0], rows.at(-1)];
+    const bytes = Number(last?.[8] ?? 0);
     return {
       events: rows.filter((row) => row[1] !== null).map(made),
       count: rows.length,
       first: Number(first?.[0] ?? 0),
       last: Number(last?.[0] ?? 0),
-      atEnd: rows.length < limit && Number(last?.[8] ?? 0) < PAGE_BYTES_MAX,
+      bytes,
+      atEnd: rows.length < limit && bytes < PAGE_BYTES_MAX,
     };
   };
 
@@ -228,7 +171,6 @@ export const createLogReader = (pool: Pool): LogReader => {
 
   return {
     readPage: pageReader(query, toEvent),
-    readLazily: lazyReader(pool),
     readStream,
     head: async () => {
       const rows = await query('log_head', 'select coalesce(max(position), 0) from events', []);

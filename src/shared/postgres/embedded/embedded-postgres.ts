@@ -1,5 +1,5 @@
 import { resolve, join } from 'node:path';
-import { backoffMs, sleep } from '../../backoff.ts';
+import { backoffMs, sleep } from '../../async/backoff.ts';
 import type { Logger } from '../../log.ts';
 import { attach, type AttachOptions, type Attachment } from './attach.ts';
 import { locateBinaries } from './binaries.ts';
@@ -19,23 +19,17 @@ export interface EmbeddedPostgres {
   readonly adminUrl: string;
   /** Ends our use of it, and stops Postgres if no other process uses it. */
   stop(): Promise<void>;
-  /**
-   * Resolves when Postgres runs and answers; starts it if need be. For those who notice first.
-   * @throws Error when it is not up within 15 s; the attempts go on
-   */
-  ensureRunning(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
   /** Folder of the data, the passwords and the log of Postgres; made if missing. */
   readonly dataDir: string;
   readonly log: Logger;
-  /** Over those fitted to the machine, when this process is the one that starts Postgres. */
+  /** Override those fitted to the machine, when this process is the one that starts Postgres. */
   readonly settings?: PostgresSettings;
 }
 
 const RESTART_BACKOFF = { baseMs: 100, capMs: 2_000 };
-const ENSURE_MS_MAX = 15_000;
 
 /**
  * Joins or starts the Postgres of `dataDir`, making it first if there is none.
@@ -66,7 +60,7 @@ const supervise = (
   options: AttachOptions,
   first: Attachment,
   log: Logger,
-): Pick<EmbeddedPostgres, 'stop' | 'ensureRunning'> => {
+): Pick<EmbeddedPostgres, 'stop'> => {
   const { port } = first;
   const stopping = new AbortController();
   let { usage } = first;
@@ -101,14 +95,6 @@ const supervise = (
 
   watch();
   return {
-    ensureRunning: async () => {
-      const deadline = performance.now() + ENSURE_MS_MAX;
-      while (performance.now() < deadline) {
-        if (await usage.isAnswering()) return;
-        await sleep(50);
-      }
-      throw new Error(`the embedded Postgres did not come up within ${ENSURE_MS_MAX} ms`);
-    },
     stop: async () => {
       if (stopping.signal.aborted) return;
       stopping.abort();

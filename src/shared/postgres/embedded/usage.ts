@@ -1,6 +1,6 @@
 import { Client } from 'pg';
-import { sleep } from '../../backoff.ts';
-import { stopPostmaster } from './postmaster.ts';
+import { settled } from '../../async/timeout.ts';
+import { stopPostgres, type RunnableCluster } from './pg-ctl.ts';
 
 /**
  * Every process that uses this Postgres holds this lock, shared, for as long as it lives; who gets it
@@ -16,8 +16,6 @@ const FAREWELL_MS = 1_000;
 export interface Usage {
   /** Resolves when the connection, and with it the mark, is gone. */
   readonly lost: Promise<void>;
-  /** Whether Postgres still answers. */
-  isAnswering(): Promise<boolean>;
   /** Gives the mark back, and stops Postgres if nobody else holds one. @returns whether it was stopped */
   end(): Promise<boolean>;
 }
@@ -30,9 +28,9 @@ export class ForeignServerError extends Error {
 /**
  * Connects as superuser, which succeeds even when all ordinary connections are taken.
  * @returns undefined when Postgres is just being stopped by its last user
- * @throws ForeignServerError when this is not the cluster in `dataDirectory`
+ * @throws ForeignServerError when it is another cluster
  */
-export const openUsage = async (adminUrl: string, dataDirectory: string): Promise<Usage | undefined> => {
+export const openUsage = async (adminUrl: string, cluster: RunnableCluster): Promise<Usage | undefined> => {
   const client = new Client({
     connectionString: adminUrl,
     application_name: 'exchange-supervisor',
@@ -49,17 +47,12 @@ export const openUsage = async (adminUrl: string, dataDirectory: string): Promis
     const { rows } = await client.query<{ answer: unknown }>(sql, [...values]);
     return rows[0]?.answer;
   };
-  // A stalled server does not answer a farewell. The timer is cleared, or it would keep the process.
-  const leave = async (): Promise<void> => {
-    const answered = new AbortController();
-    const farewell = client.end().catch(() => undefined);
-    await Promise.race([farewell, sleep(FAREWELL_MS, answered.signal)]);
-    answered.abort();
-  };
+  // A stalled server does not answer a farewell.
+  const leave = (): Promise<void> => settled(FAREWELL_MS, client.end());
   try {
     await client.connect();
     // Knowing the password proves the server to us, too (SCRAM); but a copy of the folder knows it as well.
-    if ((await ask(`select current_setting('data_directory') as answer`)) !== dataDirectory) {
+    if ((await ask(`select current_setting('data_directory') as answer`)) !== cluster.dataDirectory) {
       throw new ForeignServerError('another Postgres listens at the port of this one');
     }
     if ((await ask('select pg_try_advisory_lock_shared($1) as answer', [USERS_LOCK])) !== true) {
@@ -74,12 +67,11 @@ export const openUsage = async (adminUrl: string, dataDirectory: string): Promis
   (client as unknown as { unref(): void }).unref();
   return {
     lost,
-    isAnswering: () => ask('select true as answer').then(Boolean, () => false),
     end: async () => {
       try {
         await ask('select pg_advisory_unlock_shared($1) as answer', [USERS_LOCK]);
         const isLast = await ask('select pg_try_advisory_lock($1) as answer', [USERS_LOCK]);
-        if (isLast === true) await stopPostmaster(dataDirectory);
+        if (isLast === true) await stopPostgres(cluster);
         return isLast === true;
       } finally {
         await leave();

@@ -1,0 +1,60 @@
+import type { Knex } from 'knex';
+import { code, createTenantTable } from './schema.ts';
+
+const SCOPES = ['exchange:read', 'exchange:write', 'exchange:admin', 'exchange:review'];
+
+/**
+ * Who may do what, as the credential check reads it. No read model: each row is written before the event that announces it
+ * is answered, and events never hold a secret or its hash.
+ *
+ * - `accounts.access_revision`: of the event of the account's stream that `disabled_at` is taken from; -1 before the first.
+ * - `api_keys.announced`: the key's event is in the stream. No key is live before.
+ * - `api_keys.sealed_secret` lets the user who issued a key repeat the request (docs/access.md): it is encrypted under the
+ *   secret of the credential that issued it, which is stored nowhere, and it is removed after a day.
+ */
+export const accounts = {
+  name: '0.2-accounts',
+  up: async (knex: Knex): Promise<void> => {
+    await knex.raw('create sequence customer_ids as integer');
+    await knex.raw(`
+      create function current_customer_id() returns bigint language sql stable
+      return nullif(current_setting('app.customer_id', true), '')::bigint
+    `);
+    await createTenantTable(knex, 'accounts', (table) => {
+      table.text('name').notNullable();
+      table.timestamp('disabled_at');
+      table.bigInteger('access_revision').notNullable().defaultTo(-1);
+      table.integer('seller_id');
+      table.primary(['customer_id']);
+    });
+    await createTenantTable(knex, 'users', (table) => {
+      code(table, 'user_id').notNullable();
+      table.text('name').notNullable();
+      table.text('role').notNullable().checkIn(['admin', 'member', 'seller'], 'users_role_check');
+      table.primary(['customer_id', 'user_id']);
+    });
+    await createTenantTable(knex, 'api_keys', (table) => {
+      code(table, 'key_id').primary();
+      table.binary('secret_hash').notNullable();
+      table.text('name').notNullable();
+      table.timestamp('created_at').notNullable().defaultTo(knex.raw('now()'));
+      table.timestamp('revoked_at');
+      code(table, 'user_id').notNullable();
+      table.specificType('scopes', 'text[]').notNullable();
+      table.text('masked_key').notNullable();
+      table.timestamp('expires_at');
+      table.timestamp('last_used_at');
+      table.binary('sealed_secret');
+      table.boolean('announced').notNullable().defaultTo(false);
+      table.timestamp('sealed_until');
+      table.check(`scopes <@ array['${SCOPES.join("','")}']`, undefined, 'api_keys_scopes_check');
+      table.index(['customer_id', 'created_at', 'key_id'], 'api_keys_by_customer');
+      table.index(['sealed_until'], 'api_keys_sealed', { predicate: knex.whereNotNull('sealed_secret') });
+      table.index(['created_at'], 'api_keys_unannounced', { predicate: knex.whereRaw('not announced') });
+    });
+    await knex.raw(`
+      create index api_keys_ended on api_keys (least(revoked_at, expires_at))
+        where revoked_at is not null or expires_at is not null
+    `);
+  },
+};

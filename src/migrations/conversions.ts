@@ -1,0 +1,82 @@
+import type { Knex } from 'knex';
+import { code, createTenantTable } from './schema.ts';
+
+/**
+ * The read models of conversion events (docs/conversions.md).
+ *
+ * - `conversion_segments`: the fingerprints of some events in a row of a source's stream, 16 bytes an item and a command,
+ *   uncompressed and without an index over them: a process reads them all when it first meets the source.
+ * - `conversion_commands`: where in its source's stream a command has left something, for as long as it may be repeated.
+ * - `conversion_hours`: what is counted. `currency` is empty where an item has none.
+ * - `conversion_health`: what was last observed of a source. Its revision says which events all three hold.
+ * - `conversion_confirmations`: calls that were shown and not yet carried out: what was shown, and who used it.
+ */
+export const conversions = {
+  name: '0.2-conversions',
+  up: async (knex: Knex): Promise<void> => {
+    await createTenantTable(knex, 'conversion_segments', (table) => {
+      table.uuid('source_id').notNullable();
+      table.bigInteger('first_revision').notNullable();
+      table.bigInteger('last_revision').notNullable();
+      table.timestamp('recorded_at').notNullable();
+      table.binary('fingerprints').notNullable();
+      table.binary('commands').notNullable();
+      table.primary(['customer_id', 'source_id', 'last_revision']);
+      table.index(['recorded_at'], 'conversion_segments_by_age');
+    });
+    await knex.raw(`
+      alter table conversion_segments
+        alter column fingerprints set storage external, alter column commands set storage external
+    `);
+    await createTenantTable(knex, 'conversion_commands', (table) => {
+      table.uuid('source_id').notNullable();
+      table.uuid('command_id').notNullable();
+      table.bigInteger('revision').notNullable();
+      table.timestamp('recorded_at').notNullable();
+      table.primary(['customer_id', 'source_id', 'command_id', 'revision']);
+      table.index(['recorded_at'], 'conversion_commands_by_age');
+    });
+    await createTenantTable(
+      knex,
+      'conversion_hours',
+      (table) => {
+        table.uuid('source_id').notNullable();
+        table.timestamp('hour').notNullable();
+        code(table, 'event_type').notNullable();
+        code(table, 'currency').notNullable();
+        table.integer('advertiser_id').notNullable();
+        table.bigInteger('event_count').notNullable();
+        table.specificType('value_sum', 'numeric').notNullable();
+        table.primary(['customer_id', 'source_id', 'hour', 'event_type', 'currency']);
+        table.index(['customer_id', 'advertiser_id', 'hour'], 'conversion_hours_by_advertiser');
+        table.index(['hour'], 'conversion_hours_by_hour');
+      },
+      { fillfactor: 70 },
+    );
+    await createTenantTable(
+      knex,
+      'conversion_health',
+      (table) => {
+        table.uuid('source_id').notNullable();
+        table.integer('advertiser_id').notNullable();
+        table.bigInteger('revision').notNullable();
+        code(table, 'status').notNullable();
+        table.timestamp('last_event_at');
+        table.timestamp('last_event_received_at');
+        code(table, 'last_event_type');
+        table.text('last_error');
+        table.timestamp('last_error_at');
+        table.primary(['customer_id', 'source_id']);
+      },
+      { fillfactor: 50 },
+    );
+    await createTenantTable(knex, 'conversion_confirmations', (table) => {
+      table.uuid('uid').notNullable();
+      table.binary('fingerprint').notNullable();
+      table.timestamp('created_at').notNullable().defaultTo(knex.raw('clock_timestamp()'));
+      table.uuid('used_by');
+      table.primary(['customer_id', 'uid']);
+      table.index(['created_at'], 'conversion_confirmations_by_age');
+    });
+  },
+};

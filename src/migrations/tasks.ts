@@ -1,0 +1,16 @@
+import type { Knex } from 'knex';
+import { createTenantTable } from './schema.ts';
+
+/** Tasks that are done: what was accepted is in the read model that it is about. Kept for 30 days. */
+export const tasks = {
+  name: '0.2-tasks',
+  up: async (knex: Knex): Promise<void> => {
+    await createTenantTable(knex, 'tasks', (table) => {
+      table.uuid('task_id').notNullable();
+      table.timestamp('accepted_at').notNullable();
+      table.text('body').notNullable();
+      table.primary(['customer_id', 'task_id']);
+      table.index(['customer_id', 'accepted_at'], 'tasks_by_age');
+    });
+  },
+};

@@ -1,0 +1,54 @@
+import { LRUCache } from 'lru-cache';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { LoadedStream } from './load-stream.ts';
+
+/** A stream as this process has last seen it; other processes may have appended since. */
+type KnownStream<State> = Pick<LoadedStream<State>, 'state' | 'revision' | 'correlationId' | 'commands'>;
+
+export interface KnownStreams {
+  /**
+   * A stream that held no event of this command when it was last seen.
+   * @param decider which folded the stream; states of other deciders are not found
+   */
+  without<State>(commandId: string, stream: string, decider: object): KnownStream<State> | undefined;
+  keep<State>(stream: string, decider: object, seen: KnownStream<State>): void;
+}
+
+/** Bound of the kept streams; the least recently used go first. */
+const STREAMS_MAX = 500;
+/** Bounds of their states, and of one of them, in characters of JSON. A stream with a larger state is not kept. */
+const STATES_MAX = 16 * 1024 * 1024;
+const STATE_MAX = 64 * 1024;
+/** Longer streams are not kept: they are loaded from their snapshot. */
+const EVENTS_MAX = 200;
+
+const keptOf = new WeakMap<EventStore, KnownStreams>();
+
+/** The streams that this process has seen through a store. */
+export const knownStreamsOf = (store: EventStore): KnownStreams => {
+  const known = keptOf.get(store) ?? createKnownStreams();
+  keptOf.set(store, known);
+  return known;
+};
+
+const createKnownStreams = (): KnownStreams => {
+  const streams = new LRUCache<string, { readonly decider: object; readonly known: KnownStream<unknown> }>({
+    max: STREAMS_MAX,
+    maxSize: STATES_MAX,
+    maxEntrySize: STATE_MAX,
+    sizeCalculation: ({ known }) => JSON.stringify(known.state).length,
+  });
+  return {
+    without: <State>(commandId: string, stream: string, decider: object) => {
+      const kept = streams.get(stream);
+      const isWithout = kept?.decider === decider && kept.known.commands?.has(commandId) === false;
+      return isWithout ? (kept.known as KnownStream<State>) : undefined;
+    },
+    keep: (stream, decider, { state, revision, correlationId, commands }) => {
+      streams.delete(stream);
+      if (commands === undefined || typeof revision !== 'number' || revision >= EVENTS_MAX) return;
+      const known = { state, revision, commands, ...(correlationId !== undefined && { correlationId }) };
+      streams.set(stream, { decider, known });
+    },
+  };
+};

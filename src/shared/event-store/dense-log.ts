@@ -1,0 +1,112 @@
+import { parsePosition, printPosition } from './dense-position.ts';
+import { LogGapError, type Position, type RecordedEvent } from './event-store.ts';
+import {
+  untilRead,
+  type FollowedLog,
+  type LogPiece,
+  type OnReadFailed,
+  type PageRequest,
+} from './followed-log.ts';
+import type { LogReach } from './log-reach.ts';
+
+/** A piece of a log with dense positions: `count` positions in order, of which `events` are those that were asked for. */
+export interface DensePage {
+  readonly events: readonly RecordedEvent[];
+  readonly count: number;
+  /** First and last position looked at; both 0 when `count` is. */
+  readonly first: number;
+  readonly last: number;
+  /** Of the payloads of `events`. */
+  readonly bytes: number;
+  /** True when nothing was behind `last` at the time of reading. */
+  readonly atEnd: boolean;
+}
+
+/** A log with dense positions, as a store reads it. */
+export interface DenseLog {
+  readonly reach: LogReach;
+  readonly onReadFailed: OnReadFailed;
+  readPage(after: number, request: Omit<PageRequest, 'after'>): Promise<DensePage>;
+  head(): Promise<number>;
+}
+
+/** Notifications can be lost with their connection: then an event arrives this late at most. */
+const LOOK_MS = 1_000;
+const PAGE_EVENTS = 1_000;
+
+/** Reads and follows a log with dense positions. */
+export const followedDenseLog = (dense: DenseLog): FollowedLog => ({
+  onReadFailed: dense.onReadFailed,
+  readPage: ({ after, ...request }) => readPiece(dense, parsePosition(after), request),
+  follow: (after, signal) => follow(dense, after, signal),
+});
+
+async function* follow(dense: DenseLog, after: Position, signal: AbortSignal): AsyncGenerator<LogPiece> {
+  const { reach, onReadFailed } = dense;
+  let last = parsePosition(after);
+  let toldCaughtUp = true;
+  while (!signal.aborted) {
+    // Taken before the page is read: a position that becomes known during the read may be missing from the page.
+    const { known } = reach;
+    const piece = await untilRead(onReadFailed, signal, () =>
+      readPiece(dense, last, { limit: PAGE_EVENTS, categories: undefined }),
+    );
+    if (piece === undefined) return;
+    const next = parsePosition(piece.position);
+    if (next > last || !toldCaughtUp) yield piece;
+    last = next;
+    toldCaughtUp = piece.caughtUp;
+    if (piece.caughtUp) await untilFurther(dense, last, known, signal);
+  }
+}
+
+/**
+ * Waits until the log reaches beyond `last`. Without a notification the head is queried once a second.
+ * @param known position of the latest notification; beyond `last` when the log has lost its end since, or when the
+ *   notification was wrong: then only the head counts
+ * @throws LogGapError
+ */
+const untilFurther = async (
+  dense: DenseLog,
+  last: number,
+  known: number,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { reach, onReadFailed } = dense;
+  while (!signal.aborted) {
+    await reach.beyond(Math.max(known, last), LOOK_MS, signal);
+    if (reach.known > Math.max(known, last)) return;
+    const head = await untilRead(onReadFailed, signal, () => dense.head());
+    if (head === undefined || head > last) return;
+    assertReaches(head, last);
+  }
+};
+
+const readPiece = async (
+  dense: DenseLog,
+  after: number,
+  request: Omit<PageRequest, 'after'>,
+): Promise<LogPiece> => {
+  const page = await dense.readPage(after, request);
+  if (page.count === 0) assertReaches(await dense.head(), after);
+  else assertContiguous(after, page);
+  const { events, bytes, atEnd: caughtUp } = page;
+  return { events, position: printPosition(page.count === 0 ? after : page.last), caughtUp, bytes };
+};
+
+/** A subscriber that is ahead would wait in silence until the log has passed it, and miss what came in between. */
+const assertReaches = (head: number, position: number): void => {
+  if (head < position) {
+    throw new LogGapError(
+      `position ${position} is ahead of the log, which ends at ${head}: restored from a backup?`,
+    );
+  }
+};
+
+const assertContiguous = (last: number, page: DensePage): void => {
+  if (page.first !== last + 1 || page.last !== last + page.count) {
+    throw new LogGapError(
+      `after ${last}: expected ${page.count} positions in a row, got ${page.first} to ${page.last}`,
+    );
+  }
+};

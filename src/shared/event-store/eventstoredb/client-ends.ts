@@ -1,0 +1,37 @@
+import { setMaxListeners } from 'node:events';
+import type { EventStoreDBClient } from '@eventstore/db-client';
+import { hangUp } from './node-client.ts';
+
+/** Clients that are given up: their calls end at once, their connections soon. */
+export interface ClientEnds {
+  /** Fires when the client is given up. */
+  signalOf(client: EventStoreDBClient): AbortSignal;
+  giveUp(client: EventStoreDBClient): void;
+  /** Resolves when every connection that was given up is closed, or as good as. */
+  closed(): Promise<void>;
+}
+
+export const createClientEnds = (): ClientEnds => {
+  const ends = new WeakMap<EventStoreDBClient, AbortController>();
+  const leaving = new Set<Promise<void>>();
+  const endOf = (client: EventStoreDBClient): AbortController => {
+    const known = ends.get(client);
+    if (known !== undefined) return known;
+    const end = new AbortController();
+    // Every call under way listens to it.
+    setMaxListeners(0, end.signal);
+    ends.set(client, end);
+    return end;
+  };
+  return {
+    signalOf: (client) => endOf(client).signal,
+    giveUp: (client) => {
+      endOf(client).abort();
+      const gone = hangUp(client).finally(() => leaving.delete(gone));
+      leaving.add(gone);
+    },
+    closed: async () => {
+      await Promise.all(leaving);
+    },
+  };
+};

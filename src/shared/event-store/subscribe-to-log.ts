@@ -1,0 +1,61 @@
+import { sleep } from '../async/backoff.ts';
+import type { EventBatch, SubscribeOptions } from './event-store.ts';
+import { untilRead, type FollowedLog } from './followed-log.ts';
+import type { SharedTail } from './shared-tail.ts';
+
+const BATCH_SIZE = { usual: 1_000, max: 10_000 };
+/** Pause before the next read when the log ends before everything that the tail holds. */
+const LOOK_AGAIN_MS = 100;
+
+/**
+ * `EventStore.subscribeToAll`: a subscriber reads pages by itself until it reaches the shared tail of the store, and again
+ * whenever it falls behind the tail.
+ *
+ * Between the two nothing is skipped or given twice: each page and each batch begins behind the position at which the one
+ * before it ended, and the tail takes a reader only if it holds everything behind that position.
+ */
+export async function* subscribeToLog(
+  source: FollowedLog,
+  tail: SharedTail,
+  options: SubscribeOptions,
+): AsyncGenerator<EventBatch> {
+  const { signal, filter, batchSize = BATCH_SIZE.usual } = options;
+  if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > BATCH_SIZE.max) {
+    throw new RangeError(`batchSize must be 1 to 10,000, not ${batchSize}`);
+  }
+  const categories = filter?.categories;
+  let position = options.after;
+  let toldCaughtUp = false;
+  while (!signal.aborted) {
+    const after = position;
+    const page = await untilRead(source.onReadFailed, signal, (failures) => {
+      // A page may be too large to be read in time: each failure halves it.
+      const limit = Math.max(1, Math.floor(batchSize / 2 ** failures));
+      return source.readPage({ after, limit, categories });
+    });
+    if (page === undefined) return;
+    const { events, caughtUp } = page;
+    const isNews = page.position !== position || (caughtUp && !toldCaughtUp);
+    if (isNews) {
+      ({ position } = page);
+      toldCaughtUp = caughtUp;
+      yield { events, position, caughtUp };
+    }
+    // Joins only after a page that ends with the log: `caughtUp` in the tail's buffer may be older than this page.
+    const reader = caughtUp ? tail.join({ after: position, batchSize, categories, signal }) : undefined;
+    if (reader === undefined) {
+      if (!isNews) await sleep(LOOK_AGAIN_MS, signal);
+      continue;
+    }
+    try {
+      for (;;) {
+        const batch = await reader.next();
+        if (batch === undefined) break;
+        ({ position, caughtUp: toldCaughtUp } = batch);
+        yield batch;
+      }
+    } finally {
+      reader.leave();
+    }
+  }
+}

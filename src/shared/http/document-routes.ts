@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { openApiDocument } from './openapi.ts';
+import { route, type Route } from './route.ts';
+
+export interface DocumentRoutesOptions {
+  readonly version: string;
+  /** How clients reach the service. */
+  readonly baseUrl: () => string;
+  /** Where the routes of the API are below it. */
+  readonly apiPath: string;
+  /** Markdown that tells an agent how to use the API. */
+  readonly skill: (baseUrl: string) => string;
+  /** All that a credential may be allowed. */
+  readonly scopes: readonly string[];
+}
+
+const tag = 'Documents';
+
+/** What the service says of itself to programs that want to use it. Public, uncounted, and outside the envelope. */
+export const documentRoutes = (
+  options: DocumentRoutesOptions,
+  otherRoutes: readonly Route[],
+): readonly Route[] => {
+  const { version, baseUrl, apiPath } = options;
+  let document: Record<string, unknown> | undefined;
+  let yaml: string | undefined;
+  const openApi = (): Record<string, unknown> =>
+    (document ??= openApiDocument([...otherRoutes, ...routes], { version, baseUrl: baseUrl() }));
+  const openApiYaml = async (): Promise<string> => (yaml ??= await yamlOf(openApi()));
+  const routes: readonly Route[] = [
+    route({
+      method: 'get',
+      path: '/openapi.json',
+      operationId: 'getOpenApi',
+      summary: 'This API as an OpenAPI 3.1 document',
+      tag,
+      access: 'public',
+      responses: { 200: { description: 'OpenAPI 3.1', data: z.looseObject({}), enveloped: false } },
+      handle: async () => ({ status: 200, data: openApi() }),
+    }),
+    yamlRoute('/openapi.yaml', 'getOpenApiYaml', openApiYaml),
+    yamlRoute(`${apiPath}/openapi.yaml`, 'getBuyerOpenApiYaml', openApiYaml),
+    skillRoute('/skill.md', 'getSkill', options),
+    skillRoute(`${apiPath}/skill.md`, 'getBuyerSkill', options),
+    metadataRoute('', 'getProtectedResource', options),
+    metadataRoute(apiPath, 'getBuyerProtectedResource', options),
+  ];
+  return routes;
+};
+
+/** Written out in full: an alias of YAML is legal, and half of the readers of OpenAPI cannot follow one. */
+const yamlOf = async (document: unknown): Promise<string> => {
+  // Loaded when it is first asked for: few installations ever are.
+  const { stringify } = await import('yaml');
+  return stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 });
+};
+
+const yamlRoute = (path: string, operationId: string, document: () => Promise<string>): Route =>
+  route({
+    method: 'get',
+    path,
+    operationId,
+    summary: 'The same document as /openapi.json, in YAML',
+    tag,
+    access: 'public',
+    responses: { 200: { description: 'OpenAPI 3.1', mediaType: 'application/yaml' } },
+    handle: async () => ({ status: 200, text: await document(), contentType: 'application/yaml' }),
+  });
+
+const skillRoute = (path: string, operationId: string, { skill, baseUrl }: DocumentRoutesOptions): Route =>
+  route({
+    method: 'get',
+    path,
+    operationId,
+    summary: 'How to use this API, for an agent',
+    tag,
+    access: 'public',
+    responses: { 200: { description: 'Markdown', mediaType: 'text/markdown' } },
+    handle: async () => ({
+      status: 200,
+      text: skill(baseUrl()),
+      contentType: 'text/markdown; charset=utf-8',
+    }),
+  });
+
+/** Of RFC 9728, section 2. No authorization server is named: there is none. */
+const ProtectedResource = z
+  .object({
+    resource: z.string(),
+    resource_name: z.string(),
+    resource_documentation: z.string(),
+    bearer_methods_supported: z.array(z.string()),
+    scopes_supported: z.array(z.string()),
+  })
+  .meta({ id: 'ProtectedResource' });
+
+/** Where the document of a resource is (RFC 9728, section 3.1). */
+export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
+
+/** @param resourcePath of the resource: its document is at the well-known path with this inserted behind it */
+const metadataRoute = (
+  resourcePath: string,
+  operationId: string,
+  { baseUrl, scopes }: DocumentRoutesOptions,
+): Route =>
+  route({
+    method: 'get',
+    path: `${PROTECTED_RESOURCE_PATH}${resourcePath}`,
+    operationId,
+    summary: 'What a client needs to know to get a credential for this API (RFC 9728)',
+    tag,
+    access: 'public',
+    responses: {
+      200: { description: 'Protected resource metadata', data: ProtectedResource, enveloped: false },
+    },
+    handle: async () => ({
+      status: 200,
+      data: {
+        resource: `${baseUrl()}${resourcePath}`,
+        resource_name: 'Buyer Exchange',
+        resource_documentation: `${baseUrl()}/skill.md`,
+        bearer_methods_supported: ['header'],
+        scopes_supported: scopes,
+      },
+    }),
+  });

@@ -1,0 +1,22 @@
+/**
+ * The areas that the specification lists and nothing is built of yet, with the paths that the API family publishes
+ * them under. Below each of them every method answers 501. An area that is built is taken out here.
+ */
+const areas = {
+  Storefronts: ['/storefronts'],
+  'Product Discovery': ['/discovery', '/campaigns/discovery'],
+  'Media Buys': ['/media-buys', '/campaigns/{id}/media-buys'],
+  'Update Proposals': ['/proposals', '/campaigns/{id}/proposals'],
+  'Optimization Suggestions': ['/optimization-suggestions', '/campaigns/{id}/optimization-suggestions'],
+  'Property Lists': ['/property-lists', '/advertisers/{id}/property-lists'],
+  Reporting: ['/reporting'],
+  Webhooks: ['/webhook-subscriptions', '/webhook-event-types'],
+  Activity: ['/activity', '/events', '/realtime'],
+  'Browser origins': ['/browser-origins'],
+} as const;
+
+export const unbuiltPaths: readonly string[] = Object.values(areas)
+  .flat()
+  .map((path) => `/api/v2/buyer${path}`);
+
+export const unbuiltAreas: readonly string[] = Object.keys(areas);

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { refusalOf } from '../support/api-client.ts';
+import { rawExchange } from '../support/raw-http.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { startToyService } from '../support/toy-service.ts';
+
+/** What the service says of itself: documents, areas that are not built, paths that no limit counts. */
+
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  service = await startRunningService();
+  account = await service.openAccount();
+});
+afterAll(() => service.stop());
+
+const call = (path: string, init: RequestInit = {}): Promise<Response> => fetch(service.baseUrl + path, init);
+const authorized = (): Readonly<Record<string, string>> => ({ Authorization: `Bearer ${account.apiKey}` });
+
+describe.each(['', '/api/v2/buyer'])('below "%s"', (base) => {
+  it('openapi.yaml is the same document as /openapi.json', async () => {
+    const answer = await call(`${base}/openapi.yaml`);
+    const text = await answer.text();
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/yaml']);
+    expect(parse(text)).toEqual(await (await call('/openapi.json')).json());
+    // Read by programs that follow no alias.
+    expect(text).not.toMatch(/^\s*(?:<<:|[\w$/-]+: [&*]a\d)/m);
+  });
+
+  it('skill.md tells an agent how to use the API', async () => {
+    const answer = await call(`${base}/skill.md`);
+    const text = await answer.text();
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'text/markdown; charset=utf-8',
+    ]);
+    expect(text).toContain(`${service.baseUrl}/api/v2/buyer`);
+    for (const word of ['Authorization: Bearer', 'Idempotency-Key', 'RATE_LIMITED', 'Storefronts']) {
+      expect(text).toContain(word);
+    }
+  });
+
+  it('skill.md names only calls that there are', async () => {
+    const text = await (await call(`${base}/skill.md`)).text();
+    const { paths } = (await (await call('/openapi.json')).json()) as {
+      paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    };
+    const named = [...text.matchAll(/`(GET|POST|PUT|DELETE) (\/[\w/{}-]+)`/g)];
+    expect(named.length).toBeGreaterThan(10);
+    for (const [, method = '', path = ''] of named) {
+      expect([path, Object.keys(paths[`/api/v2/buyer${path}`] ?? {})]).toEqual([
+        path,
+        expect.arrayContaining([method.toLowerCase()]),
+      ]);
+    }
+  });
+});
+
+describe('protected resource metadata (RFC 9728)', () => {
+  it('is where the challenge says', async () => {
+    const { headers } = await call('/api/v2/buyer/advertisers');
+    const [, url = ''] = /resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '') ?? [];
+    const answer = await fetch(url);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'application/json; charset=utf-8',
+    ]);
+    expect(await answer.json()).toEqual({
+      resource: service.baseUrl,
+      resource_name: 'Buyer Exchange',
+      resource_documentation: `${service.baseUrl}/skill.md`,
+      bearer_methods_supported: ['header'],
+      scopes_supported: ['exchange:read', 'exchange:write', 'exchange:admin', 'exchange:review'],
+    });
+  });
+
+  it('is also at the path of the resource, and names it', async () => {
+    const answer = await call('/.well-known/oauth-protected-resource/api/v2/buyer');
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      expect.objectContaining({ resource: `${service.baseUrl}/api/v2/buyer` }),
+    ]);
+  });
+
+  it('names the configured address, whatever Host says', async () => {
+    const { port, server } = await startToyService();
+    const request =
+      'GET /.well-known/oauth-protected-resource HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n';
+    const { answers } = await rawExchange(port, request);
+    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({
+      resource: 'https://exchange.test',
+      resource_documentation: 'https://exchange.test/skill.md',
+    });
+    await server.drain();
+  });
+});
+
+describe('an area that is not built', () => {
+  const paths = [
+    '/storefronts',
+    '/storefronts/1/products',
+    '/discovery',
+    '/campaigns/discovery',
+    '/campaigns/discovery/creatives',
+    '/media-buys/mb_1',
+    '/campaigns/cmp_1/media-buys',
+    '/campaigns/cmp_1/media-buys/mb_1/status',
+    '/proposals',
+    '/campaigns/cmp_1/proposals',
+    '/optimization-suggestions',
+    '/campaigns/cmp_1/optimization-suggestions/1/apply',
+    '/property-lists/check',
+    '/advertisers/1/property-lists',
+    '/reporting/metrics',
+    '/webhook-subscriptions',
+    '/webhook-subscriptions/1/deliveries/2/redeliver',
+    '/webhook-event-types',
+    '/events',
+    '/realtime?topics=campaigns',
+    '/activity/',
+    '/browser-origins/1',
+  ];
+  const send = async (path: string, method: string, headers: Readonly<Record<string, string>>) => {
+    const answer = await call(`/api/v2/buyer${path}`, { method, headers });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, text };
+  };
+
+  it.each(paths)('%s answers 501 in the envelope, whatever the method', async (path) => {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+      const { status, text, headers } = await send(path, method, authorized());
+      expect([method, status, JSON.parse(text)]).toEqual([
+        method,
+        501,
+        { data: null, error: { code: 'NOT_IMPLEMENTED', message: expect.stringContaining('/openapi.json') } },
+      ]);
+      expect(Number(headers.get('ratelimit-remaining'))).toBeGreaterThanOrEqual(0);
+    }
+  });
+
+  it('asks for a credential first, with the challenge', async () => {
+    for (const path of paths) {
+      const { status, headers } = await send(path, 'GET', {});
+      expect([path, status, headers.get('www-authenticate')]).toEqual([
+        path,
+        401,
+        expect.stringContaining('resource_metadata='),
+      ]);
+      expect(headers.get('ratelimit-limit')).not.toBeNull();
+    }
+  });
+
+  it('is counted for the key, like any other call', async () => {
+    const { api } = await service.openAccount();
+    const before = Number((await api.get('/advertisers')).headers.get('ratelimit-remaining'));
+    expect(Number((await api.get('/storefronts')).headers.get('ratelimit-remaining'))).toBe(before - 1);
+  });
+
+  it('takes nothing from areas that are built', async () => {
+    const { api } = account;
+    const created = await api.post<{ id: number }>('/advertisers', { name: 'Acme' });
+    const campaign = await api.post<{ id: string }>('/campaigns', {
+      advertiserId: created.body.data.id,
+      name: 'discovery',
+    });
+    expect((await api.get(`/campaigns/${campaign.body.data.id}`)).status).toBe(200);
+    expect(refusalOf(await api.get('/campaigns/discoveries'))).toEqual([404, 'NOT_FOUND', undefined]);
+    expect((await api.get(`/advertisers/${created.body.data.id}/events/summary`)).status).toBe(200);
+  });
+
+  it('answers a preflight without a credential', async () => {
+    const { status, headers } = await send('/storefronts', 'OPTIONS', {});
+    expect([status, headers.get('ratelimit-limit') === null]).toEqual([204, false]);
+  });
+});
+
+describe('what no limit counts', () => {
+  /** The whole list, as docs/limits.md has it. */
+  const uncounted = [
+    'GET /live',
+    'GET /health',
+    'GET /ready',
+    'GET /metrics',
+    'GET /openapi.json',
+    'GET /openapi.yaml',
+    'GET /skill.md',
+    'GET /api/v2/buyer/openapi.yaml',
+    'GET /api/v2/buyer/skill.md',
+    'GET /.well-known/oauth-protected-resource',
+    'GET /.well-known/oauth-protected-resource/api/v2/buyer',
+    'GET /assets/{storageKey}',
+  ];
+
+  it('is this list, of all routes that there are', async () => {
+    const { paths } = (await (await call('/openapi.json')).json()) as {
+      paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    };
+    const routes = Object.entries(paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => [method.toUpperCase(), path] as const),
+    );
+    const found: string[] = [];
+    for (const [method, path] of routes) {
+      const { headers, status } = await call(path.replaceAll(/\{\w+\}/g, '1'), { method });
+      expect([path, status === 404 && !path.includes('{')]).toEqual([path, false]);
+      if (headers.get('ratelimit-limit') === null) found.push(`${method} ${path}`);
+    }
+    expect(found.toSorted()).toEqual(uncounted.toSorted());
+  });
+
+  it.each(['/.well-known/anything', '/assets/none.png'])(
+    'holds for %s, although it is not there',
+    async (path) => {
+      const { status, headers } = await call(path);
+      expect([status, headers.get('ratelimit-limit')]).toEqual([404, null]);
+    },
+  );
+
+  it('has only reads of assets', async () => {
+    const { status, headers } = await call('/assets/none.png', { method: 'POST' });
+    expect([status, headers.get('ratelimit-limit') === null]).toEqual([405, false]);
+  });
+});

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createAdvertiser } from '../../src/command/advertisers/advertiser-commands.ts';
+import {
+  advertiserAggregate,
+  advertiserStream,
+  type AdvertiserCommand,
+} from '../../src/domain/advertisers/advertiser.ts';
+import { sleep } from '../../src/shared/async/backoff.ts';
+import { executeCommand } from '../../src/shared/command/execute-command.ts';
+import { randomId } from '../../src/shared/ids.ts';
+import {
+  startEventStoreService,
+  type EventStoreService,
+} from '../support/eventstoredb/event-store-service.ts';
+import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+
+/** What the service asks of EventStoreDB: its calls are counted where they arrive. */
+
+const CREATES = 1_000;
+const CALLERS = 16;
+const IDLE_MS = 12_000;
+/** The end of the log is looked at when nothing has come for so long. */
+const LOOK_MS = 5_000;
+
+let eventStore: EventStoreService;
+let service: RunningService;
+let account: TestAccount;
+beforeAll(async () => {
+  eventStore = await startEventStoreService();
+  // The chain over the log is sealed by the minute, whatever comes.
+  service = await startRunningService({ EVENTSTORE_URL: eventStore.url, LOG_SEAL_SECONDS: '0' });
+  account = await service.openAccount();
+  while ((await fetch(`${service.baseUrl}/ready`)).status !== 200) await sleep(25);
+});
+afterAll(async () => {
+  await service.stop();
+  await eventStore.close();
+});
+
+const callsOf = async (work: () => Promise<void>): Promise<Readonly<Record<string, number>>> => {
+  const before = { ...eventStore.calls };
+  await work();
+  return Object.fromEntries(
+    Object.entries(eventStore.calls)
+      .map(([kind, count]) => [kind, count - before[kind as keyof typeof before]] as const)
+      .filter(([, count]) => count > 0),
+  );
+};
+const total = (calls: Readonly<Record<string, number>>): number =>
+  Object.values(calls).reduce((sum, count) => sum + count, 0);
+
+const create = async (name: string, key?: string): Promise<number> => {
+  const headers = key === undefined ? {} : { 'Idempotency-Key': key };
+  const answer = await account.api.post<{ id: number }>('/advertisers', { name }, headers);
+  expect(answer.status).toBe(201);
+  return answer.body.data.id;
+};
+
+describe('calls to EventStoreDB', () => {
+  it(`are at most 1.2 a write in ${CREATES} creates by ${CALLERS} callers, with keys and without, over one subscription`, async () => {
+    let left = CREATES;
+    const calls = await callsOf(async () => {
+      const caller = async (): Promise<void> => {
+        while ((left -= 1) >= 0) await create(`N ${left}`, left % 2 === 0 ? randomUUID() : undefined);
+      };
+      await Promise.all(Array.from({ length: CALLERS }, caller));
+    });
+    console.info(`calls for ${CREATES} creates: ${JSON.stringify(calls)}`);
+    expect(calls['append']).toBe(CREATES);
+    expect(total(calls)).toBeLessThanOrEqual(1.2 * CREATES);
+    expect(eventStore.subscriptions).toBe(1);
+  }, 300_000);
+
+  it('are one for a change of a stream that the process knows, two of one that it does not', async () => {
+    const update = (id: number, name: string) =>
+      callsOf(async () => {
+        const headers = { 'Idempotency-Key': randomUUID() };
+        expect((await account.api.put(`/advertisers/${id}`, { name }, headers)).status).toBe(200);
+      });
+    const id = await create('Known');
+    expect(await update(id, 'Known still')).toEqual({ append: 1 });
+    expect(await update(id, 'Known yet')).toEqual({ append: 1 });
+
+    const advertiserId = 5_000_000;
+    const { customerId } = account;
+    // Another store object: it shares nothing that the service remembers about streams.
+    const another = { ...service.store };
+    const byAnother = (command: AdvertiserCommand) =>
+      executeCommand(another, advertiserAggregate, {
+        stream: advertiserStream(customerId, advertiserId),
+        command,
+        context: { commandId: randomId(), customerId, actor: 'test', requestId: 'calls' },
+      });
+    const now = '2026-01-01T00:00:00.000Z';
+    const origin = { commandId: randomId(), now };
+    await byAnother(createAdvertiser({ name: 'Unknown' }, { advertiserId, customerId }, origin));
+    expect(await update(advertiserId, 'Read once')).toEqual({ 'read-stream': 1, append: 1 });
+    expect(await update(advertiserId, 'Known now')).toEqual({ append: 1 });
+    await byAnother({ type: 'ArchiveAdvertiser', now });
+    await byAnother({ type: 'RestoreAdvertiser', now });
+    // What another process has written is met as a lost race.
+    expect(await update(advertiserId, 'Read again')).toEqual({ append: 2, 'read-stream': 1 });
+  });
+
+  it('are two for a repeat whose first run may have been: its event is read back', async () => {
+    const key = randomUUID();
+    const calls = await callsOf(async () => {
+      eventStore.faults.inject({ fault: 'mute-after-commit', kinds: ['append'] });
+      const first = await account.api.post('/advertisers', { name: 'Unsure' }, { 'Idempotency-Key': key });
+      expect(first.status).toBe(503);
+      let second = first;
+      while (second.status !== 201) {
+        await sleep(200);
+        second = await account.api.post('/advertisers', { name: 'Unsure' }, { 'Idempotency-Key': key });
+      }
+    });
+    expect(calls['read-stream']).toBeGreaterThanOrEqual(1);
+  });
+
+  it('are none while nothing happens but one look at its end every 5 s', async () => {
+    await sleep(500);
+    const startMs = performance.now();
+    const calls = await callsOf(() => sleep(IDLE_MS));
+    const looksMax = Math.floor((performance.now() - startMs) / LOOK_MS) + 1;
+    expect(Object.keys(calls)).toEqual(['read-all']);
+    expect(total(calls)).toBeLessThanOrEqual(looksMax);
+    expect(eventStore.subscriptions).toBe(1);
+  });
+});

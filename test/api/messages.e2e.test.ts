@@ -1,0 +1,345 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createSellerAccount } from '../../src/operator/create-account.ts';
+import { readConfig, variables } from '../../src/shared/config.ts';
+import type { ErrorBody } from '../../src/shared/http/errors.ts';
+import { readOperations, type ApiDocument, type Operation, type Schema } from '../fuzz/read-operations.ts';
+import type { Api } from '../support/api-client.ts';
+import { operate } from '../support/program.ts';
+import { startRunningService, type RunningService } from '../support/running-service.ts';
+
+/** What a request gets wrong is said in words of this API, whatever the route and the member. */
+
+let service: RunningService;
+beforeAll(async () => {
+  service = await startRunningService();
+});
+afterAll(() => service.stop());
+
+/** Phrases of the schema library (zod's locale `en`), and patterns, which are no words. */
+const LIBRARY_PHRASES =
+  /Invalid |Too small|Too big|expected |received |Unrecognized key|Unknown (?:key|member)|[<>]=|\bNaN\b|match the pattern|is not valid|none of the forms/;
+
+/** One member of an input, and how to send a value for it. */
+interface Member {
+  readonly path: string;
+  readonly schema: Schema;
+  /** Without a value: the member is missing. */
+  readonly input: (...value: readonly unknown[]) => unknown;
+}
+
+const DEPTH_MAX = 5;
+
+/** Every member of a body, also those inside lists, records and each form of a union. */
+const membersOf = (
+  schema: Schema,
+  resolve: ApiDocument['resolve'],
+  at: Member = { path: '', schema, input: (...value) => value[0] },
+  depth = 0,
+): readonly Member[] => {
+  const resolved = resolve(schema);
+  const own = { ...at, schema: resolved };
+  if (depth > DEPTH_MAX) return [own];
+  const forms = [...(resolved.anyOf ?? []), ...(resolved.oneOf ?? []), ...(resolved.allOf ?? [])];
+  const below = (name: string, member: Schema, wrap: (value: readonly unknown[]) => unknown) =>
+    membersOf(
+      member,
+      resolve,
+      {
+        path: at.path === '' ? name : `${at.path}.${name}`,
+        schema: member,
+        input: (...value) => at.input(wrap(value)),
+      },
+      depth + 1,
+    );
+  return [
+    own,
+    ...forms.flatMap((form) => membersOf(form, resolve, { ...at, schema: form }, depth + 1)),
+    ...Object.entries(resolved.properties ?? {}).flatMap(([name, member]) =>
+      below(name, member, (value) => (value.length === 0 ? {} : { [name]: value[0] })),
+    ),
+    ...(resolved.items === undefined ? [] : below('0', resolved.items, (value) => [...value])),
+    ...(typeof resolved.additionalProperties === 'object'
+      ? below('other', resolved.additionalProperties, (value) => ({ other: value[0] }))
+      : []),
+  ];
+};
+
+const LONG = 'x'.repeat(70_000);
+
+/** Values that are wrong for most members: of another type, too long, too short, out of range, of another form. */
+const mistakesFor = ({ maxItems = 200, enum: values, minimum }: Schema): readonly unknown[] => [
+  null,
+  '',
+  'no-such-value',
+  'Not A Value!',
+  LONG,
+  '2026-13-45T00:00:00Z',
+  -1,
+  0,
+  1.5,
+  3_000_000_000,
+  1e30,
+  -1e30,
+  true,
+  [],
+  [1],
+  [null],
+  ['x', 'x'],
+  Array.from({ length: maxItems + 1 }, (_, n) => n),
+  {},
+  { other: 1 },
+  { 'no name!': LONG },
+  ...(values === undefined ? [] : [String(values[0]).toLowerCase(), ` ${String(values[0])}`]),
+  ...(minimum === undefined ? [] : [minimum - 1]),
+];
+
+const wrongTexts = [
+  '',
+  'x',
+  '-1',
+  '1.5',
+  '0',
+  '99999999999',
+  '9'.repeat(20),
+  'true',
+  'x'.repeat(2_000),
+  '%F0',
+];
+
+interface Refusal {
+  readonly where: string;
+  readonly text: string;
+  readonly error: ErrorBody | null;
+}
+
+const inLanes = async <Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> => {
+  const waiting = items.values();
+  const lane = async (): Promise<void> => {
+    for (const item of waiting) await work(item);
+  };
+  await Promise.all(Array.from({ length: 8 }, lane));
+};
+
+it('a refusal of any member of any route is in plain words, and what is missing "is required"', async () => {
+  const { operations, resolve } = await readOperations(service.baseUrl);
+  const account = await service.openAccount();
+  const seller = await createSellerAccount(service.backbone, 'Seller', 1);
+  const keyFor = ({ scopes }: Operation): string =>
+    scopes.length > 0 && scopes.every((scope) => scope === 'exchange:review')
+      ? seller.apiKey
+      : account.apiKey;
+  const refusals: Refusal[] = [];
+  const spoken: string[] = [];
+
+  const send = async (
+    operation: Operation,
+    where: string,
+    { body, query = '', path = pathOf(operation) }: { body?: unknown; query?: string; path?: string },
+  ): Promise<Refusal> => {
+    const answer = await fetch(`${service.baseUrl}${path}${query}`, {
+      method: operation.method,
+      headers: {
+        Authorization: `Bearer ${keyFor(operation)}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await answer.text();
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
+    const refusal = {
+      where,
+      text,
+      error: isJson ? (JSON.parse(text) as { error: ErrorBody | null }).error : null,
+    };
+    if (answer.status === 400) refusals.push(refusal);
+    if (isJson && LIBRARY_PHRASES.test(text)) spoken.push(`${where}: ${text.slice(0, 400)}`);
+    return refusal;
+  };
+
+  const notRequired: string[] = [];
+  const bodies = operations.filter(({ body }) => body?.mediaType === 'application/json');
+  const requests = bodies.flatMap((operation) => {
+    const schema = operation.body?.schema ?? {};
+    const members = membersOf(schema, resolve);
+    const wrong = members.flatMap((member) =>
+      mistakesFor(member.schema).map((value) => async () => {
+        const where = `${operation.operationId} ${member.path}: ${JSON.stringify(value).slice(0, 60)}`;
+        await send(operation, where, { body: member.input(value) });
+      }),
+    );
+    const missing = (resolve(schema).required ?? []).map((name) => async () => {
+      const where = `${operation.operationId} without ${name}`;
+      const { error } = await send(operation, where, { body: {} });
+      const said = issuesOf(error).find(({ path }) => path === name)?.message;
+      if (said !== 'is required') notRequired.push(`${where}: ${said}`);
+    });
+    return [...wrong, ...missing];
+  });
+  const parameters = operations.flatMap((operation) => [
+    ...operation.queryParameters.flatMap(({ name }) =>
+      wrongTexts.map((text) => async () => {
+        const query = `?${encodeURIComponent(name)}=${text.replace(/^%.*/, '%25F0')}`;
+        await send(operation, `${operation.operationId} ?${name}=${text.slice(0, 60)}`, { query });
+      }),
+    ),
+    ...operation.pathParameters.flatMap(({ name }) =>
+      wrongTexts
+        .filter((text) => text !== '')
+        .map((text) => async () => {
+          const path = pathOf(operation, { [name]: encodeURIComponent(text) });
+          await send(operation, `${operation.operationId} {${name}}=${text.slice(0, 60)}`, { path });
+        }),
+    ),
+  ]);
+  await inLanes([...requests, ...parameters], (request) => request());
+
+  expect(spoken.slice(0, 20)).toEqual([]);
+  expect(notRequired).toEqual([]);
+  // The message names the member that `field` names.
+  const unnamed = refusals.filter(
+    ({ error }) => error?.details !== undefined && !error.message.startsWith(error.field ?? 'The request'),
+  );
+  expect(unnamed.map(({ where, error }) => [where, error?.message]).slice(0, 10)).toEqual([]);
+  // Every operation with a JSON body has refused something of it.
+  const refused = new Set(refusals.map(({ where }) => where.split(' ')[0]));
+  expect(bodies.map(({ operationId }) => operationId).filter((id) => !refused.has(id))).toEqual([]);
+}, 240_000);
+
+const issuesOf = (error: ErrorBody | null) =>
+  (error?.details as { readonly issues?: readonly { path: string; message: string }[] } | undefined)
+    ?.issues ?? [];
+
+const pathOf = ({ path, pathParameters }: Operation, given: Readonly<Record<string, string>> = {}): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const schema = pathParameters.find((parameter) => parameter.name === name)?.schema;
+    return given[name] ?? (schema?.type === 'integer' || schema?.pattern !== undefined ? '1' : 'some-id');
+  });
+
+it('a number that is too large is told the limit of its member, not that of numbers', async () => {
+  const { api } = await service.openAccount();
+  const answer = await api.post('/advertisers', {
+    name: 'Acme',
+    frequencyCaps: [{ max_impressions: 1e30, window: { interval: 60 } }],
+  });
+  expect(answer.body.error).toEqual({
+    code: 'VALIDATION_ERROR',
+    message:
+      'frequencyCaps.0.max_impressions must be at most 2147483647. Correct it and send the request again.',
+    field: 'frequencyCaps.0.max_impressions',
+    details: {
+      issues: [
+        {
+          path: 'frequencyCaps.0.max_impressions',
+          message: 'must be at most 2147483647',
+          code: 'too_big',
+        },
+      ],
+    },
+  });
+});
+
+it('what is missing is named as missing', async () => {
+  const { api } = await service.openAccount();
+  expect((await api.post('/advertisers', {})).body.error?.message).toBe(
+    'name is required. Correct it and send the request again.',
+  );
+  const agent = await api.post('/adcp-agents', { name: 'A', url: 'https://agent.example.com/mcp' });
+  expect(agent.body.error?.message).toBe('protocol is required. Correct it and send the request again.');
+});
+
+it('an address that a setting would let through names the setting, and no other address does', async () => {
+  const { api } = await service.openAccount();
+  const message = async (url: string) =>
+    (await api.post('/adcp-agents', { name: 'A', url, protocol: 'MCP' })).body.error?.message;
+  for (const url of ['http://127.0.0.1:4300/mcp', 'https://localhost/mcp']) {
+    expect(await message(url)).toMatch(
+      /^url must .*, unless the service is started with OUTBOUND_ALLOW_LOOPBACK=true\./,
+    );
+  }
+  for (const url of ['http://agent.example.com/mcp', 'https://10.0.0.1/mcp']) {
+    expect(await message(url)).toMatch(/^url must (?!.*OUTBOUND)/);
+  }
+  const path = await advertiserPath(api);
+  const feed = await api.post<{ catalogs: { errors: { message: string }[] }[] }>(`${path}/catalogs/sync`, {
+    account: { account_id: path.split('/')[2] },
+    catalogs: [{ catalog_id: 'shoes', type: 'product', url: 'http://127.0.0.1/feed', feed_format: 'custom' }],
+  });
+  expect(feed.body.data.catalogs[0]?.errors[0]?.message).toContain('OUTBOUND_ALLOW_LOOPBACK=true');
+});
+
+it('an item of a sync that fails says which member is wrong, and why', async () => {
+  const { api } = await service.openAccount();
+  const path = await advertiserPath(api);
+  const answer = await api.post<{ event_sources: { error: string }[] }>(`${path}/event-sources/sync`, {
+    account: { account_id: path.split('/')[2] },
+    event_sources: [
+      { event_source_id: 'long', name: 'x'.repeat(300) },
+      { event_source_id: 'typed', event_types: ['purchase', 'sale'] },
+    ],
+  });
+  expect(answer.body.data.event_sources.map(({ error }) => error)).toEqual([
+    expect.stringMatching(/^name must have at most \d+ characters$/),
+    expect.stringMatching(/^event_types\.1 must be one of .*"page_view", /),
+  ]);
+});
+
+const advertiserPath = async (api: Api): Promise<string> =>
+  `/advertisers/${(await api.post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data.id}`;
+
+describe('what an operator gives is refused in the same words', () => {
+  it('of a setting', () => {
+    const wrong = (settings: Record<string, string>): string => {
+      try {
+        readConfig(settings);
+        return '';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    const values = ['', 'x', '-1', '1e9', '999999999', '12.5', 'a=b', '://', ',', 'TRUE', '\u0000'];
+    for (const name of Object.keys(variables)) {
+      for (const value of values)
+        expect(`${name}=${value} ${wrong({ [name]: value })}`).not.toMatch(LIBRARY_PHRASES);
+    }
+    expect(wrong({ PORT: '70000' })).toContain('PORT: must be a port number, 0 to 65535');
+    expect(wrong({ LOG_SEAL_SECONDS: '999999999' })).toContain(
+      'LOG_SEAL_SECONDS: must be a whole number, 0 to 86400',
+    );
+    expect(wrong({ NODE_ENV: 'prod' })).toContain(
+      'NODE_ENV: must be one of "development", "production", "test"',
+    );
+  });
+
+  it.each([
+    ['sellers add --name', '--name must not be empty', ['sellers', 'add', '--name', '']],
+    [
+      'sellers add --channels',
+      '--channels must be one of "display", ',
+      ['sellers', 'add', '--name', 'A', '--channels', 'tv'],
+    ],
+    [
+      'sellers change --logo-url',
+      '--logo-url must be a URL starting with https://',
+      ['sellers', 'change', '1', '--logo-url', 'x'],
+    ],
+    [
+      'creatives review --status',
+      '--status must be one of ',
+      ['creatives', 'review', '1', 'cr', '1', '--status', 'fine'],
+    ],
+    [
+      'creatives review --reason',
+      '--reason is needed with "rejected"',
+      ['creatives', 'review', '1', 'cr', '1', '--status', 'rejected'],
+    ],
+    [
+      'creatives review --revision',
+      'It must be the number of a revision.',
+      ['creatives', 'review', '1', 'cr', '1', '--status', 'approved', '--revision', 'x'],
+    ],
+  ])('of %s: %s', async (_, message, words) => {
+    const refused = operate(words, async () => service.backbone);
+    await expect(refused).rejects.toThrow(message);
+    await expect(refused).rejects.not.toThrow(LIBRARY_PHRASES);
+  });
+});

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import { pino } from 'pino';
+import { copyEvents } from '../../src/operator/event-move/copy-events.ts';
+import { START, type Position } from '../../src/shared/event-store/event-store.ts';
+import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
+import {
+  createEventStoreDbEventStore,
+  type EventStoreDbEventStore,
+} from '../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { disconnect, toArray } from '../support/eventstoredb/client-kit.ts';
+import { sampleEvent, type Appender } from './append-peers.ts';
+
+/** What the adapter of EventStoreDB is measured against: the client that it uses, alone. */
+
+export const openAdapter = (url: string): EventStoreDbEventStore =>
+  createEventStoreDbEventStore({
+    connectionString: url,
+    log: pino({ level: 'silent' }),
+    limits: patientCallLimits,
+    markAccount: async () => undefined,
+  });
+
+export const adapterAppender = (url: string): Appender => {
+  const store = openAdapter(url);
+  return {
+    append: () => store.append(`bench-${randomUUID()}`, [sampleEvent()], 'no-stream'),
+    close: () => store.close(),
+  };
+};
+
+/** Credentials of a call make the client send it by itself instead of in its stream of batches. */
+const UNARY = { username: 'none', password: 'none' };
+
+/** The client's own unary append of the same event. Only for servers in clear text, which ignore the credentials. */
+export const unaryAppender = (url: string): Appender => {
+  const client = EventStoreDBClient.connectionString(url);
+  return {
+    append: () => {
+      const { id, type, data, metadata } = sampleEvent();
+      return client.appendToStream(
+        `bench-${randomUUID()}`,
+        [jsonEvent({ id, type, data, metadata: { ...metadata } })],
+        {
+          expectedRevision: 'no_stream',
+          credentials: UNARY,
+        },
+      );
+    },
+    close: () => disconnect(client),
+  };
+};
+
+/** Where the log ends now, for a reader that is to read what comes after. */
+export const fillWith = async (store: EventStoreDbEventStore, events: number): Promise<Position> => {
+  const start = await store.head();
+  const EACH = 500;
+  for (let n = 0; n < events; n += EACH) {
+    await store.append(`bench-${randomUUID()}`, Array.from({ length: EACH }, sampleEvent), 'no-stream');
+  }
+  return start;
+};
+
+/** Events a second that a subscriber gets until it has caught up. */
+export const catchUpRate = async (store: EventStoreDbEventStore, after: Position): Promise<number> => {
+  const startMs = performance.now();
+  let events = 0;
+  for await (const batch of store.subscribeToAll({ after, signal: new AbortController().signal })) {
+    events += batch.events.length;
+    if (batch.caughtUp) break;
+  }
+  return events / ((performance.now() - startMs) / 1_000);
+};
+
+/** Events a second of one bare read of the same part of the log. */
+export const readAllRate = async (url: string, after: Position): Promise<number> => {
+  const client = EventStoreDBClient.connectionString(url);
+  const [commit = '0', prepare = '0'] = after === START ? [] : after.split('.');
+  const fromPosition = after === START ? 'start' : { commit: BigInt(commit), prepare: BigInt(prepare) };
+  const startMs = performance.now();
+  const { length } = await toArray(client.readAll({ fromPosition }));
+  const rate = length / ((performance.now() - startMs) / 1_000);
+  await disconnect(client);
+  return rate;
+};
+
+/** Events a second of a copy of streams that have one event each, all of one account. */
+export const copyRate = async (to: EventStoreDbEventStore, events: number): Promise<number> => {
+  const from = createMemoryEventStore();
+  for (let n = 0; n < events; n += 1) {
+    await from.append(`bench-1-${randomUUID()}`, [sampleEvent()], 'no-stream');
+  }
+  const checkpoint = {
+    load: async () => undefined,
+    save: async () => undefined,
+    remove: async () => undefined,
+  };
+  const startMs = performance.now();
+  await copyEvents({ from, to, checkpoint });
+  return events / ((performance.now() - startMs) / 1_000);
+};

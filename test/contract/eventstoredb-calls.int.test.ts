@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { EventStore } from '../../src/shared/event-store/event-store.ts';
+import {
+  makeEventStoreDbOnService,
+  openEventStoreDbStore,
+  type EventStoreDbOnService,
+} from './make-eventstoredb-store.ts';
+import { newStream, sampleEvents } from './sample-events.ts';
+
+/** When an append is read back, and what it answers where it is not; over real gRPC to the in-memory service. */
+
+let made: EventStoreDbOnService;
+let store: EventStore;
+beforeEach(async () => {
+  made = await makeEventStoreDbOnService();
+  ({ store } = made);
+  // A client reads once before its first append.
+  await store.append(newStream(), sampleEvents(1), 'no-stream');
+});
+afterEach(() => made.dispose());
+
+const sentOnce = { mayBeRepeat: async () => false };
+const readBacks = async (work: () => Promise<unknown>): Promise<number> => {
+  const before = made.service.calls['read-stream'];
+  await work();
+  return made.service.calls['read-stream'] - before;
+};
+
+describe('an append to EventStoreDB', () => {
+  it('is one call when its caller says that no other call can have sent it, and two when it does not', async () => {
+    const stream = newStream();
+    const append =
+      (expected: 'no-stream' | number, more = {}) =>
+      async () =>
+        expect(await store.append(stream, sampleEvents(2), expected, more)).toMatchObject({
+          repeated: false,
+        });
+    expect(await readBacks(append('no-stream', sentOnce))).toBe(0);
+    expect(await readBacks(append(1))).toBe(1);
+    expect(await readBacks(append(3, sentOnce))).toBe(0);
+  });
+
+  it('is not read back when its own first try was written and its answer lost', async () => {
+    made.service.faults.inject({ fault: 'timeout-after-commit', kinds: ['append'] });
+    const appends = made.service.calls.append;
+    const count = await readBacks(async () =>
+      expect(await store.append(newStream(), sampleEvents(2), 'no-stream', sentOnce)).toMatchObject({
+        revision: 1,
+        repeated: false,
+      }),
+    );
+    expect([count, made.service.calls.append - appends]).toEqual([0, 2]);
+  });
+
+  it('is seen to be a repeat of an older one, whatever its caller believes', async () => {
+    const [stream, events] = [newStream(), sampleEvents(2)];
+    const first = await store.append(stream, events, 'no-stream', sentOnce);
+    expect(await store.append(stream, events, 'no-stream', sentOnce)).toEqual({ ...first, repeated: true });
+  });
+
+  it('asks its caller when it is in the log: a claim may have been taken over until then', async () => {
+    const [stream, events] = [newStream(), sampleEvents(2)];
+    const other = openEventStoreDbStore(made.service.url);
+    let isTakenOver = false;
+    const first = store.append(stream, events, 'no-stream', { mayBeRepeat: async () => isTakenOver });
+    expect(await first).toMatchObject({ repeated: false });
+    // Another process sends the same events after it has taken the claim over.
+    isTakenOver = true;
+    expect(
+      await other.store.append(stream, events, 'no-stream', { mayBeRepeat: async () => isTakenOver }),
+    ).toMatchObject({ repeated: true });
+    await other.store.close();
+  });
+
+  it('is read back when the question cannot be answered', async () => {
+    const mayBeRepeat = async (): Promise<boolean> => {
+      throw new Error('the claims cannot be read');
+    };
+    const count = await readBacks(async () =>
+      expect(await store.append(newStream(), sampleEvents(1), 'no-stream', { mayBeRepeat })).toMatchObject({
+        repeated: false,
+      }),
+    );
+    expect(count).toBe(1);
+  });
+});

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sleep } from '../../src/shared/async/backoff.ts';
+import { callLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
+import type { EventStoreDbEventStore } from '../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import { startCluster, type Cluster, type ClusterNode } from '../support/eventstoredb/cluster.ts';
+import { PROCESSES, recoverFrom } from '../support/eventstoredb/recovery.ts';
+import { openEventStoreDbStore } from './make-eventstoredb-store.ts';
+
+/**
+ * How long after a node begins to lead each process has its first append accepted, printed as medians of five rounds. The
+ * goals are 1 s after the old leader was killed and 3 s after it was frozen, for the slowest of the processes. Counts are
+ * asserted, because times depend on the machine.
+ */
+
+const ROUNDS = 5;
+
+let cluster: Cluster;
+beforeEach(async () => {
+  cluster = await startCluster(3);
+});
+afterEach(() => cluster.close());
+
+const leader = (): ClusterNode => cluster.leader as ClusterNode;
+
+interface Recovery {
+  /** ms, of each of `PROCESSES`. */
+  readonly times: readonly number[];
+  /** Reads by which processes ask the new leader whether it leads, and appends that it got, from the moment when it leads. */
+  readonly asked: number;
+  readonly appends: number;
+}
+
+/** @param go makes the leader go @param electionMs until another node leads */
+const measure = async (go: (old: ClusterNode) => Promise<void>, electionMs: number): Promise<Recovery> => {
+  const old = leader();
+  const open = (seeds: 'all' | 'old leader'): EventStoreDbEventStore =>
+    openEventStoreDbStore(cluster.url(seeds === 'all' ? undefined : [old]), undefined, callLimits).store;
+  const next = cluster.nodes.find((node) => node.isRunning && node !== old) as ClusterNode;
+  const { calls } = next.service;
+  let before = calls;
+  const times = await recoverFrom(
+    open,
+    () => go(old),
+    async () => {
+      await sleep(electionMs);
+      before = { ...calls };
+      cluster.elect(next);
+    },
+  );
+  return {
+    times,
+    asked: calls['read-all'] - before['read-all'],
+    appends: calls.append - before.append,
+  };
+};
+
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] as number;
+
+const report = (after: string, rounds: readonly Recovery[]): void => {
+  const slowest = rounds.map(({ times }) => Math.max(...times));
+  const each = PROCESSES.map(
+    (name, n) => `${name} ${median(rounds.map(({ times }) => times[n] as number)).toFixed(0)} ms`,
+  );
+  console.info(
+    `${after}: from the moment when another node leads, the first append of the slowest process is accepted after ` +
+      `${median(slowest).toFixed(0)} ms (median of ${rounds.length}, at most ${Math.max(...slowest).toFixed(0)}); ` +
+      `a process that ${each.join(', ')}`,
+  );
+};
+
+/**
+ * One search finds it, by one question of each process, and one append is sent to it. Another search may have been under
+ * way when it began to lead, and where the machine stands still for a second an answer counts as late.
+ */
+const expectFoundAtOnce = (rounds: readonly Recovery[]): void => {
+  for (const { asked, appends } of rounds) {
+    expect(asked).toBeLessThanOrEqual(3 * PROCESSES.length);
+    expect(appends).toBeLessThanOrEqual(2 * PROCESSES.length);
+  }
+};
+
+describe('the first append after another node has begun to lead', () => {
+  it('where the old leader was killed', async () => {
+    const rounds: Recovery[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const old = leader();
+      rounds.push(await measure((node) => cluster.kill(node), 300 + Math.random() * 900));
+      await cluster.start(old);
+    }
+    report('killed', rounds);
+    expectFoundAtOnce(rounds);
+  }, 120_000);
+
+  it('where the old leader was frozen', async () => {
+    const rounds: Recovery[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const old = leader();
+      const freeze = async ({ service }: ClusterNode): Promise<void> => {
+        service.freeze();
+        cluster.cutOffLeader();
+      };
+      rounds.push(await measure(freeze, 1_000 + Math.random() * 2_000));
+      old.service.thaw();
+      cluster.rejoin();
+    }
+    report('frozen', rounds);
+    expectFoundAtOnce(rounds);
+  }, 120_000);
+});

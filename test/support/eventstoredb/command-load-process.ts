@@ -1,0 +1,189 @@
+/**
+ * Runs commands from a process of its own, as a service does: `node command-load-process.js URL WORKERS DATABASE_URL [DEFECT]`.
+ * What lies between a request and its append is the service's own: claims of idempotency keys in Postgres, streams that
+ * the process knows, appends of one call. Says `ready` to its parent, runs commands until it is told to `stop`, and then
+ * says what came of them.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { Pool } from 'pg';
+import { pino } from 'pino';
+import { sleep } from '../../../src/shared/async/backoff.ts';
+import type { Decider } from '../../../src/shared/command/aggregate.ts';
+import { executeCommand } from '../../../src/shared/command/execute-command.ts';
+import {
+  AppendOutcomeUnknownError,
+  EventStoreUnavailableError,
+  type EventStore,
+} from '../../../src/shared/event-store/event-store.ts';
+import { createEventStoreDbEventStore } from '../../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import { apiErrorOf } from '../../../src/shared/http/api-error-of.ts';
+import { ApiError } from '../../../src/shared/http/errors.ts';
+import { createExecuteOnce } from '../../../src/shared/idempotency/execute-once.ts';
+import { createIdempotencyStore } from '../../../src/shared/idempotency/idempotency-store.ts';
+import { randomId } from '../../../src/shared/ids.ts';
+import { REPEAT_TAKEN_FOR_THE_FIRST, type CommandLoad, type DoneCommand } from './append-load.ts';
+
+const [, , connectionString = '', workers = '1', databaseUrl = '', defect = ''] = process.argv;
+const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' });
+
+/** Commands of one new stream after its first one. */
+const COMMANDS_OF_STREAM = 6;
+/** Streams that workers of all processes write to, and how long each is written to, ms. */
+const SHARED_STREAMS = 12;
+const SHARED_MS = 2_000;
+const IN_FLIGHT_PAUSE_MS = 20;
+/** How often a command is sent again although it is done. A planted defect shows then, and must show soon. */
+const AGAIN = defect === '' ? 0.1 : 1;
+
+interface Tally {
+  readonly count: number;
+  /** The run of the command that appended the last event: one that takes a repeat for its own answers with another. */
+  readonly run: string;
+}
+
+interface Counted {
+  readonly type: 'Counted';
+  readonly data: Tally;
+  readonly occurredAt: string;
+}
+
+/** Each event holds how many there are then: a decision on a state that the stream did not have shows in the log. */
+const tally: Decider<Tally, { readonly run: string }, Counted, never> = {
+  initialState: { count: 0, run: '' },
+  evolve: (_, { data }) => data,
+  decide: ({ run: by }, { count }) => ({
+    events: [
+      { type: 'Counted', data: { count: count + 1, run: by }, occurredAt: '2026-01-02T03:04:05.678Z' },
+    ],
+  }),
+  events: { Counted: { schemaVersion: 1 } },
+};
+
+const openStore = (): EventStore =>
+  createEventStoreDbEventStore({ connectionString, log, markAccount: async () => undefined });
+/** Two connections, each of which knows other streams: a command may be repeated on the other one. */
+const stores = [openStore(), openStore()] as const;
+const pool = new Pool({ connectionString: databaseUrl, max: 6 });
+const executeOnce = createExecuteOnce(createIdempotencyStore(pool), log);
+const load: CommandLoad = { done: [], givenUp: [], failed: [], unknown: 0, readBack: 0 };
+let isStopping = false;
+
+interface Command {
+  readonly key: string;
+  readonly stream: string;
+  readonly isNew: boolean;
+  readonly keepsAnswer: boolean;
+}
+
+const run = async (store: EventStore, { key, stream, isNew, keepsAnswer }: Command): Promise<DoneCommand> => {
+  const request = { scope: 'load', key, fingerprint: Buffer.alloc(32), reserved: {}, keepsAnswer };
+  const { body } = await executeOnce(request, async ({ commandId, hasRunBefore }) => {
+    const context = { commandId, customerId: 7, actor: 'worker:load', requestId: randomId() };
+    const hasRun = async (): Promise<boolean> => {
+      const answer = await hasRunBefore();
+      if (answer) load.readBack += 1;
+      return answer && defect !== REPEAT_TAKEN_FOR_THE_FIRST;
+    };
+    try {
+      const outcome = await executeCommand(store, tally, {
+        stream,
+        command: { run: context.requestId },
+        context,
+        isNew,
+        hasRunBefore: hasRun,
+      });
+      if (outcome.outcome === 'refused') throw new Error('A tally refuses nothing.');
+      const { revision = -1, state } = outcome;
+      return { status: 200, body: JSON.stringify({ commandId, stream, revision, ...state }) };
+    } catch (error) {
+      throw apiErrorOf(error);
+    }
+  });
+  return JSON.parse(body) as DoneCommand;
+};
+
+const anyStore = (): EventStore => stores[Math.random() < 0.5 ? 0 : 1];
+
+/** Sends a command until it is done, as clients do; sometimes twice at once, sometimes again although it is done. */
+const settle = async (command: Command): Promise<void> => {
+  for (let mayBeThere = false; ;) {
+    const runs =
+      Math.random() < 0.1 ? stores.map((store) => run(store, command)) : [run(anyStore(), command)];
+    const ended = await Promise.allSettled(runs);
+    const answers = ended.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const [first] = answers;
+    if (first !== undefined) {
+      if (Math.random() < AGAIN) answers.push(await again(command));
+      if (!answers.every((answer) => isDeepStrictEqual(answer, first))) {
+        throw new Error(`answers differ: ${JSON.stringify(answers)}`);
+      }
+      load.done.push(first);
+      return;
+    }
+    const errors = ended.flatMap((one) => (one.status === 'rejected' ? [apiErrorOf(one.reason)] : []));
+    for (const error of errors) if (mayHaveAppended(error)) mayBeThere = true;
+    if (mayBeThere) load.unknown += 1;
+    else if (errors.some(({ status }) => status === 503) && Math.random() < 0.5) {
+      load.givenUp.push(command.key);
+      return;
+    }
+    await sleep(IN_FLIGHT_PAUSE_MS);
+  }
+};
+
+/** @returns the answer of a repeat of a command that is done */
+const again = async (command: Command): Promise<DoneCommand> => {
+  for (;;) {
+    try {
+      return await run(anyStore(), command);
+    } catch (error) {
+      mayHaveAppended(apiErrorOf(error));
+      await sleep(IN_FLIGHT_PAUSE_MS);
+    }
+  }
+};
+
+/** @returns whether the outcome is unknown @throws Error for an outcome that no command of this load may have */
+const mayHaveAppended = (error: ApiError): boolean => {
+  if (error.cause instanceof AppendOutcomeUnknownError) return true;
+  const isDefinite =
+    error.cause instanceof EventStoreUnavailableError ||
+    error.body.code === 'IDEMPOTENCY_IN_FLIGHT' ||
+    error.body.code === 'CONFLICT';
+  if (!isDefinite) throw error;
+  return false;
+};
+
+const newCommand = (stream: string, isNew = false): Command => ({
+  key: randomId(),
+  stream,
+  isNew,
+  keepsAnswer: Math.random() < 0.5,
+});
+const sharedStream = (): string =>
+  `tally-shared-${Math.floor(Math.random() * SHARED_STREAMS)}-${Math.floor(Date.now() / SHARED_MS)}`;
+
+const work = async (worker: number): Promise<void> => {
+  for (let n = 0; !isStopping; n += 1) {
+    const stream = `tally-${process.pid}-${worker}-${n}`;
+    await settle(newCommand(stream, true));
+    for (let times = 0; times < COMMANDS_OF_STREAM && !isStopping; times += 1) {
+      await settle(newCommand(Math.random() < 0.5 ? stream : sharedStream()));
+    }
+  }
+};
+
+const working = Promise.all(
+  Array.from({ length: Number(workers) }, (_, worker) =>
+    work(worker).catch((error: unknown) => load.failed.push(describeError(error))),
+  ),
+);
+const describeError = (error: unknown): string =>
+  `${String(error)}${error instanceof ApiError ? `: ${String(error.cause)}` : ''}`;
+process.once('message', () => {
+  isStopping = true;
+  void working
+    .then(() => Promise.all([...stores.map((store) => store.close()), pool.end()]))
+    .then(() => process.send?.(load, () => process.disconnect()));
+});
+process.send?.('ready');

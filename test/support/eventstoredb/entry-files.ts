@@ -1,0 +1,44 @@
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { LogRecord } from './event-log.ts';
+import { recordSchema, storedRecord } from './log-file.ts';
+
+/** The records of one write; a new leader begins with an entry without any. */
+export interface Entry {
+  readonly term: number;
+  readonly records: readonly LogRecord[];
+}
+
+export const entrySchema = z.strictObject({ term: z.int(), records: z.array(recordSchema) });
+
+/** An entry as JSON holds it. */
+export const storedEntry = ({ term, records }: Entry): z.input<typeof entrySchema> => ({
+  term,
+  records: records.map(storedRecord),
+});
+
+/** Entries, the term and the vote of a node, in files. Not synced: the machine does not fail. */
+export const openEntryFiles = (folder: string) => {
+  mkdirSync(folder, { recursive: true });
+  const [logPath, votePath] = [join(folder, 'entries.jsonl'), join(folder, 'vote.json')];
+  const read = (path: string): string => {
+    appendFileSync(path, '');
+    return readFileSync(path, 'utf8');
+  };
+  const vote = z.strictObject({ term: z.int(), votedFor: z.int().optional() });
+  const lineOf = (entry: Entry): string => `${JSON.stringify(storedEntry(entry))}\n`;
+  const known = read(votePath);
+  return {
+    // What was written last may be a part of a line only.
+    entries: read(logPath)
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => entrySchema.parse(JSON.parse(line))),
+    ...(known === '' ? { term: 0, votedFor: undefined } : vote.parse(JSON.parse(known))),
+    append: (added: readonly Entry[]) => appendFileSync(logPath, added.map(lineOf).join('')),
+    rewrite: (all: readonly Entry[]) => writeFileSync(logPath, all.map(lineOf).join('')),
+    keepVote: (term: number, votedFor: number | undefined) =>
+      writeFileSync(votePath, JSON.stringify({ term, votedFor })),
+  };
+};

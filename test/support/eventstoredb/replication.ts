@@ -1,0 +1,294 @@
+import { z } from 'zod';
+import { entrySchema, openEntryFiles, storedEntry, type Entry } from './entry-files.ts';
+import { createEventLog, type EventLog, type LogRecord } from './event-log.ts';
+import type { Standing } from './standing.ts';
+
+/**
+ * What lets several processes of the in-memory service be one cluster: they elect a leader and replicate its log to a
+ * majority, as Raft describes it (terms, votes for nodes whose log is not older, entries behind a common entry, commits
+ * by a majority). What a majority has not got is never shown to readers, and no append of it is acknowledged.
+ *
+ * It is not how EventStoreDB replicates: no gossip between nodes, no priorities, no epochs in the log, no clones, elections
+ * in 1 to 2 s. It makes the same things happen to clients: leaders that die, are frozen, come back believing that they
+ * lead, and cut off what they alone have.
+ */
+export interface Replication {
+  /** What a majority has. */
+  readonly committed: EventLog;
+  /** What this node has: appends of a leader are decided on it, and written to it. */
+  readonly written: EventLog;
+  /** Calls back with true when a majority has what was written so far; with false when that takes too long, or another node leads. */
+  whenCommitted(ended: (isCommitted: boolean) => void): void;
+  /** What this node answers to another one. */
+  answer(message: unknown): Reply;
+  /** Takes part from now on. @param onStanding is called when the node stands differently, with the port that leads */
+  start(onStanding: (standing: Standing, leaderPort: number | undefined) => void): void;
+}
+
+export interface ReplicationOptions {
+  readonly port: number;
+  /** Ports of the other nodes. */
+  readonly peers: readonly number[];
+  /** Holds the node's log and votes while it is not running. */
+  readonly folder: string;
+  /** Sends a message to another node. @throws Error when there is no answer within the time, ms */
+  readonly send: (peer: number, message: Message, withinMs: number) => Promise<Reply>;
+}
+
+const messageSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('vote'),
+    term: z.int(),
+    from: z.int(),
+    count: z.int(),
+    lastTerm: z.int(),
+  }),
+  z.strictObject({
+    kind: z.literal('entries'),
+    term: z.int(),
+    from: z.int(),
+    /** How many entries are before these, and the term of the last one of them. */
+    count: z.int(),
+    lastTerm: z.int(),
+    entries: z.array(entrySchema),
+    committed: z.int(),
+  }),
+]);
+export type Message = z.input<typeof messageSchema>;
+
+export interface Reply {
+  readonly term: number;
+  readonly isTaken: boolean;
+  /** Entries that both nodes have, as far as is known; for another try where they were not taken. */
+  readonly count: number;
+}
+
+const HOST = '127.0.0.1';
+const TICK_MS = 50;
+const HEARTBEAT_MS = 150;
+const CALL_MS_MAX = 600;
+/** Without a leader for this long, and up to as long again, a node wants to lead. */
+const ELECTION_MS = 1_000;
+/** A leader that has not heard of a majority for this long gives up. */
+const ALONE_MS_MAX = 2_000;
+const COMMIT_MS_MAX = 2_000;
+const MESSAGE_BYTES_MAX = 2_000_000;
+
+const sizeOf = ({ records }: Entry): number =>
+  records.reduce((bytes, { data, metadata }) => bytes + 500 + data.length + metadata.length, 100);
+
+export const createReplication = ({ port, peers, folder, send }: ReplicationOptions): Replication => {
+  const files = openEntryFiles(folder);
+  const committed = createEventLog();
+  const majority = Math.floor((peers.length + 1) / 2) + 1;
+  let entries: Entry[] = [...files.entries];
+  let { term, votedFor } = files;
+  let leaderPort: number | undefined;
+  let isLeader = false;
+  /** Entries that were there when this node began to lead, and the one that it began with. */
+  let ownFrom = 0;
+  let committedCount = 0;
+  let heardMs = performance.now();
+  let patienceMs = ELECTION_MS;
+  let told = '';
+  let onStanding: Parameters<Replication['start']>[0] = () => undefined;
+  const progress = new Map<number, { count: number; heardMs: number; isSending: boolean }>();
+  const waiting = new Set<() => void>();
+
+  const lastTerm = (count = entries.length): number => entries[count - 1]?.term ?? 0;
+  const onWritten = (records: readonly LogRecord[]): void => add([{ term, records }]);
+  const reopen = (): EventLog =>
+    createEventLog(
+      entries.flatMap(({ records }) => records),
+      onWritten,
+    );
+  let written = reopen();
+  const add = (added: readonly Entry[]): void => {
+    entries.push(...added);
+    files.append(added);
+    replicate();
+  };
+  const change = (): void => {
+    for (const look of waiting) look();
+    const isReady = isLeader && committedCount >= ownFrom;
+    const leader =
+      leaderPort !== undefined && leaderPort !== port ? { host: HOST, port: leaderPort } : undefined;
+    const standing: Standing =
+      leader !== undefined ? { role: 'follower', leader } : { role: isReady ? 'leader' : 'leaderless' };
+    if (told === JSON.stringify(standing)) return;
+    told = JSON.stringify(standing);
+    onStanding(standing, isReady ? port : leader?.port);
+  };
+  const commitTo = (count: number): void => {
+    for (; committedCount < count; committedCount += 1) {
+      committed.receive(entries[committedCount]?.records ?? []);
+    }
+    change();
+  };
+  const follow = (newTerm: number, leader?: number): void => {
+    if (newTerm > term) {
+      [term, votedFor] = [newTerm, undefined];
+      files.keepVote(term, votedFor);
+    }
+    isLeader = false;
+    leaderPort = leader;
+    change();
+  };
+
+  const countCommitted = (): void => {
+    const counts = [entries.length, ...[...progress.values()].map(({ count }) => count)];
+    const count = counts.toSorted((a, b) => b - a)[majority - 1] ?? 0;
+    // Entries of earlier terms are committed by one of this term behind them only.
+    if (count > committedCount && lastTerm(count) === term) commitTo(count);
+  };
+  const sendEntries = async (peer: number): Promise<void> => {
+    const at = progress.get(peer);
+    if (at === undefined || at.isSending) return;
+    at.isSending = true;
+    try {
+      do {
+        const from = at.count;
+        let bytes = 0;
+        const some: Entry[] = [];
+        for (const entry of entries.slice(from)) {
+          if (some.length > 0 && (bytes += sizeOf(entry)) > MESSAGE_BYTES_MAX) break;
+          some.push(entry);
+        }
+        const before = { term, from: port, count: from, lastTerm: lastTerm(from), committed: committedCount };
+        const reply = await send(
+          peer,
+          { kind: 'entries', ...before, entries: some.map(storedEntry) },
+          CALL_MS_MAX,
+        );
+        if (reply.term > term) follow(reply.term);
+        if (!isLeader || progress.get(peer) !== at) return;
+        at.heardMs = performance.now();
+        at.count = reply.isTaken ? from + some.length : Math.min(reply.count, from - 1);
+        countCommitted();
+      } while (at.count < entries.length);
+    } catch {
+      // It is away: the next heartbeat tries again.
+    } finally {
+      at.isSending = false;
+    }
+  };
+  const replicate = (): void => {
+    if (isLeader) for (const peer of peers) void sendEntries(peer);
+  };
+
+  const lead = (): void => {
+    isLeader = true;
+    leaderPort = port;
+    for (const peer of peers) {
+      progress.set(peer, { count: entries.length, heardMs: performance.now(), isSending: false });
+    }
+    ownFrom = entries.length + 1;
+    add([{ term, records: [] }]);
+  };
+  const stand = async (): Promise<void> => {
+    follow(term + 1);
+    votedFor = port;
+    files.keepVote(term, votedFor);
+    const asked = term;
+    let votes = 1;
+    const message = { kind: 'vote', term, from: port, count: entries.length, lastTerm: lastTerm() } as const;
+    await Promise.all(
+      peers.map(async (peer) => {
+        const reply = await send(peer, message, CALL_MS_MAX).catch(() => undefined);
+        if (reply === undefined || term !== asked || isLeader || leaderPort !== undefined) return;
+        if (reply.term > term) follow(reply.term);
+        else if (reply.isTaken && (votes += 1) === majority) lead();
+      }),
+    );
+  };
+
+  let tickedMs = performance.now();
+  let beatMs = 0;
+  const tick = (): void => {
+    const nowMs = performance.now();
+    if (nowMs - tickedMs > ELECTION_MS / 2) {
+      // It was frozen: what the others did meanwhile is heard first.
+      heardMs = nowMs;
+      for (const at of progress.values()) at.heardMs = nowMs;
+    }
+    tickedMs = nowMs;
+    if (isLeader) {
+      const near = [...progress.values()].filter((at) => nowMs - at.heardMs < ALONE_MS_MAX).length;
+      if (near + 1 < majority) return follow(term);
+      if (nowMs - beatMs < HEARTBEAT_MS) return;
+      beatMs = nowMs;
+      replicate();
+    } else if (nowMs - heardMs > patienceMs) {
+      heardMs = nowMs;
+      patienceMs = ELECTION_MS * (1 + Math.random());
+      void stand();
+    }
+  };
+
+  const takeEntries = (message: Extract<z.output<typeof messageSchema>, { kind: 'entries' }>): Reply => {
+    const { count, entries: others } = message;
+    if (count > entries.length || lastTerm(count) !== message.lastTerm) {
+      return { term, isTaken: false, count: Math.min(entries.length, Math.max(0, count - 1)) };
+    }
+    const differs = others.findIndex(({ term: other }, n) => entries[count + n]?.term !== other);
+    if (differs >= 0) {
+      const isCut = entries.length > count + differs;
+      const added = others.slice(differs);
+      entries = [...entries.slice(0, count + differs), ...added];
+      if (isCut) {
+        files.rewrite(entries);
+        written = reopen();
+      } else {
+        files.append(added);
+        for (const { records } of added) written.receive(records);
+      }
+    }
+    commitTo(Math.min(message.committed, count + others.length));
+    return { term, isTaken: true, count: entries.length };
+  };
+
+  return {
+    committed,
+    get written() {
+      return written;
+    },
+    whenCommitted: (ended) => {
+      const [count, inTerm] = [entries.length, term];
+      const end = (isCommitted: boolean): void => {
+        clearTimeout(late);
+        waiting.delete(look);
+        ended(isCommitted);
+      };
+      const look = (): void => {
+        if (!isLeader || term !== inTerm) end(false);
+        else if (committedCount >= count) end(true);
+      };
+      const late = setTimeout(() => end(false), COMMIT_MS_MAX);
+      waiting.add(look);
+      look();
+    },
+    answer: (sent) => {
+      const message = messageSchema.parse(sent);
+      if (message.term < term) return { term, isTaken: false, count: entries.length };
+      if (message.kind === 'entries') {
+        heardMs = performance.now();
+        follow(message.term, message.from);
+        return takeEntries(message);
+      }
+      if (message.term > term) follow(message.term);
+      const isNotOlder =
+        message.lastTerm > lastTerm() || (message.lastTerm === lastTerm() && message.count >= entries.length);
+      const isTaken = isNotOlder && (votedFor === undefined || votedFor === message.from);
+      if (isTaken) {
+        heardMs = performance.now();
+        votedFor = message.from;
+        files.keepVote(term, votedFor);
+      }
+      return { term, isTaken, count: entries.length };
+    },
+    start: (tell) => {
+      onStanding = tell;
+      setInterval(tick, TICK_MS);
+    },
+  };
+};

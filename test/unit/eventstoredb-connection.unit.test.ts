@@ -1,0 +1,109 @@
+import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import {
+  forEndpoint,
+  isUsable,
+  seedsOf,
+} from '../../src/shared/event-store/eventstoredb/connection-string.ts';
+import { createTroubleLog } from '../../src/shared/event-store/eventstoredb/trouble-log.ts';
+
+describe('the nodes that a connection string names', () => {
+  it.each([
+    ['esdb://one', [['one', 2113]], false],
+    ['esdb://one:1113?tls=false', [['one', 1113]], false],
+    ['esdb+discover://cluster.example:2114/?tls=true', [['cluster.example', 2114]], true],
+    [
+      'esdb://user:secret@one:1,two,three:3?tls=false',
+      [
+        ['one', 1],
+        ['two', 2113],
+        ['three', 3],
+      ],
+      true,
+    ],
+  ] as const)('%s', (connectionString, seeds, isCluster) => {
+    expect(seedsOf(connectionString)).toEqual({
+      seeds: seeds.map(([address, port]) => ({ address, port })),
+      isCluster,
+    });
+  });
+
+  it('are replaced by one of them, with the same user and the same options', () => {
+    const three = { address: 'three', port: 3 };
+    expect(forEndpoint('esdb+discover://user:secret@one:1?tls=false&connectionName=x', three)).toBe(
+      'esdb://user:secret@three:3?tls=false&connectionName=x',
+    );
+    expect(forEndpoint('esdb://one:1,two/', three)).toBe('esdb://three:3');
+  });
+});
+
+describe('an address that a node names', () => {
+  it.each([
+    ['node-1.example', 2113, true],
+    ['10.0.0.7', 1, true],
+    ['::1', 2113, false],
+    ['host?tls=false', 2113, false],
+    ['user@host', 2113, false],
+    ['a,b', 2113, false],
+    ['', 2113, false],
+    ['host', 0, false],
+    ['host', 65_536, false],
+  ])('%s, port %i: %s', (address, port, expected) => {
+    expect(isUsable({ address, port })).toBe(expected);
+  });
+});
+
+describe('a cause of trouble', () => {
+  const MINUTE_MS = 60_000;
+  /** @param told what is told at which ms; undefined ends the trouble @returns what is logged at which ms */
+  const logged = (
+    told: readonly (readonly [number, string | undefined])[],
+  ): readonly (readonly [number, string])[] => {
+    let now = 0;
+    const lines: (readonly [number, string])[] = [];
+    const write = (line: string): void => void lines.push([now, (JSON.parse(line) as { msg: string }).msg]);
+    const trouble = createTroubleLog(pino({}, { write }), 'It', () => now);
+    for (const [ms, cause] of told) {
+      now = ms;
+      trouble.tell(cause);
+      expect(trouble.current).toBe(cause);
+    }
+    return lines;
+  };
+
+  it('is one line when it begins and one when it ends, however often it is met', () => {
+    const met = Array.from({ length: 100 }, (_, n) => [n * 100, 'no leader'] as const);
+    expect(logged([...met, [10_000, undefined], [10_001, undefined]])).toEqual([
+      [0, 'It cannot be used: no leader'],
+      [10_000, 'It can be used again'],
+    ]);
+  });
+
+  it('is repeated once a minute while it lasts', () => {
+    const met = Array.from({ length: 150 }, (_, n) => [n * 1_000, 'no leader'] as const);
+    expect(logged(met).map(([ms]) => ms)).toEqual([0, MINUTE_MS, 2 * MINUTE_MS]);
+  });
+
+  it('that changes is a line', () => {
+    expect(
+      logged([
+        [0, 'not reached'],
+        [500, 'no leader'],
+        [900, undefined],
+      ]).map(([ms]) => ms),
+    ).toEqual([0, 500, 900]);
+  });
+
+  it('that comes and goes, or takes turns with another, is at most one line a minute', () => {
+    const flapping = Array.from({ length: 300 }, (_, n) => {
+      const causes = ['not reached', undefined, 'no leader', undefined];
+      return [n * 100, causes[n % causes.length]] as const;
+    });
+    expect(logged(flapping).map(([, text]) => text)).toEqual([
+      'It cannot be used: not reached',
+      'It can be used again',
+      'It cannot be used: no leader',
+      'It can be used again',
+    ]);
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { ApiError } from '../../src/shared/http/errors.ts';
+import { createExecuteOnce } from '../../src/shared/idempotency/execute-once.ts';
+import type { IdempotencyStore } from '../../src/shared/idempotency/idempotency-store.ts';
+
+const request = { scope: '1', key: 'a-key-of-16-chars', fingerprint: Buffer.alloc(32), reserved: {} };
+const refuse = async (): Promise<never> => {
+  throw new ApiError({ code: 'NOT_FOUND', message: 'No such advertiser.' });
+};
+
+/** What becomes of a key when the run behind its claim is refused. */
+const settledAs = async (isFirst: boolean): Promise<readonly string[]> => {
+  const settled: string[] = [];
+  const store: IdempotencyStore = {
+    claim: async () => ({ outcome: 'claimed', lease: 'mine', isFirst, commandId: 'command', reserved: {} }),
+    complete: async () => void settled.push('completed'),
+    release: async () => void settled.push('released'),
+    lapse: async () => void settled.push('lapsed'),
+    isHeld: async () => true,
+    purge: async () => 0,
+  };
+  await expect(createExecuteOnce(store, pino({ level: 'silent' }))(request, refuse)).rejects.toThrow(
+    'No such advertiser.',
+  );
+  return settled;
+};
+
+describe('a refusal', () => {
+  it('frees a key that was claimed for the first time', async () => {
+    expect(await settledAs(true)).toEqual(['released']);
+  });
+
+  it('leaves the key to its command where an earlier run may still append: no later claim counts as the first', async () => {
+    expect(await settledAs(false)).toEqual(['lapsed']);
+  });
+});

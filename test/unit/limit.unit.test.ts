@@ -1,0 +1,94 @@
+import { describe, expect, it } from '@jest/globals';
+import { sleep } from '../../src/shared/async/backoff.ts';
+import { createLimit, createOneAtATime } from '../../src/shared/async/limit.ts';
+
+const tooBusy = (): Error => new Error('busy');
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describe('one at a time', () => {
+  it('runs work of a key one after the other, in the order of asking', async () => {
+    const take = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
+    const log: string[] = [];
+    await Promise.all(
+      [1, 2, 3, 4].map((n) =>
+        take('a', async () => {
+          log.push(`begin ${n}`);
+          await sleep(5 - n);
+          log.push(`end ${n}`);
+        }),
+      ),
+    );
+    expect(log).toEqual([1, 2, 3, 4].flatMap((n) => [`begin ${n}`, `end ${n}`]));
+  });
+
+  it('does not let other keys wait', async () => {
+    const take = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
+    void take('a', never);
+    expect(await take('b', async () => 7)).toBe(7);
+  });
+
+  it('goes on behind work that fails', async () => {
+    const take = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
+    const failing = take('a', () => Promise.reject(new Error('failed')));
+    const behind = take('a', async () => 'done');
+    await expect(failing).rejects.toThrow('failed');
+    expect(await behind).toBe('done');
+    expect(await take('a', async () => 'again')).toBe('again');
+  });
+
+  it('gives up after a while: the work never runs, and what is behind it is next', async () => {
+    const take = createOneAtATime({ waitMsMax: 30, waitingMax: 100, tooBusy });
+    let free = (): void => undefined;
+    const holding = take('a', () => new Promise<void>((resolve) => (free = resolve)));
+    let ran = false;
+    const late = take('a', async () => {
+      ran = true;
+    });
+    await expect(late).rejects.toThrow('busy');
+    const next = take('a', async () => 'next');
+    free();
+    await holding;
+    expect([await next, ran]).toEqual(['next', false]);
+  });
+
+  it('refuses at once when too many wait', async () => {
+    const take = createOneAtATime({ waitMsMax: 30, waitingMax: 1, tooBusy });
+    void take('a', never);
+    const waiting = take('a', never);
+    await expect(take('a', never)).rejects.toThrow('busy');
+    await expect(waiting).rejects.toThrow('busy');
+  });
+});
+
+describe('a limit', () => {
+  it('runs so many at once, and the others in the order of asking', async () => {
+    const limit = createLimit({ atOnceMax: 2, waitingMax: 100, tooBusy });
+    let [running, most] = [0, 0];
+    const begun: number[] = [];
+    await Promise.all(
+      [1, 2, 3, 4, 5].map((n) =>
+        limit(1_000, async () => {
+          begun.push(n);
+          most = Math.max(most, (running += 1));
+          await sleep(2);
+          running -= 1;
+        }),
+      ),
+    );
+    expect([most, begun]).toEqual([2, [1, 2, 3, 4, 5]]);
+  });
+
+  it('refuses work that waits too long, or finds the queue full, and never runs it', async () => {
+    const limit = createLimit({ atOnceMax: 1, waitingMax: 1, tooBusy });
+    let free = (): void => undefined;
+    const holding = limit(0, () => new Promise<void>((resolve) => (free = resolve)));
+    let ran = 0;
+    const work = async (): Promise<number> => (ran += 1);
+    const late = limit(10, work);
+    await expect(limit(1_000, work)).rejects.toThrow('busy');
+    await expect(late).rejects.toThrow('busy');
+    free();
+    await holding;
+    expect([await limit(0, work), ran]).toEqual([1, 1]);
+  });
+});

@@ -1,0 +1,89 @@
+import { getEventListeners } from 'node:events';
+import { expect, it } from '@jest/globals';
+import { withChildSignal } from '../../src/projections/engine/child-signal.ts';
+import { lockKeyOf } from '../../src/projections/engine/leadership.ts';
+import { readAhead } from '../../src/shared/async/read-ahead.ts';
+
+const source = (count: number, taken: number[]) =>
+  (async function* () {
+    for (let n = 1; n <= count; n += 1) {
+      taken.push(n);
+      yield n;
+    }
+    throw new Error('broken');
+  })();
+
+it('takes one ahead while there is more, and none at the end of the log', async () => {
+  const taken: number[] = [];
+  const seen: number[][] = [];
+  const all = (async () => {
+    for await (const n of readAhead(source(5, taken), (item) => item < 3)) {
+      await new Promise((resolve) => setImmediate(resolve));
+      seen.push([n, taken.length]);
+    }
+  })();
+  await expect(all).rejects.toThrow('broken');
+  expect(seen).toEqual([
+    [1, 2],
+    [2, 3],
+    [3, 3],
+    [4, 4],
+    [5, 5],
+  ]);
+});
+
+it('has asked for the next one before one is worked on, also by who leaves no time for it', async () => {
+  const asked: number[] = [];
+  const asking = async function* (): AsyncGenerator<number> {
+    for (let n = 1; n <= 3; n += 1) {
+      // As a pool that hands out a connection.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      asked.push(n);
+      yield n;
+    }
+  };
+  const seen: number[][] = [];
+  for await (const n of readAhead(asking(), (item) => item < 3)) seen.push([n, asked.length]);
+  expect(seen).toEqual([
+    [1, 2],
+    [2, 3],
+    [3, 3],
+  ]);
+});
+
+it('gives every item before the error that came while it was being worked on', async () => {
+  const seen: number[] = [];
+  const all = (async () => {
+    for await (const n of readAhead(source(2, []), () => true)) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      seen.push(n);
+    }
+  })();
+  await expect(all).rejects.toThrow('broken');
+  expect(seen).toEqual([1, 2]);
+});
+
+it('ends a child signal with its work or its parent, and leaves no listener', async () => {
+  const parent = new AbortController();
+  const signals: AbortSignal[] = [];
+  for (let n = 0; n < 100; n += 1) {
+    await withChildSignal(parent.signal, async ({ signal }) => signals.push(signal)).catch(() => undefined);
+  }
+  expect(signals.every(({ aborted }) => aborted)).toBe(true);
+  expect(getEventListeners(parent.signal, 'abort')).toEqual([]);
+  const isEnded = withChildSignal(parent.signal, async ({ signal }) => {
+    parent.abort();
+    return signal.aborted;
+  });
+  expect(await isEnded).toBe(true);
+  expect(await withChildSignal(parent.signal, async ({ signal }) => signal.aborted)).toBe(true);
+});
+
+it('makes a lock key that fits an int4 and never changes', () => {
+  expect(lockKeyOf('advertisers')).toBe(lockKeyOf('advertisers'));
+  for (let n = 0; n < 1_000; n += 1) {
+    const key = lockKeyOf(`projection-${n}`);
+    expect(key).toBeGreaterThanOrEqual(0);
+    expect(key).toBeLessThan(2 ** 31);
+  }
+});
