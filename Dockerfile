@@ -7,7 +7,15 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci
 COPY bundle.js tsconfig.json ./
-COPY src ./src
+COPY app ./app
+COPY cli ./cli
+COPY command ./command
+COPY demo ./demo
+COPY domain ./domain
+COPY migrations ./migrations
+COPY projections ./projections
+COPY query ./query
+COPY shared ./shared
 RUN node bundle.js
 
 FROM node:20-bookworm-slim AS dependencies

@@ -88,10 +88,10 @@ const bundlePrograms = async () => {
   const startedMs = Date.now();
   const { read, written } = await bundle(
     {
-      main: 'src/main.ts',
-      exchange: 'src/operator/exchange.ts',
-      'sandbox-agent': 'src/sandbox-agent/main.ts',
-      tour: 'src/tour/main.ts',
+      main: 'app/main.ts',
+      exchange: 'cli/exchange.ts',
+      'sandbox-agent': 'demo/sandbox-agent/main.ts',
+      tour: 'demo/tour/main.ts',
     },
     'dist/bundle',
   );

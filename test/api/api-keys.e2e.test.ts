@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
-import { createKeyUse, forgetSealed } from '../../src/command/accounts/record-key-use.ts';
-import { createRetiredKeys } from '../../src/command/accounts/retire-keys.ts';
-import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
-import { createKey, createUser, setAccess } from '../../src/operator/accounts.ts';
-import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
-import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import { createKeyUse, forgetSealed } from '../../command/accounts/record-key-use.ts';
+import { createRetiredKeys } from '../../command/accounts/retire-keys.ts';
+import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
+import { createKey, createUser, setAccess } from '../../cli/accounts.ts';
+import { isoTimestamp, systemClock } from '../../shared/clock.ts';
+import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { randomId } from '../../shared/ids.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { amount } from '../support/amount.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { randomId, resourceIdOf } from '../../src/shared/ids.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { randomId, resourceIdOf } from '../../shared/ids.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createFindBrand } from '../../src/command/advertisers/find-brand.ts';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { createOutboundFetch, type OutboundFetch } from '../../src/shared/outbound/outbound-fetch.ts';
+import { createFindBrand } from '../../command/advertisers/find-brand.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { createLog } from '../../shared/log.ts';
+import { createOutboundFetch, type OutboundFetch } from '../../shared/outbound/outbound-fetch.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** What an advertiser's linked brand says of itself, in `brand.json` at its own domain (decisions.md E2). */

@@ -7,16 +7,16 @@ import {
   createGoneAssets,
   createOrphanedObjects,
   createOverdueReservations,
-} from '../../src/command/assets/sweep-assets.ts';
-import { createUploadTokens, type UploadGrant } from '../../src/command/assets/upload-token.ts';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { assetIdOf, type AssetResource } from '../../src/domain/assets/asset-resource.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { systemClock } from '../../src/shared/clock.ts';
-import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
-import type { ObjectStore } from '../../src/shared/storage/object-store.ts';
-import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';
-import { parseS3Location } from '../../src/shared/storage/s3-location.ts';
+} from '../../command/assets/sweep-assets.ts';
+import { createUploadTokens, type UploadGrant } from '../../command/assets/upload-token.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { assetIdOf, type AssetResource } from '../../domain/assets/asset-resource.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
+import type { ObjectStore } from '../../shared/storage/object-store.ts';
+import { openObjectStore } from '../../shared/storage/open-object-store.ts';
+import { parseS3Location } from '../../shared/storage/s3-location.ts';
 import { amount } from '../support/amount.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startS3Service, type S3Service } from '../support/s3-service.ts';

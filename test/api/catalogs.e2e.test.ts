@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { readCatalogItems } from '../../src/command/catalogs/catalog-content.ts';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { randomId, resourceIdOf } from '../../src/shared/ids.ts';
+import { readCatalogItems } from '../../command/catalogs/catalog-content.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { randomId, resourceIdOf } from '../../shared/ids.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';

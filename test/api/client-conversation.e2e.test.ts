@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import type { AgentResource } from '../../src/domain/agents/agent-resource.ts';
-import type { SyndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AgentResource } from '../../domain/agents/agent-resource.ts';
+import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import { apiOf, type Api, type ApiAnswer } from '../support/api-client.ts';
 import { generousLimits } from '../support/generous-limits.ts';
 import { startProgram, type Program } from '../support/program.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { CampaignResource } from '../../src/domain/campaigns/campaign-resource.ts';
+import type { CampaignResource } from '../../domain/campaigns/campaign-resource.ts';
 import type {
   CreativeSessionDetail,
   CreativeSessionResource,
-} from '../../src/domain/creative-sessions/creative-session-resource.ts';
-import type { CreativeDetail } from '../../src/domain/creatives/creative-detail-resource.ts';
-import type { CreativeResource } from '../../src/domain/creatives/creative-resource.ts';
+} from '../../domain/creative-sessions/creative-session-resource.ts';
+import type { CreativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
+import type { CreativeResource } from '../../domain/creatives/creative-resource.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

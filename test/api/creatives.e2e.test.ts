@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import type { CampaignResource } from '../../src/domain/campaigns/campaign-resource.ts';
-import type { CreativeDetail } from '../../src/domain/creatives/creative-detail-resource.ts';
-import { creativeIdOf, type CreativeResource } from '../../src/domain/creatives/creative-resource.ts';
-import { creativeStream } from '../../src/domain/creatives/creative.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { CampaignResource } from '../../domain/campaigns/campaign-resource.ts';
+import type { CreativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
+import { creativeIdOf, type CreativeResource } from '../../domain/creatives/creative-resource.ts';
+import { creativeStream } from '../../domain/creatives/creative.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { png } from '../support/sample-media.ts';

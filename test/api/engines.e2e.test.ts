@@ -1,26 +1,26 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { findLiveConnection } from '../../src/command/engines/find-connection.ts';
-import { slotIdOf } from '../../src/command/engines/run-on-connection.ts';
-import { connectEngine, type ConnectionWrites } from '../../src/command/engines/connect-engine.ts';
-import { askSandboxEngine } from '../../src/command/engines/sandbox-engine.ts';
-import { createVerifyKey } from '../../src/command/engines/verify-key.ts';
-import { systemClock } from '../../src/shared/clock.ts';
-import { createOrphanSecrets } from '../../src/command/secrets/orphan-secrets.ts';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
+import { findLiveConnection } from '../../command/engines/find-connection.ts';
+import { slotIdOf } from '../../command/engines/run-on-connection.ts';
+import { connectEngine, type ConnectionWrites } from '../../command/engines/connect-engine.ts';
+import { askSandboxEngine } from '../../command/engines/sandbox-engine.ts';
+import { createVerifyKey } from '../../command/engines/verify-key.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { createOrphanSecrets } from '../../command/secrets/orphan-secrets.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import {
   shownConnectionId,
   type EngineConnectionResource,
-} from '../../src/domain/engines/engine-connection-resource.ts';
-import { ENGINE_CONNECTION, engineConnectionStream } from '../../src/domain/engines/engine-connection.ts';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
-import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
-import { createLog, type Logger } from '../../src/shared/log.ts';
-import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
-import { reEncryptSecrets } from '../../src/shared/secrets/re-encrypt-secrets.ts';
-import { createSecretStore } from '../../src/shared/secrets/secret-store.ts';
-import type { RequestContext } from '../../src/shared/http/route.ts';
+} from '../../domain/engines/engine-connection-resource.ts';
+import { ENGINE_CONNECTION, engineConnectionStream } from '../../domain/engines/engine-connection.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { createLog, type Logger } from '../../shared/log.ts';
+import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
+import { reEncryptSecrets } from '../../shared/secrets/re-encrypt-secrets.ts';
+import { createSecretStore } from '../../shared/secrets/secret-store.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { noSnapshots, processOf } from '../support/two-processes.ts';

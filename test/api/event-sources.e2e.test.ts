@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { notSeen, type EventSourceResource } from '../../src/domain/event-sources/event-source-resource.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { notSeen, type EventSourceResource } from '../../domain/event-sources/event-source-resource.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { randomId } from '../../shared/ids.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

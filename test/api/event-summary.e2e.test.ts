@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { BatchResult } from '../../src/domain/conversions/decide-batch.ts';
-import { EventType } from '../../src/domain/event-sources/event-type.ts';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { notSeen, type EventSourceResource } from '../../src/domain/event-sources/event-source-resource.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
+import { EventType } from '../../domain/event-sources/event-type.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { notSeen, type EventSourceResource } from '../../domain/event-sources/event-source-resource.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

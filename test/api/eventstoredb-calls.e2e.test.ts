@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createAdvertiser } from '../../src/command/advertisers/advertiser-commands.ts';
+import { createAdvertiser } from '../../command/advertisers/advertiser-commands.ts';
 import {
   advertiserAggregate,
   advertiserStream,
   type AdvertiserCommand,
-} from '../../src/domain/advertisers/advertiser.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { executeCommand } from '../../src/shared/command/execute-command.ts';
-import { randomId } from '../../src/shared/ids.ts';
+} from '../../domain/advertisers/advertiser.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { executeCommand } from '../../shared/command/execute-command.ts';
+import { randomId } from '../../shared/ids.ts';
 import {
   startEventStoreService,
   type EventStoreService,

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import {
   startEventStoreService,
   type EventStoreService,

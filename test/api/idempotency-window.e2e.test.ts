@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
-import { createIdempotencyStore } from '../../src/shared/idempotency/idempotency-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { createIdempotencyStore } from '../../shared/idempotency/idempotency-store.ts';
+import { randomId } from '../../shared/ids.ts';
 import { apiOf, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

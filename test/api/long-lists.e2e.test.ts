@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { randomId } from '../../src/shared/ids.ts';
-import type { NewEvent } from '../../src/shared/event-store/event-store.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { randomId } from '../../shared/ids.ts';
+import type { NewEvent } from '../../shared/event-store/event-store.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { until } from '../support/toy-projection.ts';
 

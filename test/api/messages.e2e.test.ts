@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createSellerAccount } from '../../src/operator/create-account.ts';
-import { readConfig, variables } from '../../src/shared/config.ts';
-import type { ErrorBody } from '../../src/shared/http/errors.ts';
+import { createSellerAccount } from '../../cli/create-account.ts';
+import { readConfig, variables } from '../../shared/config.ts';
+import type { ErrorBody } from '../../shared/http/errors.ts';
 import { readOperations, type ApiDocument, type Operation, type Schema } from '../fuzz/read-operations.ts';
 import type { Api } from '../support/api-client.ts';
 import { operate } from '../support/program.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { addSeller } from '../../src/command/sellers/manage-sellers.ts';
-import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
-import { auditProjection } from '../../src/projections/audit.ts';
-import { rebuildOnline } from '../../src/projections/engine/copy/online-rebuild.ts';
-import { sellerDirectoryStream } from '../../src/domain/sellers/seller-directory.ts';
-import { systemClock } from '../../src/shared/clock.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { addSeller } from '../../command/sellers/manage-sellers.ts';
+import type { CauseNode } from '../../domain/history/cause-resource.ts';
+import { auditProjection } from '../../projections/audit.ts';
+import { rebuildOnline } from '../../projections/engine/copy/online-rebuild.ts';
+import { sellerDirectoryStream } from '../../domain/sellers/seller-directory.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { createLog } from '../../shared/log.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
 import { until } from '../support/toy-projection.ts';

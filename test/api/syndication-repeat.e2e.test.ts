@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import type { SyndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
-import { randomId } from '../../src/shared/ids.ts';
-import { createLog } from '../../src/shared/log.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
+import { randomId } from '../../shared/ids.ts';
+import { createLog } from '../../shared/log.ts';
 import { createFailingAppends } from '../support/failing-appends.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

@@ -1,9 +1,9 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { agentIdOf, type AgentResource } from '../../src/domain/agents/agent-resource.ts';
-import { agentStream } from '../../src/domain/agents/agent.ts';
-import type { SyndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
+import { agentIdOf, type AgentResource } from '../../domain/agents/agent-resource.ts';
+import { agentStream } from '../../domain/agents/agent.ts';
+import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';

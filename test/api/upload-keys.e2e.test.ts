@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { assetIdOf } from '../../src/domain/assets/asset-resource.ts';
-import { assetStream } from '../../src/domain/assets/asset.ts';
+import { assetIdOf } from '../../domain/assets/asset-resource.ts';
+import { assetStream } from '../../domain/assets/asset.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import {
   reserve,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import type { AgentResource } from '../../src/domain/agents/agent-resource.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { advisoryLocks } from '../../src/shared/postgres/advisory-locks.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AgentResource } from '../../domain/agents/agent-resource.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { advisoryLocks } from '../../shared/postgres/advisory-locks.ts';
 import { generousLimits } from '../support/generous-limits.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';

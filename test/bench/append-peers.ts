@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { Pool } from 'pg';
-import type { NewEvent } from '../../src/shared/event-store/event-store.ts';
-import { createPostgresEventStore } from '../../src/shared/event-store/postgres/postgres-event-store.ts';
-import { packageDirectory } from '../../src/shared/package-directory.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
+import type { NewEvent } from '../../shared/event-store/event-store.ts';
+import { createPostgresEventStore } from '../../shared/event-store/postgres/postgres-event-store.ts';
+import { packageDirectory } from '../../shared/package-directory.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
 
 /** Appends one event to a stream that does not exist yet. */
 export interface Appender {

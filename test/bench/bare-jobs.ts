@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Queue, Worker } from 'bullmq';
-import { createAdcpAgent } from '../../src/command/workers/syndication/adcp-agent.ts';
-import { systemClock } from '../../src/shared/clock.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { createOutboundLines } from '../../src/shared/outbound/outbound-fetch.ts';
-import { openJobBackend } from '../../src/shared/queue/running-jobs.ts';
+import { createAdcpAgent } from '../../command/workers/syndication/adcp-agent.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { createLog } from '../../shared/log.ts';
+import { createOutboundLines } from '../../shared/outbound/outbound-fetch.ts';
+import { openJobBackend } from '../../shared/queue/running-jobs.ts';
 import { steadyRate } from './steady-rate.ts';
 
 /** BullMQ alone: its jobs call an agent, or do nothing, and nothing is recorded anywhere. */

@@ -1,16 +1,16 @@
 import { destination, pino } from 'pino';
 import { Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
-import { verifyApiKey } from '../../src/query/accounts/verify-api-key.ts';
-import { createApp } from '../../src/shared/http/app.ts';
-import { createAuthenticate } from '../../src/shared/http/authenticate.ts';
-import { createClientAddress } from '../../src/shared/http/client-address.ts';
-import { createGate } from '../../src/shared/http/gate.ts';
-import { route, type Route } from '../../src/shared/http/route.ts';
-import { securityHeaders, type HeaderLines } from '../../src/shared/http/security-headers.ts';
-import { startServer } from '../../src/shared/http/server.ts';
-import { createRateLimits } from '../../src/shared/limits/rate-limits.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
+import { verifyApiKey } from '../../query/accounts/verify-api-key.ts';
+import { createApp } from '../../shared/http/app.ts';
+import { createAuthenticate } from '../../shared/http/authenticate.ts';
+import { createClientAddress } from '../../shared/http/client-address.ts';
+import { createGate } from '../../shared/http/gate.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { securityHeaders, type HeaderLines } from '../../shared/http/security-headers.ts';
+import { startServer } from '../../shared/http/server.ts';
+import { createRateLimits } from '../../shared/limits/rate-limits.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
 import { generous } from '../support/generous-limits.ts';
 import { tellCpuTime } from './child-server.ts';
 

@@ -3,9 +3,9 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { createLog } from '../../src/shared/log.ts';
-import { startEmbeddedPostgres } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
-import { chosenSizes, type PostgresSettings } from '../../src/shared/postgres/embedded/settings.ts';
+import { createLog } from '../../shared/log.ts';
+import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts';
+import { chosenSizes, type PostgresSettings } from '../../shared/postgres/embedded/settings.ts';
 
 export interface BenchPostgres {
   readonly url: string;

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import knex from 'knex';
 import { Pool } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { byteaArray, int8Array, textArray } from '../../src/shared/postgres/binary-array.ts';
+import { byteaArray, int8Array, textArray } from '../../shared/postgres/binary-array.ts';
 
 /** Ways to log each conversion event once that somebody else would take. Rates in events a second. */
 export interface ConversionPeer {

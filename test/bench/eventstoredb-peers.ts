@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { pino } from 'pino';
-import { copyEvents } from '../../src/operator/event-move/copy-events.ts';
-import { START, type Position } from '../../src/shared/event-store/event-store.ts';
-import { patientCallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
+import { copyEvents } from '../../cli/event-move/copy-events.ts';
+import { START, type Position } from '../../shared/event-store/event-store.ts';
+import { patientCallLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
 import {
   createEventStoreDbEventStore,
   type EventStoreDbEventStore,
-} from '../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+} from '../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { disconnect, toArray } from '../support/eventstoredb/client-kit.ts';
 import { sampleEvent, type Appender } from './append-peers.ts';
 

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
-import { AUDIENCE_BATCH } from '../../src/domain/audiences/audience.ts';
-import { categoryOf, START, type RecordedEvent } from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { AUDIENCE_BATCH } from '../../domain/audiences/audience.ts';
+import { categoryOf, START, type RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { goldenHistory } from '../golden/golden-files.ts';
 import { goldenStore } from '../golden/golden-keys.ts';
 

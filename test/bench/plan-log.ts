@@ -1,7 +1,7 @@
 import { open, truncate } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { PostgresSettings } from '../../src/shared/postgres/embedded/settings.ts';
+import type { PostgresSettings } from '../../shared/postgres/embedded/settings.ts';
 import { runSql } from './bench-database.ts';
 import type { TurnObserver } from './measure.ts';
 import {

@@ -4,8 +4,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { generousLimits } from '../support/generous-limits.ts';
 import { shippedProgram } from '../support/bundles.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { packageDirectory } from '../../src/shared/package-directory.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { packageDirectory } from '../../shared/package-directory.ts';
 
 const run = promisify(execFile);
 

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { status } from '@grpc/grpc-js';
-import { appendInChunks } from '../../src/shared/event-store/append-in-chunks.ts';
+import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
 import {
   AppendTooLargeError,
   WrongExpectedRevisionError,
   type EventStore,
   type NewEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+} from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { makeEventStoreDbOnService, type EventStoreDbOnService } from './make-eventstoredb-store.ts';
 import { newStream, readIds, sampleEvent, sampleEvents, toArray } from './sample-events.ts';
 

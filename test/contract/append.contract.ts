@@ -5,7 +5,7 @@ import {
   type EventStore,
   type ExpectedRevision,
   type NewEvent,
-} from '../../src/shared/event-store/event-store.ts';
+} from '../../shared/event-store/event-store.ts';
 import type { MakeStore } from './make-store.ts';
 import { newStream, readIds, sampleEvent, sampleEvents } from './sample-events.ts';
 import { useStore } from './use-store.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
 import {
   makeEventStoreDbOnService,
   openEventStoreDbStore,

@@ -2,12 +2,8 @@ import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { jsonEvent, type EventStoreDBClient } from '@eventstore/db-client';
 import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import { failureOf } from '../../src/shared/event-store/eventstoredb/failure.ts';
-import {
-  createNodeClient,
-  hangUp,
-  internalsOf,
-} from '../../src/shared/event-store/eventstoredb/node-client.ts';
+import { failureOf } from '../../shared/event-store/eventstoredb/failure.ts';
+import { createNodeClient, hangUp, internalsOf } from '../../shared/event-store/eventstoredb/node-client.ts';
 import {
   startEventStoreService,
   type EventStoreService,

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { status } from '@grpc/grpc-js';
 import { pino } from 'pino';
-import { encodeAppend } from '../../src/shared/event-store/append-request.ts';
-import { createConnection, type Connection } from '../../src/shared/event-store/eventstoredb/connection.ts';
-import { sendAppend } from '../../src/shared/event-store/eventstoredb/send-append.ts';
-import { toEventData } from '../../src/shared/event-store/eventstoredb/stored-event.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import { encodeAppend } from '../../shared/event-store/append-request.ts';
+import { createConnection, type Connection } from '../../shared/event-store/eventstoredb/connection.ts';
+import { sendAppend } from '../../shared/event-store/eventstoredb/send-append.ts';
+import { toEventData } from '../../shared/event-store/eventstoredb/stored-event.ts';
+import { randomId } from '../../shared/ids.ts';
 import {
   startEventStoreService,
   type EventStoreService,

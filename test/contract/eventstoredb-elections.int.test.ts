@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { callLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { callLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
 import { amount } from '../support/amount.ts';
 import {
   REPEAT_TAKEN_FOR_THE_FIRST,

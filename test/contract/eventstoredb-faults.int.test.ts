@@ -6,8 +6,8 @@ import {
   EventStoreUnavailableError,
   START,
   WrongExpectedRevisionError,
-} from '../../src/shared/event-store/event-store.ts';
-import { callLimits, type CallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
+} from '../../shared/event-store/event-store.ts';
+import { callLimits, type CallLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
 import { disconnect } from '../support/eventstoredb/client-kit.ts';
 import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
 import {

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
   START,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { callLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
-import type { EventStoreDbEventStore } from '../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+} from '../../shared/event-store/event-store.ts';
+import { callLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
+import type { EventStoreDbEventStore } from '../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
 import { until } from '../support/eventstoredb/client-kit.ts';
 import { startCluster, type Cluster, type ClusterNode } from '../support/eventstoredb/cluster.ts';
 import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';

@@ -2,13 +2,13 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { status } from '@grpc/grpc-js';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { pino } from 'pino';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { START } from '../../src/shared/event-store/event-store.ts';
-import { callLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { START } from '../../shared/event-store/event-store.ts';
+import { callLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
 import {
   createEventStoreDbEventStore,
   type EventStoreDbEventStore,
-} from '../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+} from '../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
 import { disconnect, until } from '../support/eventstoredb/client-kit.ts';
 import {
   startEventStoreService,

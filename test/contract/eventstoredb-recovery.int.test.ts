@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { callLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
-import type { EventStoreDbEventStore } from '../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { callLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
+import type { EventStoreDbEventStore } from '../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
 import { startCluster, type Cluster, type ClusterNode } from '../support/eventstoredb/cluster.ts';
 import { PROCESSES, recoverFrom } from '../support/eventstoredb/recovery.ts';
 import { openEventStoreDbStore } from './make-eventstoredb-store.ts';

@@ -9,7 +9,7 @@ import {
   type EventStore,
   type Position,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
+} from '../../shared/event-store/event-store.ts';
 import { disconnect } from '../support/eventstoredb/client-kit.ts';
 import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
 import {

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { openBullmqQueue } from '../../src/shared/queue/bullmq-queue.ts';
-import type { JobBackend } from '../../src/shared/queue/job-backend.ts';
-import { createJobMetrics } from '../../src/shared/queue/job-metrics.ts';
+import { openBullmqQueue } from '../../shared/queue/bullmq-queue.ts';
+import type { JobBackend } from '../../shared/queue/job-backend.ts';
+import { createJobMetrics } from '../../shared/queue/job-metrics.ts';
 import {
   PostponeJobError,
   RetryJobError,
@@ -12,7 +12,7 @@ import {
   type JobQueue,
   type JobRun,
   type Processing,
-} from '../../src/shared/queue/job-queue.ts';
+} from '../../shared/queue/job-queue.ts';
 import { until } from '../support/toy-projection.ts';
 
 export interface OpenedBackend {

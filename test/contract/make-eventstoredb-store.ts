@@ -1,10 +1,10 @@
 import { pino } from 'pino';
-import { patientCallLimits, type CallLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
-import type { Position } from '../../src/shared/event-store/event-store.ts';
+import { patientCallLimits, type CallLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
+import type { Position } from '../../shared/event-store/event-store.ts';
 import {
   createEventStoreDbEventStore,
   type EventStoreDbEventStore,
-} from '../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+} from '../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
 import {
   startEventStoreService,
   type EventStoreService,

@@ -3,8 +3,8 @@ import type { Pool } from 'pg';
 import {
   createPostgresEventStore,
   type PostgresEventStore,
-} from '../../src/shared/event-store/postgres/postgres-event-store.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
+} from '../../shared/event-store/postgres/postgres-event-store.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 export interface PostgresStoreUnderTest {

@@ -1,4 +1,4 @@
-import type { EventStore, Position } from '../../src/shared/event-store/event-store.ts';
+import type { EventStore, Position } from '../../shared/event-store/event-store.ts';
 
 /** A store over a log of its own and how to take it down again. */
 export interface StoreUnderTest {

@@ -1,4 +1,4 @@
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { eventStoreContract } from './event-store.contract.ts';
 
 eventStoreContract('memory', async () => {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { objectKeyOf, type ObjectKey, type ObjectStore } from '../../src/shared/storage/object-store.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { objectKeyOf, type ObjectKey, type ObjectStore } from '../../shared/storage/object-store.ts';
 
 export interface MadeObjectStore {
   readonly store: ObjectStore;

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import {
   objectKeyOf,
   ObjectStoreUnavailableError,
   type ObjectKey,
   type ObjectStore,
-} from '../../src/shared/storage/object-store.ts';
-import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';
-import { parseS3Location } from '../../src/shared/storage/s3-location.ts';
+} from '../../shared/storage/object-store.ts';
+import { openObjectStore } from '../../shared/storage/open-object-store.ts';
+import { parseS3Location } from '../../shared/storage/s3-location.ts';
 import { startS3Service, type S3Service } from '../support/s3-service.ts';
 import { chunksOf, objectStoreContract } from './object-store.contract.ts';
 

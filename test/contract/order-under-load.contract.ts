@@ -4,7 +4,7 @@ import {
   START,
   type EventStore,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
+} from '../../shared/event-store/event-store.ts';
 import type { MakeStore } from './make-store.ts';
 import { newStream, sampleEvents, takeUntil } from './sample-events.ts';
 import { useStore } from './use-store.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
-} from '../../src/shared/event-store/event-store.ts';
+} from '../../shared/event-store/event-store.ts';
 import { makePostgresStore, openPostgresStore } from './make-postgres-store.ts';
 import { newStream, readIds, sampleEvents } from './sample-events.ts';
 import { until } from '../support/toy-projection.ts';

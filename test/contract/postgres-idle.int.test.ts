@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool, QueryConfig } from 'pg';
 import { pino } from 'pino';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { START } from '../../src/shared/event-store/event-store.ts';
-import { createPostgresEventStore } from '../../src/shared/event-store/postgres/postgres-event-store.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { START } from '../../shared/event-store/event-store.ts';
+import { createPostgresEventStore } from '../../shared/event-store/postgres/postgres-event-store.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/toy-projection.ts';
 import { openPostgresStore } from './make-postgres-store.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { pino } from 'pino';
-import { openPostgresJobs } from '../../src/shared/queue/postgres-jobs.ts';
+import { openPostgresJobs } from '../../shared/queue/postgres-jobs.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { jobQueueContract } from './job-queue.contract.ts';
 
@@ -38,7 +38,7 @@ describe('jobs in Postgres', () => {
   it('takes no more connections than it was given', async () => {
     const database = await createTestDatabase();
     const backend = await openPostgresJobs(database.url, log);
-    const { openBullmqQueue } = await import('../../src/shared/queue/bullmq-queue.ts');
+    const { openBullmqQueue } = await import('../../shared/queue/bullmq-queue.ts');
     const metrics = { ended: () => undefined };
     const queue = await openBullmqQueue({ name: 'few', backend, log, metrics });
     const processing = await queue.process(async () => undefined, 50);

@@ -5,8 +5,8 @@ import {
   LogGapError,
   START,
   type EventBatch,
-} from '../../src/shared/event-store/event-store.ts';
-import { createLogReader } from '../../src/shared/event-store/postgres/read-log.ts';
+} from '../../shared/event-store/event-store.ts';
+import { createLogReader } from '../../shared/event-store/postgres/read-log.ts';
 import { makePostgresStore } from './make-postgres-store.ts';
 import { newStream, readIds, sampleEvent, sampleEvents, takeUntil, toArray } from './sample-events.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { comparePositions, START, type NewEvent } from '../../src/shared/event-store/event-store.ts';
+import { comparePositions, START, type NewEvent } from '../../shared/event-store/event-store.ts';
 import type { MakeStore } from './make-store.ts';
 import { newStream, sampleEvent, sampleEvents, toArray } from './sample-events.ts';
 import { useStore } from './use-store.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { openRedisJobs } from '../../src/shared/queue/redis-jobs.ts';
+import { openRedisJobs } from '../../shared/queue/redis-jobs.ts';
 import { describeWithRedis } from '../support/describe-with-redis.ts';
 import { createTestRedis } from '../support/test-redis.ts';
 import { jobQueueContract } from './job-queue.contract.ts';

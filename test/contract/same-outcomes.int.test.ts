@@ -7,9 +7,9 @@ import {
   type NewEvent,
   type Position,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
+} from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { randomId } from '../../shared/ids.ts';
 import { makeEventStoreDbOnService } from './make-eventstoredb-store.ts';
 import { makePostgresStore } from './make-postgres-store.ts';
 import type { MakeStore } from './make-store.ts';

@@ -6,8 +6,8 @@ import {
   type NewEvent,
   type Position,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
+} from '../../shared/event-store/event-store.ts';
+import { randomId } from '../../shared/ids.ts';
 
 /** An event that nothing depends on. */
 export const sampleEvent = (overrides: Partial<NewEvent> = {}): NewEvent => ({

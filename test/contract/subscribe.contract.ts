@@ -1,10 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  LogGapError,
-  START,
-  type EventBatch,
-  type Position,
-} from '../../src/shared/event-store/event-store.ts';
+import { LogGapError, START, type EventBatch, type Position } from '../../shared/event-store/event-store.ts';
 import type { MakeStore } from './make-store.ts';
 import {
   expectReached,

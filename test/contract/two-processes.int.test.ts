@@ -8,8 +8,8 @@ import {
   type EventStore,
   type ExpectedRevision,
   type NewEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { parsePosition } from '../../src/shared/event-store/dense-position.ts';
+} from '../../shared/event-store/event-store.ts';
+import { parsePosition } from '../../shared/event-store/dense-position.ts';
 import { makePostgresStore, openPostgresStore, type PostgresStoreUnderTest } from './make-postgres-store.ts';
 import { assertOrder } from './order-under-load.contract.ts';
 import { newStream, readIds, sampleEvent, sampleEvents, takeUntil, toArray } from './sample-events.ts';

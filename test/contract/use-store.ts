@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { START, type EventStore, type Position } from '../../src/shared/event-store/event-store.ts';
+import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import type { MakeStore, StoreUnderTest } from './make-store.ts';
 
 export interface UseStore {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Backbone } from '../../src/composition.ts';
-import type { ApiKeyResource } from '../../src/domain/accounts/account-resource.ts';
-import { createAccount } from '../../src/operator/create-account.ts';
-import { readConfig } from '../../src/shared/config.ts';
+import type { Backbone } from '../../app/composition.ts';
+import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
+import { createAccount } from '../../cli/create-account.ts';
+import { readConfig } from '../../shared/config.ts';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
-} from '../../src/shared/event-store/event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
-import { createLog } from '../../src/shared/log.ts';
+} from '../../shared/event-store/event-store.ts';
+import { randomId } from '../../shared/ids.ts';
+import { createLog } from '../../shared/log.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf, refusalOf, untilTold, type Api } from '../support/api-client.ts';
 import { startRunningService } from '../support/running-service.ts';

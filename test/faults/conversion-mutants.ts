@@ -1,14 +1,14 @@
 import { appendFileSync, readFileSync } from 'node:fs';
-import type { Segment, Segments } from '../../src/command/conversions/segments.ts';
+import type { Segment, Segments } from '../../command/conversions/segments.ts';
 import {
   sourceOfStream,
   typeAt,
   type ConversionsLogged,
-} from '../../src/domain/conversions/conversion-events.ts';
-import { fingerprintsOf } from '../../src/domain/conversions/fingerprint.ts';
-import { systemClock } from '../../src/shared/clock.ts';
-import type { Replacements } from '../../src/service.ts';
-import type { NewEvent } from '../../src/shared/event-store/event-store.ts';
+} from '../../domain/conversions/conversion-events.ts';
+import { fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
+import { systemClock } from '../../shared/clock.ts';
+import type { Replacements } from '../../app/service.ts';
+import type { NewEvent } from '../../shared/event-store/event-store.ts';
 
 /** Deliberate defects of the conversion ledger: designs that were tempting. The run must catch every one. */
 

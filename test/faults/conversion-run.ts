@@ -1,17 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Backbone } from '../../src/composition.ts';
+import type { Backbone } from '../../app/composition.ts';
 import {
   CONVERSIONS,
   sourceOfStream,
   type ConversionsLogged,
-} from '../../src/domain/conversions/conversion-events.ts';
-import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
-import { readConfig } from '../../src/shared/config.ts';
-import { categoryOf, START, type EventStore } from '../../src/shared/event-store/event-store.ts';
+} from '../../domain/conversions/conversion-events.ts';
+import { createAccount } from '../../cli/create-account.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { isoTimestamp, systemClock } from '../../shared/clock.ts';
+import { readConfig } from '../../shared/config.ts';
+import { categoryOf, START, type EventStore } from '../../shared/event-store/event-store.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf } from '../support/api-client.ts';
 import type { EventsIn } from '../support/test-stores.ts';

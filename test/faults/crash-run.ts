@@ -1,11 +1,11 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { systemClock } from '../../src/shared/clock.ts';
-import { readConfig } from '../../src/shared/config.ts';
-import { failpointNames as allFailpoints } from '../../src/shared/failpoints.ts';
+import { createAccount } from '../../cli/create-account.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { readConfig } from '../../shared/config.ts';
+import { failpointNames as allFailpoints } from '../../shared/failpoints.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import type { EventsIn } from '../support/test-stores.ts';
 import { allTrades, type Own } from './kit/buyer/own.ts';

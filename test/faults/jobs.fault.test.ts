@@ -1,10 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { openBullmqQueue } from '../../src/shared/queue/bullmq-queue.ts';
-import { openJobBackend } from '../../src/shared/queue/running-jobs.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { createLog } from '../../shared/log.ts';
+import { openBullmqQueue } from '../../shared/queue/bullmq-queue.ts';
+import { openJobBackend } from '../../shared/queue/running-jobs.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { describeWithRedis } from '../support/describe-with-redis.ts';
 import { createTestRedis, type TestRedis } from '../support/test-redis.ts';

@@ -4,25 +4,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Client } from 'pg';
 import { Registry } from 'prom-client';
-import { systemClock } from '../../src/shared/clock.ts';
+import { systemClock } from '../../shared/clock.ts';
 import {
   EventStoreUnavailableError,
   START,
   type EventStore,
   type Position,
-} from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import type { SealHow } from '../../src/shared/log-chain/chain-end.ts';
-import { lastCheckpoint } from '../../src/shared/log-chain/checkpoints.ts';
-import { portLogBytes, postgresLogBytes, type LogBytes } from '../../src/shared/log-chain/log-bytes.ts';
-import { logKeysOf, type LogKeys } from '../../src/shared/log-chain/log-keys.ts';
-import { sealLog, witnessOf } from '../../src/shared/log-chain/seal-log.ts';
-import { registerSealMetrics } from '../../src/shared/log-chain/seal-metrics.ts';
-import { sealRegularly } from '../../src/shared/log-chain/seal-regularly.ts';
-import { verifyLog, type VerifyOptions } from '../../src/shared/log-chain/verify-log.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
-import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
+} from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import type { SealHow } from '../../shared/log-chain/chain-end.ts';
+import { lastCheckpoint } from '../../shared/log-chain/checkpoints.ts';
+import { portLogBytes, postgresLogBytes, type LogBytes } from '../../shared/log-chain/log-bytes.ts';
+import { logKeysOf, type LogKeys } from '../../shared/log-chain/log-keys.ts';
+import { sealLog, witnessOf } from '../../shared/log-chain/seal-log.ts';
+import { registerSealMetrics } from '../../shared/log-chain/seal-metrics.ts';
+import { sealRegularly } from '../../shared/log-chain/seal-regularly.ts';
+import { verifyLog, type VerifyOptions } from '../../shared/log-chain/verify-log.ts';
+import { createLog } from '../../shared/log.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
+import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
 import { amount } from '../support/amount.ts';
 import { exchange } from '../support/program.ts';

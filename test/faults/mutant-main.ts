@@ -1,11 +1,11 @@
-import { startService } from '../../src/service.ts';
-import { readConfig } from '../../src/shared/config.ts';
-import { armFailpoints } from '../../src/shared/failpoints.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { startService } from '../../app/service.ts';
+import { readConfig } from '../../shared/config.ts';
+import { armFailpoints } from '../../shared/failpoints.ts';
+import { createLog } from '../../shared/log.ts';
 import { conversionMutants } from './conversion-mutants.ts';
 import { mutants } from './mutants.ts';
 
-/** The service with one planted defect, named by MUTANT; otherwise as `src/main.ts` starts it. */
+/** The service with one planted defect, named by MUTANT; otherwise as `app/main.ts` starts it. */
 const replacements = { ...mutants, ...conversionMutants }[process.env['MUTANT'] ?? ''];
 if (replacements === undefined) throw new Error(`no mutant is named ${process.env['MUTANT'] ?? ''}`);
 const config = readConfig(process.env);

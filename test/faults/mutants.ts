@@ -1,14 +1,14 @@
-import type { Replacements } from '../../src/service.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import type { Replacements } from '../../app/service.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import {
   AppendOutcomeUnknownError,
   type EventStore,
   type NewEvent,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { ApiError } from '../../src/shared/http/errors.ts';
-import type { IdempotencyStore } from '../../src/shared/idempotency/idempotency-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
+} from '../../shared/event-store/event-store.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import type { IdempotencyStore } from '../../shared/idempotency/idempotency-store.ts';
+import { randomId } from '../../shared/ids.ts';
 
 /**
  * Deliberate defects, each one a mistake that systems like this have made. The harness must catch every one:

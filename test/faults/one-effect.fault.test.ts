@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Backbone } from '../../src/composition.ts';
-import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { readConfig } from '../../src/shared/config.ts';
-import { START } from '../../src/shared/event-store/event-store.ts';
+import type { Backbone } from '../../app/composition.ts';
+import { createAccount } from '../../cli/create-account.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { readConfig } from '../../shared/config.ts';
+import { START } from '../../shared/event-store/event-store.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';

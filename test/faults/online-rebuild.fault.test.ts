@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
-import { allProjections } from '../../src/projections/all-projections.ts';
-import { advertisersProjection } from '../../src/projections/advertisers.ts';
-import type { ReadModelComparison } from '../../src/projections/engine/copy/compare-copy.ts';
-import { connectCopy, holdCopy } from '../../src/projections/engine/copy/copy-state.ts';
+import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
+import { allProjections } from '../../projections/all-projections.ts';
+import { advertisersProjection } from '../../projections/advertisers.ts';
+import type { ReadModelComparison } from '../../projections/engine/copy/compare-copy.ts';
+import { connectCopy, holdCopy } from '../../projections/engine/copy/copy-state.ts';
 import {
   cancelOnline,
   isRebuildable,
   rebuildOnline,
   verifyOnline,
   type OnlineOptions,
-} from '../../src/projections/engine/copy/online-rebuild.ts';
-import { syndicationProjection } from '../../src/projections/syndication.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { START, type Position } from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+} from '../../projections/engine/copy/online-rebuild.ts';
+import { syndicationProjection } from '../../projections/syndication.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { START, type Position } from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import { randomId } from '../../shared/ids.ts';
 import { amount } from '../support/amount.ts';
 import { apiOf, untilTold, type Api, type ApiAnswer } from '../support/api-client.ts';
 import { generousLimits } from '../support/generous-limits.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createAdvertiser } from '../../src/command/advertisers/advertiser-commands.ts';
-import { advertiserAggregate, advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
-import { executeCommand } from '../../src/shared/command/execute-command.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import { createAdvertiser } from '../../command/advertisers/advertiser-commands.ts';
+import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
+import { executeCommand } from '../../shared/command/execute-command.ts';
+import { randomId } from '../../shared/ids.ts';
 import { untilTold } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';

@@ -4,11 +4,11 @@ import {
   advertiserAggregate,
   advertiserStream,
   type AdvertiserCommand,
-} from '../../src/domain/advertisers/advertiser.ts';
-import { advertisersProjection } from '../../src/projections/advertisers.ts';
-import type { Projection } from '../../src/projections/engine/projection.ts';
-import { executeCommand } from '../../src/shared/command/execute-command.ts';
-import { randomId } from '../../src/shared/ids.ts';
+} from '../../domain/advertisers/advertiser.ts';
+import { advertisersProjection } from '../../projections/advertisers.ts';
+import type { Projection } from '../../projections/engine/projection.ts';
+import { executeCommand } from '../../shared/command/execute-command.ts';
+import { randomId } from '../../shared/ids.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
 import { createRandom, type Random } from './kit/random.ts';
 

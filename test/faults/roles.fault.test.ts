@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Backbone } from '../../src/composition.ts';
-import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { readConfig } from '../../src/shared/config.ts';
+import type { Backbone } from '../../app/composition.ts';
+import { createAccount } from '../../cli/create-account.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { readConfig } from '../../shared/config.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { createTestStores, describeStores, type TestStores } from '../support/test-stores.ts';
 import { startBalancer } from './kit/balancer.ts';

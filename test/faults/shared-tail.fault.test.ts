@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
-import { UnprojectableEventError, type Projection } from '../../src/projections/engine/projection.ts';
-import { resetReadModels } from '../../src/projections/engine/reset.ts';
-import { retryAllParked } from '../../src/projections/engine/retry-parked.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import { UnprojectableEventError, type Projection } from '../../projections/engine/projection.ts';
+import { resetReadModels } from '../../projections/engine/reset.ts';
+import { retryAllParked } from '../../projections/engine/retry-parked.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import {
   comparePositions,
   START,
   type EventStore,
   type Position,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { SERVICE_CONNECTION } from '../../src/shared/postgres/running-services.ts';
+} from '../../shared/event-store/event-store.ts';
+import { SERVICE_CONNECTION } from '../../shared/postgres/running-services.ts';
 import { openEventStoreDbStore } from '../contract/make-eventstoredb-store.ts';
 import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';

@@ -1,20 +1,20 @@
 import { availableParallelism, loadavg } from 'node:os';
 import type { Pool } from 'pg';
-import { ATTEMPTS_MAX } from '../../src/command/workers/syndication/syndication-jobs.ts';
-import { createAccount } from '../../src/operator/create-account.ts';
-import type { Backbone } from '../../src/composition.ts';
-import { syndicationEvents, type SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
-import type { SyndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
-import { evolve, initialState, type SyndicationState } from '../../src/domain/syndication/syndication.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { readConfig } from '../../src/shared/config.ts';
+import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-jobs.ts';
+import { createAccount } from '../../cli/create-account.ts';
+import type { Backbone } from '../../app/composition.ts';
+import { syndicationEvents, type SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
+import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
+import { evolve, initialState, type SyndicationState } from '../../domain/syndication/syndication.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { readConfig } from '../../shared/config.ts';
 import {
   categoryOf,
   START,
   type EventStore,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { derivedId } from '../../src/shared/ids.ts';
+} from '../../shared/event-store/event-store.ts';
+import { derivedId } from '../../shared/ids.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { startOwnRedis } from '../support/own-redis.ts';

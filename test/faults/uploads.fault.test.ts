@@ -8,16 +8,16 @@ import {
   createGoneAssets,
   createOrphanedObjects,
   createOverdueReservations,
-} from '../../src/command/assets/sweep-assets.ts';
-import type { Backbone } from '../../src/composition.ts';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import type { AssetResource } from '../../src/domain/assets/asset-resource.ts';
-import { createAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { systemClock } from '../../src/shared/clock.ts';
-import { readConfig } from '../../src/shared/config.ts';
-import { openObjectStore } from '../../src/shared/storage/open-object-store.ts';
-import type { ObjectStore } from '../../src/shared/storage/object-store.ts';
+} from '../../command/assets/sweep-assets.ts';
+import type { Backbone } from '../../app/composition.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AssetResource } from '../../domain/assets/asset-resource.ts';
+import { createAccount } from '../../cli/create-account.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { readConfig } from '../../shared/config.ts';
+import { openObjectStore } from '../../shared/storage/open-object-store.ts';
+import type { ObjectStore } from '../../shared/storage/object-store.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { amount } from '../support/amount.ts';
 import { apiOf, type Api } from '../support/api-client.ts';

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerBrokenRequests } from '../../src/shared/http/broken-request.ts';
-import { statusOfCode, type ErrorCode } from '../../src/shared/http/errors.ts';
-import { randomId } from '../../src/shared/ids.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { answerBrokenRequests } from '../../shared/http/broken-request.ts';
+import { statusOfCode, type ErrorCode } from '../../shared/http/errors.ts';
+import { randomId } from '../../shared/ids.ts';
+import { createLog } from '../../shared/log.ts';
 import type { Defect } from './planted-defects.ts';
 import { reportToParent } from './report-to-parent.ts';
 

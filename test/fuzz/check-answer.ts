@@ -1,4 +1,4 @@
-import { statusOfCode } from '../../src/shared/http/errors.ts';
+import { statusOfCode } from '../../shared/http/errors.ts';
 import type { Operation } from './read-operations.ts';
 
 /** What every answer is held against, besides the declarations that the service checks itself (`service-main.ts`). */
@@ -28,7 +28,10 @@ const parserStatuses = new Set([408, 431]);
 
 const leaks: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['a stack trace', /\bat (?:\S+ \()?[^\s()]+:\d+:\d+/],
-  ['a file of the program', /(?:node_modules|node:internal|file:\/\/|\/(?:src|dist)\/\S+\.[jt]s)/],
+  [
+    'a file of the program',
+    /(?:node_modules|node:internal|file:\/\/|\/(?:app|cli|command|domain|projections|query|shared|dist)\/\S+\.[jt]s)/,
+  ],
   [
     'SQL',
     /\b(?:select|insert|update|delete)\s[\s\S]*\b(?:from|into|set)\b|syntax error at|violates \w+ constraint|relation "/i,

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAccount, createSellerAccount } from '../../src/operator/create-account.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { readConfig } from '../../src/shared/config.ts';
-import { specifiedLimits } from '../../src/shared/limits/limits.ts';
+import { createAccount, createSellerAccount } from '../../cli/create-account.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { readConfig } from '../../shared/config.ts';
+import { specifiedLimits } from '../../shared/limits/limits.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { checkLogAndRows } from '../faults/kit/checker.ts';
 import { apiOf } from '../support/api-client.ts';

@@ -1,4 +1,4 @@
-import { sleep } from '../../src/shared/async/backoff.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import { createAnswerRules, type AnswerRules } from './check-answer.ts';
 import { refusedProblems } from './check-refused.ts';
 import { curlOf, type WireRequest } from './draft.ts';

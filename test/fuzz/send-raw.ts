@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import { parseAnswers, type RawAnswer } from '../support/raw-http.ts';
 import type { RawRequest } from './raw-requests.ts';
 

@@ -1,11 +1,11 @@
-import { startService } from '../../src/service.ts';
-import { readConfig } from '../../src/shared/config.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { startService } from '../../app/service.ts';
+import { readConfig } from '../../shared/config.ts';
+import { createLog } from '../../shared/log.ts';
 import { createInvariantCheck } from '../support/answer-invariants.ts';
 import { createResponseCheck } from '../support/response-check.ts';
 import { reportToParent } from './report-to-parent.ts';
 
-/** The service as `src/main.ts` starts it, in a process of its own, which checks every answer as all API tests do. */
+/** The service as `app/main.ts` starts it, in a process of its own, which checks every answer as all API tests do. */
 const config = readConfig(process.env);
 const declared = createResponseCheck();
 const invariant = createInvariantCheck();

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { allProjections } from '../../src/projections/all-projections.ts';
-import { packageDirectory } from '../../src/shared/package-directory.ts';
+import { allProjections } from '../../projections/all-projections.ts';
+import { packageDirectory } from '../../shared/package-directory.ts';
 
 /** Who writes an event and who reads it, as the registries and the source say. */
 
@@ -13,16 +13,15 @@ interface SourceFile {
 
 /** Of the rooms where events are decided or recorded, in the order of their paths. */
 const readSources = (): readonly SourceFile[] =>
-  ['domain', 'command', 'operator'].flatMap((room) => {
-    const folder = join('src', room);
-    return (readdirSync(join(packageDirectory, folder), { recursive: true }) as string[])
+  ['domain', 'command', 'cli'].flatMap((folder) =>
+    (readdirSync(join(packageDirectory, folder), { recursive: true }) as string[])
       .filter((file) => file.endsWith('.ts'))
       .sort()
       .map((file) => ({
         path: `${folder}/${file.replaceAll('\\', '/')}`,
         text: readFileSync(join(packageDirectory, folder, file), 'utf8'),
-      }));
-  });
+      })),
+  );
 
 const DECIDER = /export const (\w+Aggregate)\b/;
 
@@ -45,7 +44,7 @@ export const createEventUsers = (): ((type: string, category: string) => EventUs
     const deciders = makers.length > 0 ? makers : named;
     const names = deciders.flatMap(({ text }) => [...text.matchAll(new RegExp(DECIDER, 'g'))]);
     const commands = sources.filter(({ path, text }) =>
-      names.some(([, name]) => !path.startsWith('src/domain/') && new RegExp(`\\b${name}\\b`).test(text)),
+      names.some(([, name]) => !path.startsWith('domain/') && new RegExp(`\\b${name}\\b`).test(text)),
     );
     return {
       deciders: deciders.map(({ path }) => path),

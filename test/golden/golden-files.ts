@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
-import { allEvents, type EventDefinition, type StreamKind } from '../../src/domain/all-events.ts';
-import { canonicalJson } from '../../src/shared/idempotency/canonical-json.ts';
-import { packageDirectory } from '../../src/shared/package-directory.ts';
+import { allEvents, type EventDefinition, type StreamKind } from '../../domain/all-events.ts';
+import { canonicalJson } from '../../shared/idempotency/canonical-json.ts';
+import { packageDirectory } from '../../shared/package-directory.ts';
 import type { JsonSchema } from './example-data.ts';
 
 /** Stored samples of every event type and version, and what their schemas were when they were made. */

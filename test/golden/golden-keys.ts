@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { personalParts } from '../../src/domain/personal-data/personal-parts.ts';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
-import { nodeOf } from '../../src/shared/personal-data/key-tree.ts';
-import type { PersonalKeys } from '../../src/shared/personal-data/personal-keys.ts';
-import type { KeySet } from '../../src/shared/personal-data/sealed-items.ts';
-import { createSealedStore } from '../../src/shared/personal-data/sealed-store.ts';
+import { personalParts } from '../../domain/personal-data/personal-parts.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { nodeOf } from '../../shared/personal-data/key-tree.ts';
+import type { PersonalKeys } from '../../shared/personal-data/personal-keys.ts';
+import type { KeySet } from '../../shared/personal-data/sealed-items.ts';
+import { createSealedStore } from '../../shared/personal-data/sealed-store.ts';
 import { idIn } from './example-data.ts';
 
 /** The keys of golden files: known to everybody. */

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../src/shared/event-store/event-store.ts';
-import { personalParts } from '../../src/domain/personal-data/personal-parts.ts';
-import { sealItems } from '../../src/shared/personal-data/sealed-items.ts';
+import type { JsonObject } from '../../shared/event-store/event-store.ts';
+import { personalParts } from '../../domain/personal-data/personal-parts.ts';
+import { sealItems } from '../../shared/personal-data/sealed-items.ts';
 import { customerIn, exampleOf, idIn, type World } from './example-data.ts';
 import {
   goldenHistory,

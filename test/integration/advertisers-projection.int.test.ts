@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
-import { createAdvertiser } from '../../src/command/advertisers/advertiser-commands.ts';
-import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
-import { advertiserAggregate, advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
-import { advertisersProjection } from '../../src/projections/advertisers.ts';
-import { openCheckpoint } from '../../src/projections/engine/checkpoint.ts';
-import { commitBatch } from '../../src/projections/engine/commit-batch.ts';
-import { toNewEvents } from '../../src/shared/command/recorded-domain-event.ts';
-import type { Position, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
+import { createAdvertiser } from '../../command/advertisers/advertiser-commands.ts';
+import { advertiserEvents } from '../../domain/advertisers/advertiser-events.ts';
+import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
+import { advertisersProjection } from '../../projections/advertisers.ts';
+import { openCheckpoint } from '../../projections/engine/checkpoint.ts';
+import { commitBatch } from '../../projections/engine/commit-batch.ts';
+import { toNewEvents } from '../../shared/command/recorded-domain-event.ts';
+import type { Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 import { silent } from '../support/toy-projection.ts';
 

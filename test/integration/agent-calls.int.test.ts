@@ -8,13 +8,13 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { createAdcpAgent } from '../../src/command/workers/syndication/adcp-agent.ts';
-import type { AgentAnswer, AgentCall } from '../../src/command/workers/syndication/agent-call.ts';
+import { createAdcpAgent } from '../../command/workers/syndication/adcp-agent.ts';
+import type { AgentAnswer, AgentCall } from '../../command/workers/syndication/agent-call.ts';
 import {
   createOutboundFetch,
   createOutboundLines,
   type OutboundFetch,
-} from '../../src/shared/outbound/outbound-fetch.ts';
+} from '../../shared/outbound/outbound-fetch.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 

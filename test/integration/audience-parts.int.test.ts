@@ -1,21 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool, QueryConfig } from 'pg';
-import { loadAudience } from '../../src/command/audiences/sync-audiences.ts';
-import { storeMembers } from '../../src/command/audiences/audience-members.ts';
-import {
-  createAudienceParts,
-  type DeliveryPart,
-} from '../../src/command/workers/syndication/audience-parts.ts';
-import { type AudienceMember } from '../../src/domain/audiences/audience-events.ts';
-import { AUDIENCE, audienceAggregate, audienceStream } from '../../src/domain/audiences/audience.ts';
-import type { SyndicationRecord } from '../../src/domain/syndication/syndication.ts';
-import { audiencesProjection } from '../../src/projections/audiences.ts';
-import { executeCommand } from '../../src/shared/command/execute-command.ts';
-import { START, type EventStore, type Position } from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { randomId, resourceIdOf } from '../../src/shared/ids.ts';
-import { takeOutPersons } from '../../src/operator/take-out-persons.ts';
-import { createPool, inTransaction } from '../../src/shared/postgres/pool.ts';
+import { loadAudience } from '../../command/audiences/sync-audiences.ts';
+import { storeMembers } from '../../command/audiences/audience-members.ts';
+import { createAudienceParts, type DeliveryPart } from '../../command/workers/syndication/audience-parts.ts';
+import { type AudienceMember } from '../../domain/audiences/audience-events.ts';
+import { AUDIENCE, audienceAggregate, audienceStream } from '../../domain/audiences/audience.ts';
+import type { SyndicationRecord } from '../../domain/syndication/syndication.ts';
+import { audiencesProjection } from '../../projections/audiences.ts';
+import { executeCommand } from '../../shared/command/execute-command.ts';
+import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { randomId, resourceIdOf } from '../../shared/ids.ts';
+import { takeOutPersons } from '../../cli/take-out-persons.ts';
+import { createPool, inTransaction } from '../../shared/postgres/pool.ts';
 import { createRandom, type Random } from '../faults/kit/random.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { silent } from '../support/toy-projection.ts';

@@ -1,10 +1,10 @@
 import { amount } from '../support/amount.ts';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client, type ClientBase, type QueryResult } from 'pg';
-import type { AdvertiserResource } from '../../src/domain/advertisers/advertiser-resource.ts';
-import { audiencesProjection } from '../../src/projections/audiences.ts';
-import { UnprojectableEventError } from '../../src/projections/engine/projection.ts';
-import { createLog } from '../../src/shared/log.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { audiencesProjection } from '../../projections/audiences.ts';
+import { UnprojectableEventError } from '../../projections/engine/projection.ts';
+import { createLog } from '../../shared/log.ts';
 import { createRandom } from '../faults/kit/random.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

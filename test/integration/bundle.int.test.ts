@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { packageDirectory } from '../../src/shared/package-directory.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { packageDirectory } from '../../shared/package-directory.ts';
 
 const run = promisify(execFile);
 
@@ -27,12 +27,12 @@ const hasBundled = async (): Promise<boolean> => {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'exchange-bundle-'));
-  for (const path of ['operator/exchange.ts', 'sandbox-agent/main.ts', 'tour/main.ts']) {
-    await mkdir(join(folder, 'src', dirname(path)), { recursive: true });
-    await write(`src/${path}`, 'console.log(1);');
+  for (const path of ['app/main.ts', 'cli/exchange.ts', 'demo/sandbox-agent/main.ts', 'demo/tour/main.ts']) {
+    await mkdir(join(folder, dirname(path)), { recursive: true });
+    await write(path, 'console.log(1);');
   }
-  await write('src/main.ts', `import { text } from './text.ts'; console.log(text);`);
-  await write('src/text.ts', `export const text = 'first';`);
+  await write('app/main.ts', `import { text } from './text.ts'; console.log(text);`);
+  await write('app/text.ts', `export const text = 'first';`);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -41,7 +41,7 @@ it('bundles what has changed since, and nothing else', async () => {
   await bundle();
   expect(await hasBundled()).toBe(false);
 
-  await write('src/text.ts', `export const text = 'other';`);
+  await write('app/text.ts', `export const text = 'other';`);
   expect(await hasBundled()).toBe(true);
   expect(await program()).toContain('other');
   await sleep(PAST_MS);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { isoTimestamp, systemClock } from '../../src/shared/clock.ts';
-import { AppendOutcomeUnknownError, type EventStore } from '../../src/shared/event-store/event-store.ts';
+import { isoTimestamp, systemClock } from '../../shared/clock.ts';
+import { AppendOutcomeUnknownError, type EventStore } from '../../shared/event-store/event-store.ts';
 import {
   makeEventStoreDbOnService,
   type EventStoreDbOnService,

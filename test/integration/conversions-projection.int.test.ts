@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLedgers } from '../../src/command/conversions/ledgers.ts';
-import { purgeableConversions } from '../../src/command/conversions/purge-conversions.ts';
-import { createSegments } from '../../src/command/conversions/segment-rows.ts';
-import { conversionStream } from '../../src/domain/conversions/conversion-events.ts';
-import { conversionsProjection } from '../../src/projections/conversions.ts';
-import type { RecordedEvent } from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { inTransaction } from '../../src/shared/postgres/pool.ts';
-import { createSourceLedger } from '../../src/command/conversions/source-ledger.ts';
-import { createWaitingBytes } from '../../src/command/conversions/waiting-bytes.ts';
+import { createLedgers } from '../../command/conversions/ledgers.ts';
+import { purgeableConversions } from '../../command/conversions/purge-conversions.ts';
+import { createSegments } from '../../command/conversions/segment-rows.ts';
+import { conversionStream } from '../../domain/conversions/conversion-events.ts';
+import { conversionsProjection } from '../../projections/conversions.ts';
+import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { randomId } from '../../shared/ids.ts';
+import { createLog } from '../../shared/log.ts';
+import { inTransaction } from '../../shared/postgres/pool.ts';
+import { createSourceLedger } from '../../command/conversions/source-ledger.ts';
+import { createWaitingBytes } from '../../command/conversions/waiting-bytes.ts';
 import { callOf, CUSTOMER, item, items, openSource } from '../support/conversion-calls.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 

@@ -2,46 +2,46 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Pool } from 'pg';
-import { runOnCampaign, loadCampaign } from '../../src/command/campaigns/run-on-campaign.ts';
+import { runOnCampaign, loadCampaign } from '../../command/campaigns/run-on-campaign.ts';
 import {
   archiveCreative,
   attachCreative,
   detachCreative,
   updateCreative,
-} from '../../src/command/creatives/change-creative.ts';
-import { createInCampaign } from '../../src/command/creatives/create-creative.ts';
-import { duplicateCreative } from '../../src/command/creatives/duplicate-creative.ts';
-import { reviewForSeller, submitCreative } from '../../src/command/creatives/review-creative.ts';
-import { loadCreative } from '../../src/command/creatives/run-on-creative.ts';
-import { loadDirectory, runOnDirectory } from '../../src/command/sellers/directory.ts';
-import { createSubmissionList } from '../../src/command/workers/sellers/submission-list.ts';
-import { submitOnce } from '../../src/command/workers/sellers/submit-launched.ts';
-import { shownCampaignId, type Campaign } from '../../src/domain/campaigns/campaign-resource.ts';
-import { creativeDetail, type UsedAsset } from '../../src/domain/creatives/creative-detail-resource.ts';
-import { assetIdsOf, shownCreativeId, type Creative } from '../../src/domain/creatives/creative-resource.ts';
-import { builtInSellers } from '../../src/domain/sellers/seller-resource.ts';
-import { creativeStream } from '../../src/domain/creatives/creative.ts';
-import { campaignsProjection } from '../../src/projections/campaigns.ts';
-import { byStream } from '../../src/projections/engine/fold-streams.ts';
-import { creativeSubmissionsProjection } from '../../src/projections/creative-submissions.ts';
-import { creativesProjection } from '../../src/projections/creatives.ts';
-import { sellersProjection } from '../../src/projections/sellers.ts';
-import { getDetail } from '../../src/query/creatives/get-detail.ts';
+} from '../../command/creatives/change-creative.ts';
+import { createInCampaign } from '../../command/creatives/create-creative.ts';
+import { duplicateCreative } from '../../command/creatives/duplicate-creative.ts';
+import { reviewForSeller, submitCreative } from '../../command/creatives/review-creative.ts';
+import { loadCreative } from '../../command/creatives/run-on-creative.ts';
+import { loadDirectory, runOnDirectory } from '../../command/sellers/directory.ts';
+import { createSubmissionList } from '../../command/workers/sellers/submission-list.ts';
+import { submitOnce } from '../../command/workers/sellers/submit-launched.ts';
+import { shownCampaignId, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { creativeDetail, type UsedAsset } from '../../domain/creatives/creative-detail-resource.ts';
+import { assetIdsOf, shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
+import { builtInSellers } from '../../domain/sellers/seller-resource.ts';
+import { creativeStream } from '../../domain/creatives/creative.ts';
+import { campaignsProjection } from '../../projections/campaigns.ts';
+import { byStream } from '../../projections/engine/fold-streams.ts';
+import { creativeSubmissionsProjection } from '../../projections/creative-submissions.ts';
+import { creativesProjection } from '../../projections/creatives.ts';
+import { sellersProjection } from '../../projections/sellers.ts';
+import { getDetail } from '../../query/creatives/get-detail.ts';
 import {
   isAssetInUse,
   listCampaignCreatives,
   listLibraryCreatives,
-} from '../../src/query/creatives/list-creatives.ts';
-import { isoTimestamp } from '../../src/shared/clock.ts';
+} from '../../query/creatives/list-creatives.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
 import {
   categoryOf,
   START,
   type Position,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { ApiError } from '../../src/shared/http/errors.ts';
-import { inTransaction } from '../../src/shared/postgres/pool.ts';
-import { createProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
+} from '../../shared/event-store/event-store.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import { inTransaction } from '../../shared/postgres/pool.ts';
+import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
 import { ADVERTISER, CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { createFailingAppends } from '../support/failing-appends.ts';

@@ -1,22 +1,22 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { loadSession, runOnSession } from '../../src/command/creative-sessions/run-on-session.ts';
-import type { CreativeSession } from '../../src/domain/creative-sessions/creative-session-resource.ts';
-import { shownSessionId } from '../../src/domain/creative-sessions/creative-session-resource.ts';
-import { campaignsProjection } from '../../src/projections/campaigns.ts';
-import { creativeSessionsProjection } from '../../src/projections/creative-sessions.ts';
+import { loadSession, runOnSession } from '../../command/creative-sessions/run-on-session.ts';
+import type { CreativeSession } from '../../domain/creative-sessions/creative-session-resource.ts';
+import { shownSessionId } from '../../domain/creative-sessions/creative-session-resource.ts';
+import { campaignsProjection } from '../../projections/campaigns.ts';
+import { creativeSessionsProjection } from '../../projections/creative-sessions.ts';
 import {
   listSessions,
   listSessionsQuery,
   type SessionPlace,
-} from '../../src/query/creative-sessions/list-sessions.ts';
-import { createSessionCursors } from '../../src/query/creative-sessions/session-cursor.ts';
-import { isoTimestamp } from '../../src/shared/clock.ts';
-import { categoryOf, START, type Position } from '../../src/shared/event-store/event-store.ts';
-import { derivedId, randomId } from '../../src/shared/ids.ts';
-import { inTransaction } from '../../src/shared/postgres/pool.ts';
-import { createProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
-import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
+} from '../../query/creative-sessions/list-sessions.ts';
+import { createSessionCursors } from '../../query/creative-sessions/session-cursor.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { categoryOf, START, type Position } from '../../shared/event-store/event-store.ts';
+import { derivedId, randomId } from '../../shared/ids.ts';
+import { inTransaction } from '../../shared/postgres/pool.ts';
+import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
 import { CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';

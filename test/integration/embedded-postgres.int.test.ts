@@ -7,17 +7,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import { createLog } from '../../src/shared/log.ts';
-import { attach, PortTakenError } from '../../src/shared/postgres/embedded/attach.ts';
-import { locateBinaries } from '../../src/shared/postgres/embedded/binaries.ts';
+import { createLog } from '../../shared/log.ts';
+import { attach, PortTakenError } from '../../shared/postgres/embedded/attach.ts';
+import { locateBinaries } from '../../shared/postgres/embedded/binaries.ts';
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
-} from '../../src/shared/postgres/embedded/embedded-postgres.ts';
-import { findPostmaster } from '../../src/shared/postgres/embedded/postmaster-file.ts';
-import { isAlive, waitForExit } from '../../src/shared/postgres/embedded/processes.ts';
-import { chosenSizes, type PostgresSettings } from '../../src/shared/postgres/embedded/settings.ts';
-import { unprivilegedUser } from '../../src/shared/postgres/embedded/unprivileged-user.ts';
+} from '../../shared/postgres/embedded/embedded-postgres.ts';
+import { findPostmaster } from '../../shared/postgres/embedded/postmaster-file.ts';
+import { isAlive, waitForExit } from '../../shared/postgres/embedded/processes.ts';
+import { chosenSizes, type PostgresSettings } from '../../shared/postgres/embedded/settings.ts';
+import { unprivilegedUser } from '../../shared/postgres/embedded/unprivileged-user.ts';
 import { startPostgresUser } from '../support/embedded-postgres-user.ts';
 import { createTestDataDir, removeDataDir } from '../support/test-postgres.ts';
 

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { START, type Position } from '../../src/shared/event-store/event-store.ts';
+import { START, type Position } from '../../shared/event-store/event-store.ts';
 import { openEventStoreDbStore } from '../contract/make-eventstoredb-store.ts';
 import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { sampleEvent } from '../contract/sample-events.ts';

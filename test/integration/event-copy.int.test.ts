@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { copyEvents, SourceWrittenError } from '../../src/operator/event-move/copy-events.ts';
-import type { CopyCheckpoint, CopyState } from '../../src/operator/event-move/copy-checkpoint.ts';
-import { verifyEvents } from '../../src/operator/event-move/verify-events.ts';
-import { CopyConflictError } from '../../src/operator/event-move/write-page.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import { copyEvents, SourceWrittenError } from '../../cli/event-move/copy-events.ts';
+import type { CopyCheckpoint, CopyState } from '../../cli/event-move/copy-checkpoint.ts';
+import { verifyEvents } from '../../cli/event-move/verify-events.ts';
+import { CopyConflictError } from '../../cli/event-move/write-page.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import {
   START,
   type EventStore,
   type NewEvent,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
+} from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { randomId } from '../../shared/ids.ts';
 import { makeEventStoreDbOnService } from '../contract/make-eventstoredb-store.ts';
 import { makePostgresStore } from '../contract/make-postgres-store.ts';
 import type { MakeStore } from '../contract/make-store.ts';

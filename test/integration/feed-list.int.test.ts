@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
-import { createFeedList, type DueFeed } from '../../src/command/workers/catalog-feeds/feed-list.ts';
-import { catalogStream } from '../../src/domain/catalogs/catalog.ts';
-import { catalogFeedsProjection } from '../../src/projections/catalog-feeds.ts';
-import type { RecordedEvent } from '../../src/shared/event-store/event-store.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { createPool, inTransaction } from '../../src/shared/postgres/pool.ts';
+import { createFeedList, type DueFeed } from '../../command/workers/catalog-feeds/feed-list.ts';
+import { catalogStream } from '../../domain/catalogs/catalog.ts';
+import { catalogFeedsProjection } from '../../projections/catalog-feeds.ts';
+import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { createLog } from '../../shared/log.ts';
+import { createPool, inTransaction } from '../../shared/postgres/pool.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 /** Which feeds are read, how many at once, and what becomes of those of which nobody says anything. */

@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
-import { catalogsTable } from '../../src/query/catalogs/routes.ts';
-import { ownersOfKey } from '../../src/query/resources/resource-reads.ts';
-import type { TenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
-import { createProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
+import { catalogsTable } from '../../query/catalogs/routes.ts';
+import { ownersOfKey } from '../../query/resources/resource-reads.ts';
+import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 
 const models = useReadModelDatabase();

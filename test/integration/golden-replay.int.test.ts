@@ -2,17 +2,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client, type Pool } from 'pg';
-import { allProjections } from '../../src/projections/all-projections.ts';
-import { isRebuildable, verifyOnline } from '../../src/projections/engine/copy/online-rebuild.ts';
+import { allProjections } from '../../projections/all-projections.ts';
+import { isRebuildable, verifyOnline } from '../../projections/engine/copy/online-rebuild.ts';
 import {
   categoryOf,
   START,
   type EventStore,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { createPostgresEventStore } from '../../src/shared/event-store/postgres/postgres-event-store.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
-import { byStream } from '../../src/projections/engine/fold-streams.ts';
+} from '../../shared/event-store/event-store.ts';
+import { createPostgresEventStore } from '../../shared/event-store/postgres/postgres-event-store.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
+import { byStream } from '../../projections/engine/fold-streams.ts';
 import { GOLDEN, goldenHistory } from '../golden/golden-files.ts';
 import { goldenStore } from '../golden/golden-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';

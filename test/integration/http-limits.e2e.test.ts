@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
-import { route, type Route } from '../../src/shared/http/route.ts';
-import { specifiedLimits, type RequestLimit } from '../../src/shared/limits/limits.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { specifiedLimits, type RequestLimit } from '../../shared/limits/limits.ts';
 import {
   goodKey,
   revokedKeys,

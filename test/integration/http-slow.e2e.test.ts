@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { route } from '../../src/shared/http/route.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { route } from '../../shared/http/route.ts';
 import { atOnce } from '../support/at-once.ts';
 import { startToyService, type ToyOptions, type ToyService } from '../support/toy-service.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { UnheardError } from '../../src/shared/http/errors.ts';
-import { route } from '../../src/shared/http/route.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { UnheardError } from '../../shared/http/errors.ts';
+import { route } from '../../shared/http/route.ts';
 import { envelopeOf, toyClient } from '../support/toy-client.ts';
 import { startToyService, type ToyService } from '../support/toy-service.ts';
 import { until } from '../support/toy-projection.ts';

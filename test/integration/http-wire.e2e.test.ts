@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { startToyService, type ToyService } from '../support/toy-service.ts';
 

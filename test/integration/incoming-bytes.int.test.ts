@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { ApiError } from '../../src/shared/http/errors.ts';
-import { incomingBytes } from '../../src/shared/http/incoming-bytes.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import { incomingBytes } from '../../shared/http/incoming-bytes.ts';
 
 let server: Server;
 /** What is done with each chunk. */

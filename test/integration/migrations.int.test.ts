@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Knex } from 'knex';
 import { Client } from 'pg';
-import { migrations } from '../../src/migrations/index.ts';
-import { ConfigError } from '../../src/shared/config.ts';
-import { migrate } from '../../src/shared/postgres/migrate.ts';
+import { migrations } from '../../migrations/index.ts';
+import { ConfigError } from '../../shared/config.ts';
+import { migrate } from '../../shared/postgres/migrate.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let database: TestDatabase;

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { advertisersProjection } from '../../src/projections/advertisers.ts';
-import { auditProjection } from '../../src/projections/audit.ts';
+import { advertisersProjection } from '../../projections/advertisers.ts';
+import { auditProjection } from '../../projections/audit.ts';
 import {
   rebuildOnline,
   verifyOnline,
   type OnlineOptions,
-} from '../../src/projections/engine/copy/online-rebuild.ts';
-import type { ReadModelHealth } from '../../src/projections/engine/read-model-health.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { createLog } from '../../src/shared/log.ts';
+} from '../../projections/engine/copy/online-rebuild.ts';
+import type { ReadModelHealth } from '../../projections/engine/read-model-health.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { createLog } from '../../shared/log.ts';
 import { untilTold } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
-import { connectCopy, holdCopy } from '../../src/projections/engine/copy/copy-state.ts';
-import { advertisersProjection } from '../../src/projections/advertisers.ts';
-import { rebuildOnline } from '../../src/projections/engine/copy/online-rebuild.ts';
+import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
+import { connectCopy, holdCopy } from '../../projections/engine/copy/copy-state.ts';
+import { advertisersProjection } from '../../projections/advertisers.ts';
+import { rebuildOnline } from '../../projections/engine/copy/online-rebuild.ts';
 import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
 import { exchange, type Finished } from '../support/program.ts';

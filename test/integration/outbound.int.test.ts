@@ -2,16 +2,16 @@ import type { LookupAddress } from 'node:dns';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import type { ResolveName } from '../../src/shared/outbound/guarded-lookup.ts';
-import { OutboundError } from '../../src/shared/outbound/outbound-error.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import type { ResolveName } from '../../shared/outbound/guarded-lookup.ts';
+import { OutboundError } from '../../shared/outbound/outbound-error.ts';
 import {
   createOutboundFetch,
   createOutboundLines,
   type OutboundFetch,
   type OutboundFetchOptions,
-} from '../../src/shared/outbound/outbound-fetch.ts';
-import { urlProblem } from '../../src/shared/outbound/outbound-url.ts';
+} from '../../shared/outbound/outbound-fetch.ts';
+import { urlProblem } from '../../shared/outbound/outbound-url.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 
 /** Addresses that users give us: whatever their form, none leads to a server on loopback that counts who comes. */

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { listParked } from '../../src/projections/engine/parked-streams.ts';
-import { retryAllParked, retryParked } from '../../src/projections/engine/retry-parked.ts';
+import { listParked } from '../../projections/engine/parked-streams.ts';
+import { retryAllParked, retryParked } from '../../projections/engine/retry-parked.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
 import { appendToys, createToy, toyEvent, toyStream, until } from '../support/toy-projection.ts';
 

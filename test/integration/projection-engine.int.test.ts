@@ -1,12 +1,12 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
-import { CheckpointMovedError, openCheckpoint } from '../../src/projections/engine/checkpoint.ts';
-import { createMoveTogether } from '../../src/projections/engine/move-together.ts';
-import { createProjectionRunner } from '../../src/projections/engine/projection-runner.ts';
-import type { EventBatch, EventStore } from '../../src/shared/event-store/event-store.ts';
-import { printPosition } from '../../src/shared/event-store/dense-position.ts';
-import { createProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
+import { CheckpointMovedError, openCheckpoint } from '../../projections/engine/checkpoint.ts';
+import { createMoveTogether } from '../../projections/engine/move-together.ts';
+import { createProjectionRunner } from '../../projections/engine/projection-runner.ts';
+import type { EventBatch, EventStore } from '../../shared/event-store/event-store.ts';
+import { printPosition } from '../../shared/event-store/dense-position.ts';
+import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
 import {
   appendToys,

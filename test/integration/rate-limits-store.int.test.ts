@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { isOver } from '../../src/shared/limits/limiter.ts';
-import { specifiedLimits, type LimitName } from '../../src/shared/limits/limits.ts';
-import { createRateLimits, type RateLimits } from '../../src/shared/limits/rate-limits.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
+import { isOver } from '../../shared/limits/limiter.ts';
+import { specifiedLimits, type LimitName } from '../../shared/limits/limits.ts';
+import { createRateLimits, type RateLimits } from '../../shared/limits/rate-limits.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/toy-projection.ts';
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAccount, startService, type ServiceProcess } from '../bench/service-process.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import { parseAnswers, type RawAnswer } from '../support/raw-http.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { describeWithRedis } from '../support/describe-with-redis.ts';

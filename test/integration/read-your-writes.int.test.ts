@@ -5,11 +5,11 @@ import {
   freshSql,
   ReadModelBehindError,
   type ConsistentRead,
-} from '../../src/shared/read-your-writes/consistent-read.ts';
+} from '../../shared/read-your-writes/consistent-read.ts';
 import {
   createProjectionProgress,
   type ProjectionProgress,
-} from '../../src/shared/read-your-writes/projection-progress.ts';
+} from '../../shared/read-your-writes/projection-progress.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
 import { createToy, toyEvent, toyStream } from '../support/toy-projection.ts';
 

@@ -4,8 +4,8 @@ import { Writable } from 'node:stream';
 import { afterEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createRateLimits, type RateLimits } from '../../src/shared/limits/rate-limits.ts';
-import { specifiedLimits } from '../../src/shared/limits/limits.ts';
+import { createRateLimits, type RateLimits } from '../../shared/limits/rate-limits.ts';
+import { specifiedLimits } from '../../shared/limits/limits.ts';
 import { until } from '../support/toy-projection.ts';
 
 /** What a Redis answers that has this policy; nothing else is asked of it here. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import type { Backbone } from '../../src/composition.ts';
-import { createAccount, createSellerAccount } from '../../src/operator/create-account.ts';
-import { readConfig } from '../../src/shared/config.ts';
-import { provideRequestRole } from '../../src/shared/postgres/isolate-tenants.ts';
-import { createTenantDatabase, type TenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
+import type { Backbone } from '../../app/composition.ts';
+import { createAccount, createSellerAccount } from '../../cli/create-account.ts';
+import { readConfig } from '../../shared/config.ts';
+import { provideRequestRole } from '../../shared/postgres/isolate-tenants.ts';
+import { createTenantDatabase, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 
 /**

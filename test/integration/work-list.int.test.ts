@@ -7,16 +7,16 @@ import {
   RETRY_MS_MIN,
   type OfferedWork,
   type WorkList,
-} from '../../src/command/workers/syndication/work-list.ts';
-import type { SyndicationRecord } from '../../src/domain/syndication/syndication-resource.ts';
-import { SYNDICATION } from '../../src/domain/syndication/syndication.ts';
-import { CATALOG, catalogStream } from '../../src/domain/catalogs/catalog.ts';
-import { syndicationProjection } from '../../src/projections/syndication.ts';
-import type { JsonObject, Position, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
-import { resourceIdOf } from '../../src/shared/ids.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { createPool, inTransaction } from '../../src/shared/postgres/pool.ts';
-import { PostponeJobError } from '../../src/shared/queue/job-queue.ts';
+} from '../../command/workers/syndication/work-list.ts';
+import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
+import { SYNDICATION } from '../../domain/syndication/syndication.ts';
+import { CATALOG, catalogStream } from '../../domain/catalogs/catalog.ts';
+import { syndicationProjection } from '../../projections/syndication.ts';
+import type { JsonObject, Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { resourceIdOf } from '../../shared/ids.ts';
+import { createLog } from '../../shared/log.ts';
+import { createPool, inTransaction } from '../../shared/postgres/pool.ts';
+import { PostponeJobError } from '../../shared/queue/job-queue.ts';
 import { createRandom } from '../faults/kit/random.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { securityHeaders } from '../../src/shared/http/security-headers.ts';
-import { limitOf, type Pagination, type Route } from '../../src/shared/http/route.ts';
+import { securityHeaders } from '../../shared/http/security-headers.ts';
+import { limitOf, type Pagination, type Route } from '../../shared/http/route.ts';
 
 export interface InvariantCheck {
   /** Given to `startService`, beside the check against the declarations. */

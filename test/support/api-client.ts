@@ -1,6 +1,6 @@
-import { sleep } from '../../src/shared/async/backoff.ts';
-import type { ErrorBody } from '../../src/shared/http/errors.ts';
-import type { Pagination } from '../../src/shared/http/route.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import type { ErrorBody } from '../../shared/http/errors.ts';
+import type { Pagination } from '../../shared/http/route.ts';
 
 /** An answer of the API: its envelope, read, and its text, where every byte counts. */
 export interface ApiAnswer<Data> {

@@ -1,16 +1,16 @@
-import { createCampaign } from '../../src/command/campaigns/create-campaign.ts';
-import type { CreativeWrites } from '../../src/command/creatives/creative-writes.ts';
+import { createCampaign } from '../../command/campaigns/create-campaign.ts';
+import type { CreativeWrites } from '../../command/creatives/creative-writes.ts';
 import {
   advertiserAggregate,
   advertiserStream,
   type AdvertiserCommand,
-} from '../../src/domain/advertisers/advertiser.ts';
-import type { Campaign } from '../../src/domain/campaigns/campaign-resource.ts';
-import { isoTimestamp } from '../../src/shared/clock.ts';
-import { executeCommand } from '../../src/shared/command/execute-command.ts';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
+} from '../../domain/advertisers/advertiser.ts';
+import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { executeCommand } from '../../shared/command/execute-command.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { randomId } from '../../shared/ids.ts';
 import { commandRequest } from './command-request.ts';
 import { noSnapshots } from './two-processes.ts';
 

@@ -1,4 +1,4 @@
-import { fingerprintsOf } from '../../src/domain/conversions/fingerprint.ts';
+import { fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 
 /**
  * Event ids whose fingerprints differ in their last two words only, made by running the hash backwards: MurmurHash3

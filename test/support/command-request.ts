@@ -1,5 +1,5 @@
-import type { RequestContext } from '../../src/shared/http/route.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import { randomId } from '../../shared/ids.ts';
 
 /** A write as its handler sees it. @param commandId the same when it is sent again */
 export const commandRequest = (

@@ -1,12 +1,12 @@
-import type { SourceFacts } from '../../src/domain/conversions/admit-call.ts';
-import type { LogCall } from '../../src/command/conversions/log-call.ts';
-import { createWaitingBytes } from '../../src/command/conversions/waiting-bytes.ts';
-import { createSourceLedger, type SourceLedgerOptions } from '../../src/command/conversions/source-ledger.ts';
-import { noSegments } from '../../src/command/conversions/segments.ts';
-import type { ConversionsLogged } from '../../src/domain/conversions/conversion-events.ts';
-import { conversionStream } from '../../src/domain/conversions/conversion-events.ts';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import type { SourceFacts } from '../../domain/conversions/admit-call.ts';
+import type { LogCall } from '../../command/conversions/log-call.ts';
+import { createWaitingBytes } from '../../command/conversions/waiting-bytes.ts';
+import { createSourceLedger, type SourceLedgerOptions } from '../../command/conversions/source-ledger.ts';
+import { noSegments } from '../../command/conversions/segments.ts';
+import type { ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
+import { conversionStream } from '../../domain/conversions/conversion-events.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { randomId } from '../../shared/ids.ts';
 
 /** A source, its calls and what its stream holds, for tests of the ledger. */
 

@@ -1,5 +1,5 @@
-import { createLog } from '../../src/shared/log.ts';
-import { startEmbeddedPostgres } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
+import { createLog } from '../../shared/log.ts';
+import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts';
 
 /** A process that uses the embedded Postgres of the folder it is given, until its standard input ends. */
 const postgres = await startEmbeddedPostgres({ dataDir: process.argv[2] ?? '', log: createLog('silent') });

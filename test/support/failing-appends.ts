@@ -1,4 +1,4 @@
-import { AppendOutcomeUnknownError, type EventStore } from '../../src/shared/event-store/event-store.ts';
+import { AppendOutcomeUnknownError, type EventStore } from '../../shared/event-store/event-store.ts';
 
 type Failure = 'before' | 'after';
 

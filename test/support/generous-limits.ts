@@ -1,4 +1,4 @@
-import type { Limits } from '../../src/shared/limits/limits.ts';
+import type { Limits } from '../../shared/limits/limits.ts';
 
 /** Settings under which no test meets a rate limit that is not about them. */
 export const generousLimits: Readonly<Record<string, string>> = {

@@ -4,9 +4,9 @@
  * parent of every run that it begins or ends.
  */
 import { Registry } from 'prom-client';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { startJobs } from '../../src/shared/queue/running-jobs.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { createLog } from '../../shared/log.ts';
+import { startJobs } from '../../shared/queue/running-jobs.ts';
 
 const [, , databaseUrl = '', redisUrl = '', redisKeyPrefix = '', name = '', holdMs = '0', aheadMs = '0'] =
   process.argv;

@@ -1,8 +1,8 @@
-import type { Authenticate } from '../../src/shared/http/authenticate.ts';
-import { createClientAddress, type TrustedProxies } from '../../src/shared/http/client-address.ts';
-import { createGate, type Gate } from '../../src/shared/http/gate.ts';
-import type { Limits } from '../../src/shared/limits/limits.ts';
-import { countedAlone } from '../../src/shared/limits/rate-limits.ts';
+import type { Authenticate } from '../../shared/http/authenticate.ts';
+import { createClientAddress, type TrustedProxies } from '../../shared/http/client-address.ts';
+import { createGate, type Gate } from '../../shared/http/gate.ts';
+import type { Limits } from '../../shared/limits/limits.ts';
+import { countedAlone } from '../../shared/limits/rate-limits.ts';
 import { generous } from './generous-limits.ts';
 
 export interface MemoryGateOptions {

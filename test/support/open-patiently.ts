@@ -1,7 +1,7 @@
-import { openBackbone, type Backbone } from '../../src/composition.ts';
-import type { Config } from '../../src/shared/config.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { operatorPatience } from '../../src/shared/patience.ts';
+import { openBackbone, type Backbone } from '../../app/composition.ts';
+import type { Config } from '../../shared/config.ts';
+import { createLog } from '../../shared/log.ts';
+import { operatorPatience } from '../../shared/patience.ts';
 
 /** An installation as a test itself uses it: with all the time that a busy machine may need. */
 export const openPatiently = (config: Config, applicationName: string): Promise<Backbone> =>

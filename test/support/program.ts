@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { Writable } from 'node:stream';
-import type { Backbone } from '../../src/composition.ts';
-import type { Tools } from '../../src/operator/command.ts';
-import { createProgram } from '../../src/operator/program.ts';
-import { runCommand } from '../../src/operator/run-command.ts';
+import type { Backbone } from '../../app/composition.ts';
+import type { Tools } from '../../cli/command.ts';
+import { createProgram } from '../../cli/program.ts';
+import { runCommand } from '../../cli/run-command.ts';
 import { shippedProgram } from './bundles.ts';
 
 export interface Finished {

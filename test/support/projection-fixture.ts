@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
 import { Registry } from 'prom-client';
-import { startProjections, type Projections } from '../../src/projections/engine/projection-engine.ts';
-import type { Projection } from '../../src/projections/engine/projection.ts';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
-import { createPostgresEventStore } from '../../src/shared/event-store/postgres/postgres-event-store.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
-import type { ProjectionProgress } from '../../src/shared/read-your-writes/projection-progress.ts';
+import { startProjections, type Projections } from '../../projections/engine/projection-engine.ts';
+import type { Projection } from '../../projections/engine/projection.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { createPostgresEventStore } from '../../shared/event-store/postgres/postgres-event-store.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
+import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
 import { createTestDatabase } from './test-database.ts';
 import { projectorPool, silent, toyTables, until } from './toy-projection.ts';
 

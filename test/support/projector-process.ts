@@ -1,6 +1,6 @@
 /** A projector in a process of its own, for tests to kill: `node projector-process.js DATABASE_URL`. */
-import { startProjections } from '../../src/projections/engine/projection-engine.ts';
-import { createPostgresEventStore } from '../../src/shared/event-store/postgres/postgres-event-store.ts';
+import { startProjections } from '../../projections/engine/projection-engine.ts';
+import { createPostgresEventStore } from '../../shared/event-store/postgres/postgres-event-store.ts';
 import { createToy, projectorPool, silent } from './toy-projection.ts';
 
 const connectionString = process.argv[2] ?? '';

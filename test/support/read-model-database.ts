@@ -1,10 +1,10 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import type { Pool } from 'pg';
-import { migrations } from '../../src/migrations/index.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { migrate } from '../../src/shared/postgres/migrate.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
-import type { TenantDatabase } from '../../src/shared/postgres/tenant-database.ts';
+import { migrations } from '../../migrations/index.ts';
+import { createLog } from '../../shared/log.ts';
+import { migrate } from '../../shared/postgres/migrate.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
+import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface ReadModelDatabase {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { statusOfCode, type ErrorCode } from '../../src/shared/http/errors.ts';
-import type { Route } from '../../src/shared/http/route.ts';
+import { statusOfCode, type ErrorCode } from '../../shared/http/errors.ts';
+import type { Route } from '../../shared/http/route.ts';
 
 export interface ResponseCheck {
   /** Given to `createApp` or `startService`. */

@@ -3,7 +3,7 @@
  * it refuses them: `node returning-clients-process.js PORT CLIENTS PATH`. Tells its parent what they met.
  */
 import { connect, type Socket } from 'node:net';
-import { sleep } from '../../src/shared/async/backoff.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 
 export interface Returned {
   readonly answered: number;

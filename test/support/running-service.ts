@@ -2,19 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { openBackbone, type Backbone } from '../../src/composition.ts';
-import { createAccount } from '../../src/operator/create-account.ts';
-import { startService, type Replacements } from '../../src/service.ts';
-import { readConfig } from '../../src/shared/config.ts';
+import { openBackbone, type Backbone } from '../../app/composition.ts';
+import { createAccount } from '../../cli/create-account.ts';
+import { startService, type Replacements } from '../../app/service.ts';
+import { readConfig } from '../../shared/config.ts';
 import {
   EventStoreUnavailableError,
   START,
   type EventStore,
   type Position,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { createLog, type Logger } from '../../src/shared/log.ts';
-import { operatorPatience, requestPatience } from '../../src/shared/patience.ts';
+} from '../../shared/event-store/event-store.ts';
+import { createLog, type Logger } from '../../shared/log.ts';
+import { operatorPatience, requestPatience } from '../../shared/patience.ts';
 import { apiOf, type Api } from './api-client.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
 import { generousLimits } from './generous-limits.ts';

@@ -1,5 +1,5 @@
-import type { EventStore, NewEvent } from '../../src/shared/event-store/event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import type { EventStore, NewEvent } from '../../shared/event-store/event-store.ts';
+import { randomId } from '../../shared/ids.ts';
 
 const ACCOUNTS = 40;
 const STREAMS_EACH = 12;

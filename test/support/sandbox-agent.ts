@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Behaviour } from '../../src/sandbox-agent/behaviour.ts';
+import type { Behaviour } from '../../demo/sandbox-agent/behaviour.ts';
 import { shippedProgram } from './bundles.ts';
 
-export type { Behaviour } from '../../src/sandbox-agent/behaviour.ts';
+export type { Behaviour } from '../../demo/sandbox-agent/behaviour.ts';
 
 /** What the agent has seen and keeps. */
 export interface AgentState {

@@ -1,5 +1,5 @@
-import type { RewriteStatement } from '../../src/shared/postgres/tenant-database.ts';
-import type { TenantStatement } from '../../src/shared/postgres/tenant-query.ts';
+import type { RewriteStatement } from '../../shared/postgres/tenant-database.ts';
+import type { TenantStatement } from '../../shared/postgres/tenant-query.ts';
 
 /** The mistake of leaving the account out, in every statement at once. The parameter stays, for its type's sake. */
 export interface Stripping {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Client, DatabaseError } from 'pg';
-import { migrations } from '../../src/migrations/index.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { migrate } from '../../src/shared/postgres/migrate.ts';
+import { migrations } from '../../migrations/index.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { migrate } from '../../shared/postgres/migrate.ts';
 
 export interface TestDatabase {
   readonly url: string;

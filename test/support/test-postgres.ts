@@ -2,13 +2,13 @@ import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
-import { createLog } from '../../src/shared/log.ts';
-import { locateBinaries } from '../../src/shared/postgres/embedded/binaries.ts';
-import { startEmbeddedPostgres } from '../../src/shared/postgres/embedded/embedded-postgres.ts';
-import { stopPostgres } from '../../src/shared/postgres/embedded/pg-ctl.ts';
-import { isAlive } from '../../src/shared/postgres/embedded/processes.ts';
-import { unprivilegedUser } from '../../src/shared/postgres/embedded/unprivileged-user.ts';
-import { provideRequestRole } from '../../src/shared/postgres/isolate-tenants.ts';
+import { createLog } from '../../shared/log.ts';
+import { locateBinaries } from '../../shared/postgres/embedded/binaries.ts';
+import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts';
+import { stopPostgres } from '../../shared/postgres/embedded/pg-ctl.ts';
+import { isAlive } from '../../shared/postgres/embedded/processes.ts';
+import { unprivilegedUser } from '../../shared/postgres/embedded/unprivileged-user.ts';
+import { provideRequestRole } from '../../shared/postgres/isolate-tenants.ts';
 
 const prefix = 'buyer-exchange-test-';
 

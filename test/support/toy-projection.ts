@@ -1,15 +1,15 @@
 import type { ClientBase, Pool } from 'pg';
 import { pino } from 'pino';
-import { byStream, foldStream } from '../../src/projections/engine/fold-streams.ts';
-import { UnprojectableEventError, type Projection } from '../../src/projections/engine/projection.ts';
+import { byStream, foldStream } from '../../projections/engine/fold-streams.ts';
+import { UnprojectableEventError, type Projection } from '../../projections/engine/projection.ts';
 import type {
   EventStore,
   JsonObject,
   NewEvent,
   RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
-import { createPool } from '../../src/shared/postgres/pool.ts';
+} from '../../shared/event-store/event-store.ts';
+import { randomId } from '../../shared/ids.ts';
+import { createPool } from '../../shared/postgres/pool.ts';
 
 /**
  * A read model small enough to be checked in one look: each stream `toy-<account>-<n>` is a row with the sum of

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { SnapshotStore } from '../../src/shared/command/snapshots.ts';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
+import type { SnapshotStore } from '../../shared/command/snapshots.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
 
 export const noSnapshots: SnapshotStore = {
   every: 1_000_000,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AccountEvent } from '../../src/domain/accounts/account-events.ts';
-import { accountAggregate, type IssueApiKey } from '../../src/domain/accounts/account.ts';
+import type { AccountEvent } from '../../domain/accounts/account-events.ts';
+import { accountAggregate, type IssueApiKey } from '../../domain/accounts/account.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(accountAggregate);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { AdvertiserEvent } from '../../src/domain/advertisers/advertiser-events.ts';
+import type { AdvertiserEvent } from '../../domain/advertisers/advertiser-events.ts';
 import {
   advertiserAggregate,
   type Advertiser,
   type AdvertiserCommand,
   type CreateAdvertiser,
   type UpdateAdvertiser,
-} from '../../src/domain/advertisers/advertiser.ts';
-import { brandDomainOf } from '../../src/domain/advertisers/brand.ts';
+} from '../../domain/advertisers/advertiser.ts';
+import { brandDomainOf } from '../../domain/advertisers/brand.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(advertiserAggregate);

@@ -4,9 +4,9 @@ import {
   answerOfOwnTask,
   answerOfTask,
   unpacked,
-} from '../../src/command/workers/syndication/agent-answers.ts';
-import type { TakenIn } from '../../src/command/workers/syndication/agent-call.ts';
-import { withoutToken } from '../../src/command/workers/syndication/without-token.ts';
+} from '../../command/workers/syndication/agent-answers.ts';
+import type { TakenIn } from '../../command/workers/syndication/agent-call.ts';
+import { withoutToken } from '../../command/workers/syndication/without-token.ts';
 
 /** What agents say, and what is made of it. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AgentEvent } from '../../src/domain/agents/agent-events.ts';
-import { agentResource, silenceOf } from '../../src/domain/agents/agent-resource.ts';
-import { agentAggregate, type AgentCommand, type AgentState } from '../../src/domain/agents/agent.ts';
+import type { AgentEvent } from '../../domain/agents/agent-events.ts';
+import { agentResource, silenceOf } from '../../domain/agents/agent-resource.ts';
+import { agentAggregate, type AgentCommand, type AgentState } from '../../domain/agents/agent.ts';
 
 const NOW = '2026-01-31T12:00:00.000Z';
 const agent = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { answeredFromMemory, createAnswerCache } from '../../src/shared/http/answer-cache.ts';
-import type { AccountVersion } from '../../src/shared/http/principal.ts';
-import { route, type Reply, type Route } from '../../src/shared/http/route.ts';
+import { answeredFromMemory, createAnswerCache } from '../../shared/http/answer-cache.ts';
+import type { AccountVersion } from '../../shared/http/principal.ts';
+import { route, type Reply, type Route } from '../../shared/http/route.ts';
 
 const at = (text: string, askedAt = performance.now()): AccountVersion => ({ text, askedAt });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
-import { apiErrorOf } from '../../src/shared/http/api-error-of.ts';
+import { EventStoreUnavailableError } from '../../shared/event-store/event-store.ts';
+import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 
 describe('what was thrown beneath a route', () => {
   it('becomes a refusal that keeps it for the log and says nothing of it', () => {

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import type { AppendRequest } from '../../src/shared/event-store/append-request.ts';
-import { printPosition } from '../../src/shared/event-store/dense-position.ts';
+import type { AppendRequest } from '../../shared/event-store/append-request.ts';
+import { printPosition } from '../../shared/event-store/dense-position.ts';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
-} from '../../src/shared/event-store/event-store.ts';
-import { BatchRefusedError } from '../../src/shared/event-store/postgres/append-failure.ts';
-import type { AppendLane } from '../../src/shared/event-store/postgres/append-lane.ts';
-import { createAppendPump } from '../../src/shared/event-store/postgres/append-pump.ts';
+} from '../../shared/event-store/event-store.ts';
+import { BatchRefusedError } from '../../shared/event-store/postgres/append-failure.ts';
+import type { AppendLane } from '../../shared/event-store/postgres/append-lane.ts';
+import { createAppendPump } from '../../shared/event-store/postgres/append-pump.ts';
 
 const request = (stream: string, bytes = 100): AppendRequest => ({
   stream,

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
-import { encodeAppend } from '../../src/shared/event-store/append-request.ts';
-import { createAppender } from '../../src/shared/event-store/eventstoredb/appender.ts';
-import { callLimits } from '../../src/shared/event-store/eventstoredb/call-limits.ts';
-import type { Connection } from '../../src/shared/event-store/eventstoredb/connection.ts';
-import { createLogEndReader } from '../../src/shared/event-store/eventstoredb/log-end.ts';
-import type { LogReader } from '../../src/shared/event-store/eventstoredb/log-reader.ts';
+import { EventStoreUnavailableError } from '../../shared/event-store/event-store.ts';
+import { encodeAppend } from '../../shared/event-store/append-request.ts';
+import { createAppender } from '../../shared/event-store/eventstoredb/appender.ts';
+import { callLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
+import type { Connection } from '../../shared/event-store/eventstoredb/connection.ts';
+import { createLogEndReader } from '../../shared/event-store/eventstoredb/log-end.ts';
+import type { LogReader } from '../../shared/event-store/eventstoredb/log-reader.ts';
 import { sampleEvents } from '../contract/sample-events.ts';
 
 /** How long an append waits before it goes out, with a client that answers when the test says so. */

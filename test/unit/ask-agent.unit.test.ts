@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AgentAnswer, AgentCall, TakenIn } from '../../src/command/workers/syndication/agent-call.ts';
+import type { AgentAnswer, AgentCall, TakenIn } from '../../command/workers/syndication/agent-call.ts';
 import {
   askAgent,
   awaitEarlier,
   type FinalAnswer,
   type Question,
-} from '../../src/command/workers/syndication/ask-agent.ts';
-import type { SubmittedCall } from '../../src/domain/syndication/syndication-resource.ts';
-import { PostponeJobError, RetryJobError } from '../../src/shared/queue/job-queue.ts';
+} from '../../command/workers/syndication/ask-agent.ts';
+import type { SubmittedCall } from '../../domain/syndication/syndication-resource.ts';
+import { PostponeJobError, RetryJobError } from '../../shared/queue/job-queue.ts';
 
 /** What an agent takes in and finishes later. */
 

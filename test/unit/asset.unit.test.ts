@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AssetReserved, AssetUploaded } from '../../src/domain/assets/asset-events.ts';
-import { assetAggregate } from '../../src/domain/assets/asset.ts';
+import type { AssetReserved, AssetUploaded } from '../../domain/assets/asset-events.ts';
+import { assetAggregate } from '../../domain/assets/asset.ts';
 import {
   assetIdOf,
   assetIdOfUpload,
   assetResource,
   shownAssetId,
   shownUploadId,
-} from '../../src/domain/assets/asset-resource.ts';
+} from '../../domain/assets/asset-resource.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(assetAggregate);

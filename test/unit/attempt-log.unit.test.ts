@@ -1,12 +1,12 @@
 import { expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { Pool } from 'pg';
-import { createAttemptLog } from '../../src/command/audit/attempt-log.ts';
-import { ApiError, notFound, type ErrorCode } from '../../src/shared/http/errors.ts';
-import { anonymous, type Holder } from '../../src/shared/http/principal.ts';
-import type { RefusedRequest } from '../../src/shared/http/route-handler.ts';
-import type { Route } from '../../src/shared/http/route.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { createAttemptLog } from '../../command/audit/attempt-log.ts';
+import { ApiError, notFound, type ErrorCode } from '../../shared/http/errors.ts';
+import { anonymous, type Holder } from '../../shared/http/principal.ts';
+import type { RefusedRequest } from '../../shared/http/route-handler.ts';
+import type { Route } from '../../shared/http/route.ts';
+import { createLog } from '../../shared/log.ts';
 
 const somebody: Holder = { customerId: 7, actor: 'api-key:k' };
 const route: Route = {

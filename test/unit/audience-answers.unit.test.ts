@@ -1,16 +1,16 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { AgentAnswer } from '../../src/command/workers/syndication/agent-call.ts';
-import type { DeliveryPart } from '../../src/command/workers/syndication/audience-parts.ts';
-import type { Question } from '../../src/command/workers/syndication/ask-agent.ts';
-import { loadRecord } from '../../src/command/workers/syndication/record-steps.ts';
-import { shownText } from '../../src/command/workers/syndication/shown-text.ts';
-import { take } from '../../src/command/workers/syndication/take.ts';
-import { membersConcealed } from '../../src/command/workers/syndication/without-members.ts';
-import { syndicationAggregate, syndicationStream } from '../../src/domain/syndication/syndication.ts';
-import { executeCommand } from '../../src/shared/command/execute-command.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import type { AgentAnswer } from '../../command/workers/syndication/agent-call.ts';
+import type { DeliveryPart } from '../../command/workers/syndication/audience-parts.ts';
+import type { Question } from '../../command/workers/syndication/ask-agent.ts';
+import { loadRecord } from '../../command/workers/syndication/record-steps.ts';
+import { shownText } from '../../command/workers/syndication/shown-text.ts';
+import { take } from '../../command/workers/syndication/take.ts';
+import { membersConcealed } from '../../command/workers/syndication/without-members.ts';
+import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
+import { executeCommand } from '../../shared/command/execute-command.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { randomId } from '../../shared/ids.ts';
 
 /** An agent that repeats whom it was sent does not bring them into the log. */
 

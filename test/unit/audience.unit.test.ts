@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AudienceEvent } from '../../src/domain/audiences/audience-events.ts';
-import { audienceAggregate, type AudienceCommand } from '../../src/domain/audiences/audience.ts';
+import type { AudienceEvent } from '../../domain/audiences/audience-events.ts';
+import { audienceAggregate, type AudienceCommand } from '../../domain/audiences/audience.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(audienceAggregate);

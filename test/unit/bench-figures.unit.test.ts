@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageDirectory } from '../../src/shared/package-directory.ts';
+import { packageDirectory } from '../../shared/package-directory.ts';
 import { chartOf } from '../bench/figures/chart.ts';
 import { mergeFigures, type Figures, type RunFigures } from '../bench/figures/figures.ts';
 import { mainLines, mainLinesOf } from '../bench/figures/main-lines.ts';
@@ -251,9 +251,9 @@ describe('a profile', () => {
     nodes: [
       frame(1, '(idle)', ''),
       frame(2, '(garbage collector)', ''),
-      frame(3, 'work', 'file:///x/src/query/resources/page.ts'),
+      frame(3, 'work', 'file:///x/query/resources/page.ts'),
       frame(4, 'query', 'file:///x/node_modules/pg/lib/client.js'),
-      frame(5, 'starting', 'file:///x/src/main.ts'),
+      frame(5, 'starting', 'file:///x/app/main.ts'),
     ],
     samples: [5, 3, 3, 2, 4, 1],
     timeDeltas: [second, 2 * second, second, second, second, 5 * second],
@@ -263,7 +263,7 @@ describe('a profile', () => {
     const figures = addUp([{ profile, sourceOf: ({ url }) => url }]);
     expect(figures.busy).toBeCloseTo(0.5);
     expect(figures.parts).toEqual([
-      { part: 'src/query/resources', share: 3 / 5 },
+      { part: 'query/resources', share: 3 / 5 },
       { part: 'garbage collection', share: 1 / 5 },
       { part: 'pg', share: 1 / 5 },
     ]);
@@ -277,7 +277,7 @@ describe('a profile', () => {
       busy: 1,
       parts: [
         { part: 'pg', share: 3 / 4 },
-        { part: 'src/query/resources', share: 1 / 4 },
+        { part: 'query/resources', share: 1 / 4 },
       ],
     });
   });
@@ -286,7 +286,7 @@ describe('a profile', () => {
     ['node:internal/streams/readable', 'read', 'node:streams'],
     ['node:net', 'connect', 'node:net'],
     ['../../node_modules/@adcp/sdk/dist/index.js', 'call', '@adcp/sdk'],
-    ['../../src/main.ts', 'main', 'src/main'],
+    ['../../app/main.ts', 'main', 'app/main'],
     ['', '(program)', 'native code of Node'],
     ['', 'stringify', 'native stringify'],
   ])('%s is told as what one would look for', (source, functionName, part) => {

@@ -1,18 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CampaignEvent } from '../../src/domain/campaigns/campaign-events.ts';
+import type { CampaignEvent } from '../../domain/campaigns/campaign-events.ts';
 import {
   campaignAggregate,
   isOpen,
   type CampaignCommand,
   type CampaignStep,
   type UpdateCampaign,
-} from '../../src/domain/campaigns/campaign.ts';
-import {
-  campaignIdOf,
-  campaignResource,
-  shownCampaignId,
-} from '../../src/domain/campaigns/campaign-resource.ts';
+} from '../../domain/campaigns/campaign.ts';
+import { campaignIdOf, campaignResource, shownCampaignId } from '../../domain/campaigns/campaign-resource.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(campaignAggregate);

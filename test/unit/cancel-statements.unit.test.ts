@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { ClientBase } from 'pg';
-import { endWhenInTheWay } from '../../src/projections/engine/copy/cancel-statements.ts';
+import { endWhenInTheWay } from '../../projections/engine/copy/cancel-statements.ts';
 
 /** A server where somebody waited for a table, until the one connection that read it was cancelled. */
 const guardOf = (onTold: (count: number) => void): Pick<ClientBase, 'query'> => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { createFetchFeed, type Feed } from '../../src/command/workers/catalog-feeds/fetch-feed.ts';
-import { readFeed } from '../../src/command/workers/catalog-feeds/read-feed.ts';
-import { catalogAggregate, catalogStream } from '../../src/domain/catalogs/catalog.ts';
-import { isoTimestamp } from '../../src/shared/clock.ts';
-import { executeCommand } from '../../src/shared/command/execute-command.ts';
-import { randomId } from '../../src/shared/ids.ts';
+import { createFetchFeed, type Feed } from '../../command/workers/catalog-feeds/fetch-feed.ts';
+import { readFeed } from '../../command/workers/catalog-feeds/read-feed.ts';
+import { catalogAggregate, catalogStream } from '../../domain/catalogs/catalog.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
+import { executeCommand } from '../../shared/command/execute-command.ts';
+import { randomId } from '../../shared/ids.ts';
 import { ADVERTISER, CUSTOMER, openCampaignLog } from '../support/campaign-log.ts';
-import { OutboundError } from '../../src/shared/outbound/outbound-error.ts';
+import { OutboundError } from '../../shared/outbound/outbound-error.ts';
 
 /** Feeds of catalogs: what is read of them, and what cannot be a feed. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CatalogEvent } from '../../src/domain/catalogs/catalog-events.ts';
-import type { Catalog } from '../../src/domain/catalogs/catalog-resource.ts';
-import { catalogAggregate, type CatalogCommand, type FeedBasis } from '../../src/domain/catalogs/catalog.ts';
+import type { CatalogEvent } from '../../domain/catalogs/catalog-events.ts';
+import type { Catalog } from '../../domain/catalogs/catalog-resource.ts';
+import { catalogAggregate, type CatalogCommand, type FeedBasis } from '../../domain/catalogs/catalog.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(catalogAggregate);

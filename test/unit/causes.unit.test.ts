@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AuditLog } from '../../src/domain/history/audit-log-resource.ts';
-import type { CauseNode } from '../../src/domain/history/cause-resource.ts';
-import type { SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
-import { syndicationJobs, type SyndicationStep } from '../../src/domain/syndication/syndication-job.ts';
-import { audienceEvents } from '../../src/domain/audiences/audience-events.ts';
-import { syndicationAggregate, syndicationStream } from '../../src/domain/syndication/syndication.ts';
-import { causesSince, lastCorrelation } from '../../src/command/workers/causes.ts';
+import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
+import type { CauseNode } from '../../domain/history/cause-resource.ts';
+import type { SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
+import { syndicationJobs, type SyndicationStep } from '../../domain/syndication/syndication-job.ts';
+import { audienceEvents } from '../../domain/audiences/audience-events.ts';
+import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
+import { causesSince, lastCorrelation } from '../../command/workers/causes.ts';
 import {
   completed as complete,
   failed as fail,
@@ -16,20 +16,20 @@ import {
   submitted,
   switchOff,
   withdrawn as withdraw,
-} from '../../src/command/workers/syndication/record-steps.ts';
-import { advertiserEvents } from '../../src/domain/advertisers/advertiser-events.ts';
-import { catalogEvents } from '../../src/domain/catalogs/catalog-events.ts';
-import { advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
-import type { CausedRow } from '../../src/query/history/audit-entries.ts';
-import type { AuditedKind } from '../../src/query/history/audited-kind.ts';
-import { causeTree } from '../../src/query/history/cause-tree.ts';
-import { causesOf } from '../../src/query/history/causes-of.ts';
-import type { SeenJob } from '../../src/query/history/seen-job.ts';
-import { toNewEvents, type StorableEvent } from '../../src/shared/command/recorded-domain-event.ts';
-import type { EventStore, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { derivedId } from '../../src/shared/ids.ts';
-import type { SyndicationRecord } from '../../src/domain/syndication/syndication-resource.ts';
+} from '../../command/workers/syndication/record-steps.ts';
+import { advertiserEvents } from '../../domain/advertisers/advertiser-events.ts';
+import { catalogEvents } from '../../domain/catalogs/catalog-events.ts';
+import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
+import type { CausedRow } from '../../query/history/audit-entries.ts';
+import type { AuditedKind } from '../../query/history/audited-kind.ts';
+import { causeTree } from '../../query/history/cause-tree.ts';
+import { causesOf } from '../../query/history/causes-of.ts';
+import type { SeenJob } from '../../query/history/seen-job.ts';
+import { toNewEvents, type StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { derivedId } from '../../shared/ids.ts';
+import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
 
 /** What a request has led to: by ids and by the order of the log, never by clocks. */
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { createClientAddress, parseTrustedProxies } from '../../src/shared/http/client-address.ts';
+import { createClientAddress, parseTrustedProxies } from '../../shared/http/client-address.ts';
 
 /** As `TRUSTED_PROXIES` has it. */
 const addressOf = (

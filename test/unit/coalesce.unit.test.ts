@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { coalesce } from '../../src/shared/async/coalesce.ts';
+import { coalesce } from '../../shared/async/coalesce.ts';
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { variables } from '../../src/shared/config.ts';
-import { packageDirectory } from '../../src/shared/package-directory.ts';
+import { variables } from '../../shared/config.ts';
+import { packageDirectory } from '../../shared/package-directory.ts';
 
 const read = (name: string): Promise<string> => readFile(join(packageDirectory, name), 'utf8');
 

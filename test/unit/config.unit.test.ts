@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConfigError, limitsOf, readConfig } from '../../src/shared/config.ts';
-import { specifiedLimits } from '../../src/shared/limits/limits.ts';
+import { ConfigError, limitsOf, readConfig } from '../../shared/config.ts';
+import { specifiedLimits } from '../../shared/limits/limits.ts';
 
 describe('the configuration', () => {
   it('needs nothing', () =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseJsonBody } from '../../src/shared/http/json-ingress.ts';
-import { canonicalJson } from '../../src/shared/idempotency/canonical-json.ts';
-import { fingerprintOf } from '../../src/shared/idempotency/fingerprint.ts';
+import { parseJsonBody } from '../../shared/http/json-ingress.ts';
+import { canonicalJson } from '../../shared/idempotency/canonical-json.ts';
+import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
 
 /** What makes two calls that log conversions the same call: the value that is sent, not the text that it is written in. */
 

@@ -1,13 +1,13 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { LogCall } from '../../src/command/conversions/log-call.ts';
-import type { SourceLedger } from '../../src/command/conversions/source-ledger.ts';
+import type { LogCall } from '../../command/conversions/log-call.ts';
+import type { SourceLedger } from '../../command/conversions/source-ledger.ts';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
   type EventStore,
-} from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+} from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { callOf, clock, item, ledgerOn, loggedIn, NOW_MS } from '../support/conversion-calls.ts';
 import { createModel } from '../support/conversion-model.ts';
 

@@ -5,25 +5,25 @@ import {
   attachCreative,
   detachCreative,
   updateCreative,
-} from '../../src/command/creatives/change-creative.ts';
-import { createInCampaign } from '../../src/command/creatives/create-creative.ts';
-import { duplicateCreative } from '../../src/command/creatives/duplicate-creative.ts';
-import { findHeldName } from '../../src/command/creatives/hold-names.ts';
-import { loadCreative } from '../../src/command/creatives/run-on-creative.ts';
-import { shownCampaignId, type Campaign } from '../../src/domain/campaigns/campaign-resource.ts';
-import { copyNames, creativeNamesAggregate, newNames } from '../../src/domain/creatives/creative-names.ts';
-import type { Creative } from '../../src/domain/creatives/creative-resource.ts';
-import { creativeStream } from '../../src/domain/creatives/creative.ts';
-import { sleep } from '../../src/shared/async/backoff.ts';
+} from '../../command/creatives/change-creative.ts';
+import { createInCampaign } from '../../command/creatives/create-creative.ts';
+import { duplicateCreative } from '../../command/creatives/duplicate-creative.ts';
+import { findHeldName } from '../../command/creatives/hold-names.ts';
+import { loadCreative } from '../../command/creatives/run-on-creative.ts';
+import { shownCampaignId, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { copyNames, creativeNamesAggregate, newNames } from '../../domain/creatives/creative-names.ts';
+import type { Creative } from '../../domain/creatives/creative-resource.ts';
+import { creativeStream } from '../../domain/creatives/creative.ts';
+import { sleep } from '../../shared/async/backoff.ts';
 import {
   AppendOutcomeUnknownError,
   categoryOf,
   START,
   type EventStore,
-} from '../../src/shared/event-store/event-store.ts';
-import { ApiError } from '../../src/shared/http/errors.ts';
-import type { RequestContext } from '../../src/shared/http/route.ts';
-import { derivedId, randomId } from '../../src/shared/ids.ts';
+} from '../../shared/event-store/event-store.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
+import { derivedId, randomId } from '../../shared/ids.ts';
 import { CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { createFailingAppends, everyAppendOf } from '../support/failing-appends.ts';

@@ -1,27 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { updateCreative } from '../../src/command/creatives/change-creative.ts';
-import { createInCampaign } from '../../src/command/creatives/create-creative.ts';
-import { reviewForSeller, submitCreative } from '../../src/command/creatives/review-creative.ts';
-import { shownCampaignId } from '../../src/domain/campaigns/campaign-resource.ts';
-import type { CreativeEvent } from '../../src/domain/creatives/creative-events.ts';
-import { shownCreativeId, type Creative } from '../../src/domain/creatives/creative-resource.ts';
+import { updateCreative } from '../../command/creatives/change-creative.ts';
+import { createInCampaign } from '../../command/creatives/create-creative.ts';
+import { reviewForSeller, submitCreative } from '../../command/creatives/review-creative.ts';
+import { shownCampaignId } from '../../domain/campaigns/campaign-resource.ts';
+import type { CreativeEvent } from '../../domain/creatives/creative-events.ts';
+import { shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
 import {
   contentOf,
   creativeAggregate,
   type CreativeCommand,
   type CreativeStateOf,
-} from '../../src/domain/creatives/creative.ts';
-import {
-  ReviewStatus,
-  type ReviewStatus as Status,
-} from '../../src/domain/creatives/seller-review-resource.ts';
-import { reviewSteps } from '../../src/domain/creatives/seller-reviews.ts';
-import { sellerDirectoryAggregate, type SellerCommand } from '../../src/domain/sellers/seller-directory.ts';
-import type { SellerEvent } from '../../src/domain/sellers/seller-events.ts';
-import { builtInSellers, sellsIn, type Seller } from '../../src/domain/sellers/seller-resource.ts';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
+} from '../../domain/creatives/creative.ts';
+import { ReviewStatus, type ReviewStatus as Status } from '../../domain/creatives/seller-review-resource.ts';
+import { reviewSteps } from '../../domain/creatives/seller-reviews.ts';
+import { sellerDirectoryAggregate, type SellerCommand } from '../../domain/sellers/seller-directory.ts';
+import type { SellerEvent } from '../../domain/sellers/seller-events.ts';
+import { builtInSellers, sellsIn, type Seller } from '../../domain/sellers/seller-resource.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { randomId } from '../../shared/ids.ts';
 import { CUSTOMER, openCampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { specificationOf } from '../support/given.ts';

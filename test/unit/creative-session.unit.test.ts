@@ -1,38 +1,38 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { evaluateSession, refineVariant } from '../../src/command/creative-sessions/change-session.ts';
+import { evaluateSession, refineVariant } from '../../command/creative-sessions/change-session.ts';
 import {
   askEngine,
   GeneratedCopies,
   type CreativeEngine,
-} from '../../src/command/creative-sessions/creative-engine.ts';
-import { finalizeSession } from '../../src/command/creative-sessions/finalize-session.ts';
-import { loadSession } from '../../src/command/creative-sessions/run-on-session.ts';
-import { builtInEngine } from '../../src/command/creative-sessions/built-in-engine.ts';
-import type { SessionWrites } from '../../src/command/creative-sessions/session-writes.ts';
-import { startSession } from '../../src/command/creative-sessions/start-session.ts';
-import { runOnCampaign } from '../../src/command/campaigns/run-on-campaign.ts';
-import { loadCreative } from '../../src/command/creatives/run-on-creative.ts';
-import { shownCampaignId, type Campaign } from '../../src/domain/campaigns/campaign-resource.ts';
-import type { CreativeSessionEvent } from '../../src/domain/creative-sessions/creative-session-events.ts';
+} from '../../command/creative-sessions/creative-engine.ts';
+import { finalizeSession } from '../../command/creative-sessions/finalize-session.ts';
+import { loadSession } from '../../command/creative-sessions/run-on-session.ts';
+import { builtInEngine } from '../../command/creative-sessions/built-in-engine.ts';
+import type { SessionWrites } from '../../command/creative-sessions/session-writes.ts';
+import { startSession } from '../../command/creative-sessions/start-session.ts';
+import { runOnCampaign } from '../../command/campaigns/run-on-campaign.ts';
+import { loadCreative } from '../../command/creatives/run-on-creative.ts';
+import { shownCampaignId, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import type { CreativeSessionEvent } from '../../domain/creative-sessions/creative-session-events.ts';
 import {
   shownSessionId,
   shownVariantId,
   type CreativeSession,
-} from '../../src/domain/creative-sessions/creative-session-resource.ts';
+} from '../../domain/creative-sessions/creative-session-resource.ts';
 import {
   creativeSessionAggregate,
   creativeSessionStream,
-} from '../../src/domain/creative-sessions/creative-session.ts';
-import { isoTimestamp } from '../../src/shared/clock.ts';
+} from '../../domain/creative-sessions/creative-session.ts';
+import { isoTimestamp } from '../../shared/clock.ts';
 import {
   AppendOutcomeUnknownError,
   categoryOf,
   START,
   type EventStore,
-} from '../../src/shared/event-store/event-store.ts';
-import { ApiError } from '../../src/shared/http/errors.ts';
-import { randomId } from '../../src/shared/ids.ts';
+} from '../../shared/event-store/event-store.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import { randomId } from '../../shared/ids.ts';
 import { CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { createFailingAppends, everyAppendOf } from '../support/failing-appends.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { creativeEngines } from '../../src/domain/engines/engine-resource.ts';
+import { creativeEngines } from '../../domain/engines/engine-resource.ts';
 
 /** What documents say and a program decides. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EngineConnectionEvent } from '../../src/domain/engines/engine-connection-events.ts';
+import type { EngineConnectionEvent } from '../../domain/engines/engine-connection-events.ts';
 import {
   connectionIdOf,
   engineConnectionResource,
@@ -7,15 +7,15 @@ import {
   mappedAdvertisers,
   shownConnectionId,
   type EngineConnection,
-} from '../../src/domain/engines/engine-connection-resource.ts';
+} from '../../domain/engines/engine-connection-resource.ts';
 import {
   engineConnectionAggregate,
   type ConnectEngine,
   type EngineConnectionCommand,
-} from '../../src/domain/engines/engine-connection.ts';
-import { askSandboxEngine } from '../../src/command/engines/sandbox-engine.ts';
-import { createVerifyKey, type AskEngine } from '../../src/command/engines/verify-key.ts';
-import { ApiError } from '../../src/shared/http/errors.ts';
+} from '../../domain/engines/engine-connection.ts';
+import { askSandboxEngine } from '../../command/engines/sandbox-engine.ts';
+import { createVerifyKey, type AskEngine } from '../../command/engines/verify-key.ts';
+import { ApiError } from '../../shared/http/errors.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(engineConnectionAggregate);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EventSourceEvent } from '../../src/domain/event-sources/event-source-events.ts';
-import { eventSourceResource, notSeen } from '../../src/domain/event-sources/event-source-resource.ts';
+import type { EventSourceEvent } from '../../domain/event-sources/event-source-events.ts';
+import { eventSourceResource, notSeen } from '../../domain/event-sources/event-source-resource.ts';
 import {
   eventSourceAggregate,
   eventSourceStream,
   type EventSourceCommand,
-} from '../../src/domain/event-sources/event-source.ts';
+} from '../../domain/event-sources/event-source.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(eventSourceAggregate);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { adcp30TypesOf, EventType } from '../../src/domain/event-sources/event-type.ts';
+import { adcp30TypesOf, EventType } from '../../domain/event-sources/event-type.ts';
 
 /** The schema that the client checks requests to agents by. */
 const schemaOfAdcp30 = (): { readonly enum: readonly string[] } => {

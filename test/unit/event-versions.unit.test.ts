@@ -1,21 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { evolve, initialState } from '../../src/domain/advertisers/advertiser.ts';
-import { advertiserEvents, type AdvertiserEvent } from '../../src/domain/advertisers/advertiser-events.ts';
-import type { EventDefinition } from '../../src/domain/all-events.ts';
-import { decodeEvent, type EventSchemas } from '../../src/projections/engine/decode-event.ts';
-import { UnprojectableEventError } from '../../src/projections/engine/projection.ts';
-import { UnknownEventVersionError } from '../../src/shared/command/event-versions.ts';
-import { loadStream } from '../../src/shared/command/load-stream.ts';
-import { toDomainEvent, type StorableEvent } from '../../src/shared/command/recorded-domain-event.ts';
+import { evolve, initialState } from '../../domain/advertisers/advertiser.ts';
+import { advertiserEvents, type AdvertiserEvent } from '../../domain/advertisers/advertiser-events.ts';
+import type { EventDefinition } from '../../domain/all-events.ts';
+import { decodeEvent, type EventSchemas } from '../../projections/engine/decode-event.ts';
+import { UnprojectableEventError } from '../../projections/engine/projection.ts';
+import { UnknownEventVersionError } from '../../shared/command/event-versions.ts';
+import { loadStream } from '../../shared/command/load-stream.ts';
+import { toDomainEvent, type StorableEvent } from '../../shared/command/recorded-domain-event.ts';
 import {
   START,
   type JsonObject,
   type Position,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import { apiErrorOf } from '../../src/shared/http/api-error-of.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+} from '../../shared/event-store/event-store.ts';
+import { apiErrorOf } from '../../shared/http/api-error-of.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import {
   earlierManifests,
   goldenFileNames,

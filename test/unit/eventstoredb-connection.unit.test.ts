@@ -1,11 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import {
-  forEndpoint,
-  isUsable,
-  seedsOf,
-} from '../../src/shared/event-store/eventstoredb/connection-string.ts';
-import { createTroubleLog } from '../../src/shared/event-store/eventstoredb/trouble-log.ts';
+import { forEndpoint, isUsable, seedsOf } from '../../shared/event-store/eventstoredb/connection-string.ts';
+import { createTroubleLog } from '../../shared/event-store/eventstoredb/trouble-log.ts';
 
 describe('the nodes that a connection string names', () => {
   it.each([

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Decider } from '../../src/shared/command/aggregate.ts';
-import { executeCommand, TooManyConflictsError } from '../../src/shared/command/execute-command.ts';
+import type { Decider } from '../../shared/command/aggregate.ts';
+import { executeCommand, TooManyConflictsError } from '../../shared/command/execute-command.ts';
 import {
   AppendOutcomeUnknownError,
   WrongExpectedRevisionError,
   type EventStore,
-} from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { eventIdOf, randomId } from '../../src/shared/ids.ts';
+} from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { eventIdOf, randomId } from '../../shared/ids.ts';
 
 interface Added {
   readonly type: 'Added';

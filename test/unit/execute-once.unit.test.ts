@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { ApiError } from '../../src/shared/http/errors.ts';
-import { createExecuteOnce } from '../../src/shared/idempotency/execute-once.ts';
-import type { IdempotencyStore } from '../../src/shared/idempotency/idempotency-store.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import { createExecuteOnce } from '../../shared/idempotency/execute-once.ts';
+import type { IdempotencyStore } from '../../shared/idempotency/idempotency-store.ts';
 
 const request = { scope: '1', key: 'a-key-of-16-chars', fingerprint: Buffer.alloc(32), reserved: {} };
 const refuse = async (): Promise<never> => {

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { expect, it } from '@jest/globals';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Request, type Response } from 'express';
-import { messagesOf } from '../../src/shared/http/express-messages.ts';
+import { messagesOf } from '../../shared/http/express-messages.ts';
 
 it('requests and answers are what Express makes of them before it has seen them', () => {
   const app = express();

@@ -4,8 +4,8 @@ import {
   createFingerprintTable,
   createFreshSet,
   DAYS_KNOWN,
-} from '../../src/command/conversions/fingerprint-table.ts';
-import { fingerprintsOf } from '../../src/domain/conversions/fingerprint.ts';
+} from '../../command/conversions/fingerprint-table.ts';
+import { fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 import { idsMeeting } from '../support/colliding-ids.ts';
 import { SOURCE } from '../support/conversion-calls.ts';
 

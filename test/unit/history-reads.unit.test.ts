@@ -1,16 +1,16 @@
 import { EventEmitter, once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { EventRow } from '../../src/query/history/audit-entries.ts';
-import { entriesOf, type AuditReads } from '../../src/query/history/audit-routes.ts';
-import { auditedKind } from '../../src/query/history/audited-kind.ts';
-import { createKeptFolds } from '../../src/query/history/kept-folds.ts';
-import type { Until } from '../../src/query/history/fold.ts';
-import { createSharedForEach } from '../../src/shared/async/limit.ts';
-import { PAGE_BYTES_MAX } from '../../src/query/history/page-bytes.ts';
-import { createStreamHistory, type HistoryPage } from '../../src/query/history/stream-history.ts';
-import type { Position, ReadStreamOptions, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
-import { UnheardError } from '../../src/shared/http/errors.ts';
+import type { EventRow } from '../../query/history/audit-entries.ts';
+import { entriesOf, type AuditReads } from '../../query/history/audit-routes.ts';
+import { auditedKind } from '../../query/history/audited-kind.ts';
+import { createKeptFolds } from '../../query/history/kept-folds.ts';
+import type { Until } from '../../query/history/fold.ts';
+import { createSharedForEach } from '../../shared/async/limit.ts';
+import { PAGE_BYTES_MAX } from '../../query/history/page-bytes.ts';
+import { createStreamHistory, type HistoryPage } from '../../query/history/stream-history.ts';
+import type { Position, ReadStreamOptions, RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { UnheardError } from '../../shared/http/errors.ts';
 
 /** What reads of the past cost at most, when they end, and which log they are of. */
 

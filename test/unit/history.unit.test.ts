@@ -7,22 +7,22 @@ import {
   membersOf,
   type Change,
   type Explanation,
-} from '../../src/domain/history/change-resource.ts';
-import { toNewEvents, type StorableEvent } from '../../src/shared/command/recorded-domain-event.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { createKeptFolds } from '../../src/query/history/kept-folds.ts';
-import type { Until } from '../../src/query/history/fold.ts';
-import { createStreamHistory } from '../../src/query/history/stream-history.ts';
-import { auditedKind } from '../../src/query/history/audited-kind.ts';
-import { createAttemptLog, type AttemptLogOptions } from '../../src/command/audit/attempt-log.ts';
-import type { AccountEvent } from '../../src/domain/accounts/account-events.ts';
-import { accountPast } from '../../src/domain/accounts/account-history.ts';
-import { campaignsAfter } from '../../src/domain/history/audited-event.ts';
-import { emptyMap, valueOf, withValue, type SharedMap } from '../../src/domain/history/shared-map.ts';
-import { ApiError } from '../../src/shared/http/errors.ts';
-import type { RefusedRequest } from '../../src/shared/http/route-handler.ts';
-import { randomId } from '../../src/shared/ids.ts';
-import { createLog } from '../../src/shared/log.ts';
+} from '../../domain/history/change-resource.ts';
+import { toNewEvents, type StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { createKeptFolds } from '../../query/history/kept-folds.ts';
+import type { Until } from '../../query/history/fold.ts';
+import { createStreamHistory } from '../../query/history/stream-history.ts';
+import { auditedKind } from '../../query/history/audited-kind.ts';
+import { createAttemptLog, type AttemptLogOptions } from '../../command/audit/attempt-log.ts';
+import type { AccountEvent } from '../../domain/accounts/account-events.ts';
+import { accountPast } from '../../domain/accounts/account-history.ts';
+import { campaignsAfter } from '../../domain/history/audited-event.ts';
+import { emptyMap, valueOf, withValue, type SharedMap } from '../../domain/history/shared-map.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import type { RefusedRequest } from '../../shared/http/route-handler.ts';
+import { randomId } from '../../shared/ids.ts';
+import { createLog } from '../../shared/log.ts';
 
 const json = fc.dictionary(
   fc.constantFrom('a', 'b', 'a/b', '~0', '', '__proto__x'),

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError } from '../../src/shared/http/errors.ts';
-import { parseJsonBody } from '../../src/shared/http/json-ingress.ts';
-import { parseQueryString } from '../../src/shared/http/query-string.ts';
-import { RefusedItem } from '../../src/shared/refused-item.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import { parseJsonBody } from '../../shared/http/json-ingress.ts';
+import { parseQueryString } from '../../shared/http/query-string.ts';
+import { RefusedItem } from '../../shared/refused-item.ts';
 
 const parse = (text: string): unknown => parseJsonBody(Buffer.from(text));
 const refusedWith = (work: () => unknown): ApiError['body'] | undefined => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { openApiDocument } from '../../src/shared/http/openapi.ts';
-import { route, type Route } from '../../src/shared/http/route.ts';
+import { openApiDocument } from '../../shared/http/openapi.ts';
+import { route, type Route } from '../../shared/http/route.ts';
 import { checkOpenApi } from '../support/check-openapi.ts';
 import { toyRoutes } from '../support/toy-service.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { ApiError } from '../../src/shared/http/errors.ts';
+import { ApiError } from '../../shared/http/errors.ts';
 import {
   boundedText,
   instant,
@@ -9,9 +9,9 @@ import {
   pagingParameters,
   pathIntegerId,
   queryBoolean,
-} from '../../src/shared/http/schemas.ts';
-import { validate } from '../../src/shared/http/validate.ts';
-import { NOT_RFC_3339 } from '../../src/shared/rfc3339.ts';
+} from '../../shared/http/schemas.ts';
+import { validate } from '../../shared/http/validate.ts';
+import { NOT_RFC_3339 } from '../../shared/rfc3339.ts';
 
 const id = pathIntegerId('thing');
 const paging = z.object(pagingParameters(200));

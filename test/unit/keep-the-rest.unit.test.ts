@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AgentAnswer, AgentCall } from '../../src/command/workers/syndication/agent-call.ts';
-import { loadRecord } from '../../src/command/workers/syndication/record-steps.ts';
-import { keepTheRest } from '../../src/command/workers/syndication/withdraw.ts';
-import { syndicationAggregate, syndicationStream } from '../../src/domain/syndication/syndication.ts';
-import { executeCommand } from '../../src/shared/command/execute-command.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
-import { PostponeJobError, RetryJobError } from '../../src/shared/queue/job-queue.ts';
+import type { AgentAnswer, AgentCall } from '../../command/workers/syndication/agent-call.ts';
+import { loadRecord } from '../../command/workers/syndication/record-steps.ts';
+import { keepTheRest } from '../../command/workers/syndication/withdraw.ts';
+import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
+import { executeCommand } from '../../shared/command/execute-command.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { randomId } from '../../shared/ids.ts';
+import { PostponeJobError, RetryJobError } from '../../shared/queue/job-queue.ts';
 
 /** An agent is told all that stays, and nothing else, until that is so there. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { createLimit, createOneAtATime } from '../../src/shared/async/limit.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { createLimit, createOneAtATime } from '../../shared/async/limit.ts';
 
 const tooBusy = (): Error => new Error('busy');
 const never = (): Promise<never> => new Promise(() => undefined);

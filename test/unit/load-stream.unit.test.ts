@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Fold } from '../../src/shared/command/aggregate.ts';
-import { loadStream, type LoadOptions } from '../../src/shared/command/load-stream.ts';
-import type { Snapshot, SnapshotStore } from '../../src/shared/command/snapshots.ts';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { eventIdOf } from '../../src/shared/ids.ts';
+import type { Fold } from '../../shared/command/aggregate.ts';
+import { loadStream, type LoadOptions } from '../../shared/command/load-stream.ts';
+import type { Snapshot, SnapshotStore } from '../../shared/command/snapshots.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { eventIdOf } from '../../shared/ids.ts';
 
 interface Counted {
   readonly type: 'Counted';

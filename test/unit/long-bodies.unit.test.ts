@@ -1,8 +1,8 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { beginLongBody, createPatience, type LongBody } from '../../src/shared/http/long-bodies.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { beginLongBody, createPatience, type LongBody } from '../../shared/http/long-bodies.ts';
 
 const pace = { bytesPerSecondMin: 1_000, spanMs: 40 };
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { deflateRawSync, gzipSync } from 'node:zlib';
-import { inspectBytes } from '../../src/command/assets/inspect-bytes.ts';
-import { byteRangeOf } from '../../src/query/assets/byte-range.ts';
-import { ApiError } from '../../src/shared/http/errors.ts';
-import type { ByteSource } from '../../src/shared/media/byte-source.ts';
-import { mediaTypeOf, servedTypeOf } from '../../src/shared/media/media-types.ts';
-import { parseUploadLimits } from '../../src/shared/upload-limits.ts';
+import { inspectBytes } from '../../command/assets/inspect-bytes.ts';
+import { byteRangeOf } from '../../query/assets/byte-range.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import type { ByteSource } from '../../shared/media/byte-source.ts';
+import { mediaTypeOf, servedTypeOf } from '../../shared/media/media-types.ts';
+import { parseUploadLimits } from '../../shared/upload-limits.ts';
 import { amount } from '../support/amount.ts';
 import { box, gif, jpeg, mp4, png, webpExtended, webpLossless, webpLossy } from '../support/sample-media.ts';
 

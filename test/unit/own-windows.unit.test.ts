@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, expect, it, jest } from '@jest/globals';
-import { OwnWindows } from '../../src/shared/limits/own-windows.ts';
+import { OwnWindows } from '../../shared/limits/own-windows.ts';
 import { amount } from '../support/amount.ts';
 
 afterEach(() => void jest.restoreAllMocks());

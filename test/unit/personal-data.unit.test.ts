@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { personalParts } from '../../src/domain/personal-data/personal-parts.ts';
-import { randomId } from '../../src/shared/ids.ts';
-import { nodeOf, punctured, seedAt, type KeyTree } from '../../src/shared/personal-data/key-tree.ts';
+import { personalParts } from '../../domain/personal-data/personal-parts.ts';
+import { randomId } from '../../shared/ids.ts';
+import { nodeOf, punctured, seedAt, type KeyTree } from '../../shared/personal-data/key-tree.ts';
 import {
   BrokenSealError,
   openItems,
   placeOfItem,
   sealItems,
   type KeySet,
-} from '../../src/shared/personal-data/sealed-items.ts';
+} from '../../shared/personal-data/sealed-items.ts';
 
 const root = nodeOf(Buffer.from(Array.from({ length: 512 }, (_, n) => (n * 7) % 251)));
 const newKeys = (tree: KeyTree = new Map([['', root]])): KeySet => ({

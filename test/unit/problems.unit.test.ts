@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { check } from '../../src/shared/http/problems.ts';
+import { check } from '../../shared/http/problems.ts';
 
 const Numbers = z.object({ numbers: z.array(z.int().min(1).max(10)) });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseError } from 'pg';
-import { errorText, isFaultOfEvent } from '../../src/projections/engine/failure.ts';
-import { UnprojectableEventError } from '../../src/projections/engine/projection.ts';
-import type { Position, RecordedEvent } from '../../src/shared/event-store/event-store.ts';
+import { errorText, isFaultOfEvent } from '../../projections/engine/failure.ts';
+import { UnprojectableEventError } from '../../projections/engine/projection.ts';
+import type { Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { toyEvent } from '../support/toy-projection.ts';
 
 const sql = (code: string): DatabaseError =>

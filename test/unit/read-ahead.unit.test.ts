@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from '@jest/globals';
-import { withChildSignal } from '../../src/projections/engine/child-signal.ts';
-import { lockKeyOf } from '../../src/projections/engine/leadership.ts';
-import { readAhead } from '../../src/shared/async/read-ahead.ts';
+import { withChildSignal } from '../../projections/engine/child-signal.ts';
+import { lockKeyOf } from '../../projections/engine/leadership.ts';
+import { readAhead } from '../../shared/async/read-ahead.ts';
 
 const source = (count: number, taken: number[]) =>
   (async function* () {

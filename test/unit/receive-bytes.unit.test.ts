@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
-import { dropBytes, receiveBytes } from '../../src/command/assets/receive-bytes.ts';
-import type { ReservedAsset } from '../../src/domain/assets/asset-resource.ts';
-import { ApiError } from '../../src/shared/http/errors.ts';
-import type { IncomingBytes } from '../../src/shared/http/incoming-bytes.ts';
+import { dropBytes, receiveBytes } from '../../command/assets/receive-bytes.ts';
+import type { ReservedAsset } from '../../domain/assets/asset-resource.ts';
+import { ApiError } from '../../shared/http/errors.ts';
+import type { IncomingBytes } from '../../shared/http/incoming-bytes.ts';
 
 const BYTES_MAX = 2_000_000;
 

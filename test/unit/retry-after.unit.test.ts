@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { retryAfterMs } from '../../src/command/workers/syndication/retry-after.ts';
+import { retryAfterMs } from '../../command/workers/syndication/retry-after.ts';
 
 /** Whatever this machine's time zone is. */
 const NOW = Date.parse('1994-11-06T08:49:07Z');

@@ -3,9 +3,9 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createKeyedDigest } from '../../src/shared/secrets/keyed-digest.ts';
-import { keyRingOfFile, parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
-import { seal, unseal, UnreadableSecretError } from '../../src/shared/secrets/seal.ts';
+import { createKeyedDigest } from '../../shared/secrets/keyed-digest.ts';
+import { keyRingOfFile, parseKeyRing } from '../../shared/secrets/key-ring.ts';
+import { seal, unseal, UnreadableSecretError } from '../../shared/secrets/seal.ts';
 
 const key = (id: string): string => `${id}:${randomBytes(32).toString('base64url')}`;
 

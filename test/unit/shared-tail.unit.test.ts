@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { printPosition } from '../../src/shared/event-store/dense-position.ts';
+import { printPosition } from '../../shared/event-store/dense-position.ts';
 import {
   categoryOf,
   comparePositions,
@@ -12,10 +12,10 @@ import {
   type EventBatch,
   type Position,
   type RecordedEvent,
-} from '../../src/shared/event-store/event-store.ts';
-import type { FollowedLog, LogPiece } from '../../src/shared/event-store/followed-log.ts';
-import { createSharedTail, type TailLimits } from '../../src/shared/event-store/shared-tail.ts';
-import { subscribeToLog } from '../../src/shared/event-store/subscribe-to-log.ts';
+} from '../../shared/event-store/event-store.ts';
+import type { FollowedLog, LogPiece } from '../../shared/event-store/followed-log.ts';
+import { createSharedTail, type TailLimits } from '../../shared/event-store/shared-tail.ts';
+import { subscribeToLog } from '../../shared/event-store/subscribe-to-log.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
 
 /** What subscribers see of a log that they follow together: no event skipped, doubled or out of order. */

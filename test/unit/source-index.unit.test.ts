@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Segment, Segments } from '../../src/command/conversions/segments.ts';
-import { createSourceIndex } from '../../src/command/conversions/source-index.ts';
-import { typeAt, type ConversionsLogged } from '../../src/domain/conversions/conversion-events.ts';
-import { commandInto, fingerprintsOf } from '../../src/domain/conversions/fingerprint.ts';
-import type { EventStore } from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import type { Segment, Segments } from '../../command/conversions/segments.ts';
+import { createSourceIndex } from '../../command/conversions/source-index.ts';
+import { typeAt, type ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
+import { commandInto, fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import {
   callOf,
   CUSTOMER,

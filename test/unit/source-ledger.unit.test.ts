@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { AppendOutcomeUnknownError, type EventStore } from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import type { CallOutcome } from '../../src/command/conversions/log-call.ts';
+import { AppendOutcomeUnknownError, type EventStore } from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import type { CallOutcome } from '../../command/conversions/log-call.ts';
 import { callOf, clock, item, items, ledgerOn, loggedIn, openSource } from '../support/conversion-calls.ts';
 
 /** What a source's ledger answers, and what its stream holds then. */

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { sleep } from '../../src/shared/async/backoff.ts';
-import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
-import { createSweep, SweepError } from '../../src/shared/sweep.ts';
+import { sleep } from '../../shared/async/backoff.ts';
+import { EventStoreUnavailableError } from '../../shared/event-store/event-store.ts';
+import { createSweep, SweepError } from '../../shared/sweep.ts';
 
 const PAGE = 10;
 

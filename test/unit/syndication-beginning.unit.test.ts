@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadRecord } from '../../src/command/workers/syndication/record-steps.ts';
-import { syndicate } from '../../src/command/workers/syndication/syndicate.ts';
-import { advertiserAggregate, advertiserStream } from '../../src/domain/advertisers/advertiser.ts';
-import { agentAggregate, agentStream } from '../../src/domain/agents/agent.ts';
-import type { SyndicationRecord } from '../../src/domain/syndication/syndication-resource.ts';
-import { syndicationAggregate, syndicationStream } from '../../src/domain/syndication/syndication.ts';
-import { executeCommand } from '../../src/shared/command/execute-command.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
-import { randomId } from '../../src/shared/ids.ts';
-import { PostponeJobError } from '../../src/shared/queue/job-queue.ts';
+import { loadRecord } from '../../command/workers/syndication/record-steps.ts';
+import { syndicate } from '../../command/workers/syndication/syndicate.ts';
+import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
+import { agentAggregate, agentStream } from '../../domain/agents/agent.ts';
+import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
+import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
+import { executeCommand } from '../../shared/command/execute-command.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { randomId } from '../../shared/ids.ts';
+import { PostponeJobError } from '../../shared/queue/job-queue.ts';
 
 /** What a generation begins with is loaded beside what says whether it may begin. */
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SyndicationEvent } from '../../src/domain/syndication/syndication-events.ts';
-import { syndicationResource } from '../../src/domain/syndication/syndication-resource.ts';
-import { isOn, isWaiting, steps, wasLeftThere } from '../../src/domain/syndication/syndication-states.ts';
+import type { SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
+import { syndicationResource } from '../../domain/syndication/syndication-resource.ts';
+import { isOn, isWaiting, steps, wasLeftThere } from '../../domain/syndication/syndication-states.ts';
 import {
   syndicationAggregate,
   type SyndicationCommand,
   type SyndicationState,
-} from '../../src/domain/syndication/syndication.ts';
+} from '../../domain/syndication/syndication.ts';
 import { createRandom } from '../faults/kit/random.ts';
 import { specificationOf } from '../support/given.ts';
 import { legalChanges } from '../support/legal-transitions.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { grantOfToken } from '../../src/command/assets/admit-upload.ts';
-import { createUploadTokens } from '../../src/command/assets/upload-token.ts';
-import { parseKeyRing } from '../../src/shared/secrets/key-ring.ts';
+import { grantOfToken } from '../../command/assets/admit-upload.ts';
+import { createUploadTokens } from '../../command/assets/upload-token.ts';
+import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
 
 const [old, current] = [`old:${'A'.repeat(43)}`, `new:${'B'.repeat(42)}A`];
 const tokensOf = (keys: string) => createUploadTokens(async () => parseKeyRing(keys));

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { createWaitingBytes } from '../../src/command/conversions/waiting-bytes.ts';
-import { EventStoreUnavailableError } from '../../src/shared/event-store/event-store.ts';
-import { createMemoryEventStore } from '../../src/shared/event-store/memory-event-store.ts';
+import { createWaitingBytes } from '../../command/conversions/waiting-bytes.ts';
+import { EventStoreUnavailableError } from '../../shared/event-store/event-store.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { callOf, clock, items, ledgerOn } from '../support/conversion-calls.ts';
 
 /** Calls wait up to a number of bytes, over all sources of a process. */

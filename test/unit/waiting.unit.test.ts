@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { abortable, unlessAborted } from '../../src/shared/async/abortable.ts';
-import { settled, timeout, TimeoutError } from '../../src/shared/async/timeout.ts';
-import { createWakeUp } from '../../src/shared/async/wake-up.ts';
+import { abortable, unlessAborted } from '../../shared/async/abortable.ts';
+import { settled, timeout, TimeoutError } from '../../shared/async/timeout.ts';
+import { createWakeUp } from '../../shared/async/wake-up.ts';
 
 const never = new Promise<never>(() => undefined);
 const failing = (): Promise<never> => Promise.reject(new Error('failed'));

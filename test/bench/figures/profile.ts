@@ -16,7 +16,7 @@ export interface ProfileFigures {
 }
 
 export interface ProfilePart {
-  /** A folder or file of `src`, a package, a module of Node, or what V8 does by itself. */
+  /** A folder or file of the project, a package, a module of Node, or what V8 does by itself. */
   readonly part: string;
   readonly share: number;
 }
@@ -56,12 +56,14 @@ const WITHOUT_SOURCE: Readonly<Record<string, string>> = {
   '(program)': 'native code of Node',
 };
 
+const OWN = /(?:^|\/)((?:app|cli|command|demo|domain|migrations|projections|query|shared)\/.+)\.[jt]s$/;
+
 /** What a source belongs to, at the depth at which one would look for the cause. */
 export const partOf = (source: string, functionName: string): string => {
   const inPackage = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1];
   if (inPackage !== undefined) return inPackage;
-  const own = /(?:^|\/)(src\/.+)\.[jt]s$/.exec(source)?.[1];
-  if (own !== undefined) return own.split('/').slice(0, 3).join('/');
+  const own = OWN.exec(source)?.[1];
+  if (own !== undefined) return own.split('/').slice(0, 2).join('/');
   if (source.startsWith('node:')) return source.replace('internal/', '').split('/')[0] ?? source;
   if (source !== '') return 'other';
   return WITHOUT_SOURCE[functionName] ?? (functionName === '' ? 'built into V8' : `native ${functionName}`);

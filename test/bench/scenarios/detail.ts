@@ -1,6 +1,6 @@
-import type { AdvertiserResource } from '../../../src/domain/advertisers/advertiser-resource.ts';
-import type { CampaignResource } from '../../../src/domain/campaigns/campaign-resource.ts';
-import type { CreativeResource } from '../../../src/domain/creatives/creative-resource.ts';
+import type { AdvertiserResource } from '../../../domain/advertisers/advertiser-resource.ts';
+import type { CampaignResource } from '../../../domain/campaigns/campaign-resource.ts';
+import type { CreativeResource } from '../../../domain/creatives/creative-resource.ts';
 import { apiOf } from '../../support/api-client.ts';
 import { png } from '../../support/sample-media.ts';
 import { reserve, send } from '../../support/uploads.ts';

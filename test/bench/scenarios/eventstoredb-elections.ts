@@ -1,14 +1,14 @@
 import { pino } from 'pino';
-import { sleep } from '../../../src/shared/async/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import {
   createEventStoreDbEventStore,
   type EventStoreDbEventStore,
-} from '../../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+} from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
 import {
   assertLeads,
   createNodeClient,
   hangUp,
-} from '../../../src/shared/event-store/eventstoredb/node-client.ts';
+} from '../../../shared/event-store/eventstoredb/node-client.ts';
 import {
   nodeCommand,
   startEventStoreNodes,

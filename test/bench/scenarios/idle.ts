@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { sleep } from '../../../src/shared/async/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import { lineOf, type Line } from '../measure.ts';
 import { startService, type ServiceProcess } from '../service-process.ts';
 import { startOwnService } from '../stage.ts';

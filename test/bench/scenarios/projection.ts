@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { Pool } from 'pg';
-import { advertisersProjection } from '../../../src/projections/advertisers.ts';
-import { createProjectionRunner } from '../../../src/projections/engine/projection-runner.ts';
-import { createPostgresEventStore } from '../../../src/shared/event-store/postgres/postgres-event-store.ts';
-import { createPool } from '../../../src/shared/postgres/pool.ts';
+import { advertisersProjection } from '../../../projections/advertisers.ts';
+import { createProjectionRunner } from '../../../projections/engine/projection-runner.ts';
+import { createPostgresEventStore } from '../../../shared/event-store/postgres/postgres-event-store.ts';
+import { createPool } from '../../../shared/postgres/pool.ts';
 import { runSql } from '../bench-database.ts';
 import { fillLog } from '../fill-log.ts';
 import { alternate, lineOf } from '../measure.ts';

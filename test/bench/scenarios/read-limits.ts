@@ -1,4 +1,4 @@
-import { sleep } from '../../../src/shared/async/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import { startChildServer } from '../child-server.ts';
 import { rawRequest } from '../http-load.ts';
 import { alternate, lineOf, type Line } from '../measure.ts';

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { sleep } from '../../../src/shared/async/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import { apiOf, type Api } from '../../support/api-client.ts';
 import { startOwnRedis } from '../../support/own-redis.ts';
 import { openBareJobs } from '../bare-jobs.ts';
@@ -17,7 +17,7 @@ import type { Bench, Scenario } from './scenario.ts';
 
 /** What a toggle leads to, what it costs while the queue does not answer, and what is shown of very many. */
 
-/** Jobs that one worker process runs at once (`src/worker.ts`). */
+/** Jobs that one worker process runs at once (`app/worker.ts`). */
 const CONCURRENCY = 50;
 /** Enough of them that the turns of one account do not bound what is measured. */
 const ACCOUNTS = 6;

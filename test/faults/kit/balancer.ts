@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { sleep } from '../../../src/shared/async/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 
 export interface Balancer {
   readonly port: number;

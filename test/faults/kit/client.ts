@@ -1,4 +1,4 @@
-import { sleep } from '../../../src/shared/async/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import { nextCommand } from './buyer/buyer.ts';
 import { emptyHands, type Own } from './buyer/own.ts';
 import type { Command, Data, Reading } from './command.ts';

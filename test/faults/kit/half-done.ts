@@ -1,26 +1,23 @@
 import { createHash } from 'node:crypto';
-import type { AdvertiserResource } from '../../../src/domain/advertisers/advertiser-resource.ts';
-import { advertiserStream } from '../../../src/domain/advertisers/advertiser.ts';
-import type { Asset } from '../../../src/domain/assets/asset-resource.ts';
-import { ASSET } from '../../../src/domain/assets/asset.ts';
-import type { Campaign } from '../../../src/domain/campaigns/campaign-resource.ts';
-import { CAMPAIGN } from '../../../src/domain/campaigns/campaign.ts';
-import type { CreativeSession } from '../../../src/domain/creative-sessions/creative-session-resource.ts';
-import { CREATIVE_SESSION } from '../../../src/domain/creative-sessions/creative-session.ts';
-import { creativeNamesStream, type CreativeNames } from '../../../src/domain/creatives/creative-names.ts';
-import type { Creative } from '../../../src/domain/creatives/creative-resource.ts';
-import { CREATIVE, creativeStream } from '../../../src/domain/creatives/creative.ts';
-import {
-  maskedKeyOf,
-  type EngineConnection,
-} from '../../../src/domain/engines/engine-connection-resource.ts';
-import { ENGINE_CONNECTION } from '../../../src/domain/engines/engine-connection.ts';
-import type { Backbone } from '../../../src/composition.ts';
-import type { Config } from '../../../src/shared/config.ts';
-import { keyRingOf } from '../../../src/shared/secrets/key-ring.ts';
-import { openObjectStore } from '../../../src/shared/storage/open-object-store.ts';
-import { createSecretStore, type SecretStore } from '../../../src/shared/secrets/secret-store.ts';
-import { objectKeyOf, type ObjectKey, type ObjectStore } from '../../../src/shared/storage/object-store.ts';
+import type { AdvertiserResource } from '../../../domain/advertisers/advertiser-resource.ts';
+import { advertiserStream } from '../../../domain/advertisers/advertiser.ts';
+import type { Asset } from '../../../domain/assets/asset-resource.ts';
+import { ASSET } from '../../../domain/assets/asset.ts';
+import type { Campaign } from '../../../domain/campaigns/campaign-resource.ts';
+import { CAMPAIGN } from '../../../domain/campaigns/campaign.ts';
+import type { CreativeSession } from '../../../domain/creative-sessions/creative-session-resource.ts';
+import { CREATIVE_SESSION } from '../../../domain/creative-sessions/creative-session.ts';
+import { creativeNamesStream, type CreativeNames } from '../../../domain/creatives/creative-names.ts';
+import type { Creative } from '../../../domain/creatives/creative-resource.ts';
+import { CREATIVE, creativeStream } from '../../../domain/creatives/creative.ts';
+import { maskedKeyOf, type EngineConnection } from '../../../domain/engines/engine-connection-resource.ts';
+import { ENGINE_CONNECTION } from '../../../domain/engines/engine-connection.ts';
+import type { Backbone } from '../../../app/composition.ts';
+import type { Config } from '../../../shared/config.ts';
+import { keyRingOf } from '../../../shared/secrets/key-ring.ts';
+import { openObjectStore } from '../../../shared/storage/open-object-store.ts';
+import { createSecretStore, type SecretStore } from '../../../shared/secrets/secret-store.ts';
+import { objectKeyOf, type ObjectKey, type ObjectStore } from '../../../shared/storage/object-store.ts';
 import { lastOf, type Streams } from './streams.ts';
 
 /** Where what events refer to is kept besides the log. */

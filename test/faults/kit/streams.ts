@@ -1,27 +1,24 @@
-import { advertiserEvents } from '../../../src/domain/advertisers/advertiser-events.ts';
-import { ADVERTISER, advertiserAggregate } from '../../../src/domain/advertisers/advertiser.ts';
-import { assetEvents } from '../../../src/domain/assets/asset-events.ts';
-import { ASSET, assetAggregate } from '../../../src/domain/assets/asset.ts';
-import { campaignEvents } from '../../../src/domain/campaigns/campaign-events.ts';
-import { CAMPAIGN, campaignAggregate } from '../../../src/domain/campaigns/campaign.ts';
-import { creativeSessionEvents } from '../../../src/domain/creative-sessions/creative-session-events.ts';
+import { advertiserEvents } from '../../../domain/advertisers/advertiser-events.ts';
+import { ADVERTISER, advertiserAggregate } from '../../../domain/advertisers/advertiser.ts';
+import { assetEvents } from '../../../domain/assets/asset-events.ts';
+import { ASSET, assetAggregate } from '../../../domain/assets/asset.ts';
+import { campaignEvents } from '../../../domain/campaigns/campaign-events.ts';
+import { CAMPAIGN, campaignAggregate } from '../../../domain/campaigns/campaign.ts';
+import { creativeSessionEvents } from '../../../domain/creative-sessions/creative-session-events.ts';
 import {
   CREATIVE_SESSION,
   creativeSessionAggregate,
-} from '../../../src/domain/creative-sessions/creative-session.ts';
-import { creativeEvents } from '../../../src/domain/creatives/creative-events.ts';
-import { creativeNameEvents } from '../../../src/domain/creatives/creative-name-events.ts';
-import { CREATIVE_NAMES, creativeNamesAggregate } from '../../../src/domain/creatives/creative-names.ts';
-import { CREATIVE, creativeAggregate } from '../../../src/domain/creatives/creative.ts';
-import { engineConnectionEvents } from '../../../src/domain/engines/engine-connection-events.ts';
-import {
-  ENGINE_CONNECTION,
-  engineConnectionAggregate,
-} from '../../../src/domain/engines/engine-connection.ts';
-import { TASK, taskAggregate, taskEvents } from '../../../src/domain/tasks/task.ts';
-import type { SchemaVersions } from '../../../src/shared/command/event-versions.ts';
-import { toDomainEvent } from '../../../src/shared/command/recorded-domain-event.ts';
-import { START, type EventStore, type RecordedEvent } from '../../../src/shared/event-store/event-store.ts';
+} from '../../../domain/creative-sessions/creative-session.ts';
+import { creativeEvents } from '../../../domain/creatives/creative-events.ts';
+import { creativeNameEvents } from '../../../domain/creatives/creative-name-events.ts';
+import { CREATIVE_NAMES, creativeNamesAggregate } from '../../../domain/creatives/creative-names.ts';
+import { CREATIVE, creativeAggregate } from '../../../domain/creatives/creative.ts';
+import { engineConnectionEvents } from '../../../domain/engines/engine-connection-events.ts';
+import { ENGINE_CONNECTION, engineConnectionAggregate } from '../../../domain/engines/engine-connection.ts';
+import { TASK, taskAggregate, taskEvents } from '../../../domain/tasks/task.ts';
+import type { SchemaVersions } from '../../../shared/command/event-versions.ts';
+import { toDomainEvent } from '../../../shared/command/recorded-domain-event.ts';
+import { START, type EventStore, type RecordedEvent } from '../../../shared/event-store/event-store.ts';
 
 /** How the streams of a category are folded. */
 interface Fold {

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { sleep } from '../../../src/shared/async/backoff.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import { freePort } from '../../bench/service-process.ts';
 import { shippedProgram, testProgram } from '../../support/bundles.ts';
 import { generousLimits } from '../../support/generous-limits.ts';

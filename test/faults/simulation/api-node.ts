@@ -1,14 +1,14 @@
-import { advertiserRefused } from '../../../src/command/advertisers/advertiser-refusals.ts';
-import { advertiserAggregate, advertiserStream } from '../../../src/domain/advertisers/advertiser.ts';
-import { isoTimestamp } from '../../../src/shared/clock.ts';
-import { executeCommand } from '../../../src/shared/command/execute-command.ts';
-import type { SnapshotStore } from '../../../src/shared/command/snapshots.ts';
-import type { EventStore } from '../../../src/shared/event-store/event-store.ts';
-import { apiErrorOf } from '../../../src/shared/http/api-error-of.ts';
-import { errorEnvelope, successEnvelope } from '../../../src/shared/http/envelope.ts';
-import type { StoredAnswer } from '../../../src/shared/idempotency/claim.ts';
-import { createExecuteOnce, type KeyedCommand } from '../../../src/shared/idempotency/execute-once.ts';
-import type { IdempotencyStore } from '../../../src/shared/idempotency/idempotency-store.ts';
+import { advertiserRefused } from '../../../command/advertisers/advertiser-refusals.ts';
+import { advertiserAggregate, advertiserStream } from '../../../domain/advertisers/advertiser.ts';
+import { isoTimestamp } from '../../../shared/clock.ts';
+import { executeCommand } from '../../../shared/command/execute-command.ts';
+import type { SnapshotStore } from '../../../shared/command/snapshots.ts';
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { apiErrorOf } from '../../../shared/http/api-error-of.ts';
+import { errorEnvelope, successEnvelope } from '../../../shared/http/envelope.ts';
+import type { StoredAnswer } from '../../../shared/idempotency/claim.ts';
+import { createExecuteOnce, type KeyedCommand } from '../../../shared/idempotency/execute-once.ts';
+import type { IdempotencyStore } from '../../../shared/idempotency/idempotency-store.ts';
 import { quietLog } from './quiet-log.ts';
 import { commandOf, CUSTOMER_ID, type SimulatedRequest } from './request.ts';
 import type { Process, World } from './world.ts';
@@ -41,7 +41,7 @@ const aggregate = advertiserAggregate;
 const CONFLICT_PAUSE_MS = 5;
 
 /**
- * A process that answers writes. What src/shared/http/route-handler.ts and src/command/advertisers/routes.ts do
+ * A process that answers writes. What shared/http/route-handler.ts and command/advertisers/routes.ts do
  * between a parsed request and its answer is repeated here; everything below that is the service's own code.
  */
 export const createApiNode = (world: World, process: Process, ports: ApiPorts): Serve => {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RecordedEvent } from '../../../src/shared/event-store/event-store.ts';
+import type { RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import type { Attempt } from './client.ts';
 import { changesOf, FIRST_NEW_ID, type SimulatedRequest } from './request.ts';
 

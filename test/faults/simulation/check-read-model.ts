@@ -1,7 +1,7 @@
-import { advertiserEvents, type AdvertiserEvent } from '../../../src/domain/advertisers/advertiser-events.ts';
-import { evolve, initialState, type Advertiser } from '../../../src/domain/advertisers/advertiser.ts';
-import { toDomainEvent } from '../../../src/shared/command/recorded-domain-event.ts';
-import type { RecordedEvent } from '../../../src/shared/event-store/event-store.ts';
+import { advertiserEvents, type AdvertiserEvent } from '../../../domain/advertisers/advertiser-events.ts';
+import { evolve, initialState, type Advertiser } from '../../../domain/advertisers/advertiser.ts';
+import { toDomainEvent } from '../../../shared/command/recorded-domain-event.ts';
+import type { RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import type { Tables } from './database.ts';
 import { CUSTOMER_ID } from './request.ts';
 

@@ -1,12 +1,12 @@
-import { advertisersProjection } from '../../../src/projections/advertisers.ts';
-import type { Projection } from '../../../src/projections/engine/projection.ts';
-import { createSnapshotStore } from '../../../src/shared/command/snapshots.ts';
-import type { EventStore } from '../../../src/shared/event-store/event-store.ts';
+import { advertisersProjection } from '../../../projections/advertisers.ts';
+import type { Projection } from '../../../projections/engine/projection.ts';
+import { createSnapshotStore } from '../../../shared/command/snapshots.ts';
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import {
   createIdempotencyStore,
   type IdempotencyStore,
-} from '../../../src/shared/idempotency/idempotency-store.ts';
-import { idSequence } from '../../../src/shared/postgres/sequence.ts';
+} from '../../../shared/idempotency/idempotency-store.ts';
+import { idSequence } from '../../../shared/postgres/sequence.ts';
 import { createApiNode, noReply, type Reply, type Serve } from './api-node.ts';
 import type { Send } from './client.ts';
 import type { Database } from './database.ts';
@@ -60,7 +60,7 @@ const PROJECTORS = ['projector-0', 'projector-1'];
 /** So few that a schedule comes to snapshots. */
 const SNAPSHOT_EVERY = 2;
 const RESTART_MS = 1_500;
-/** src/shared/http/deadline.ts */
+/** shared/http/deadline.ts */
 const ANSWER_MS_MAX = 2_800;
 
 /** Three nodes for writes and two projectors that do not know of each other; each is started again when it crashes. */

@@ -47,7 +47,7 @@ export interface Database {
   lock(row: string, owner: Transaction): void;
 }
 
-/** `idle_in_transaction_session_timeout` (src/shared/postgres/pool.ts). */
+/** `idle_in_transaction_session_timeout` (shared/postgres/pool.ts). */
 const IDLE_MS_MAX = 5_000;
 
 type Changes = Readonly<Record<TableName, Map<string, Row | undefined>>>;

@@ -2,9 +2,9 @@ import {
   AppendOutcomeUnknownError,
   WrongExpectedRevisionError,
   type EventStore,
-} from '../../../src/shared/event-store/event-store.ts';
-import { ApiError } from '../../../src/shared/http/errors.ts';
-import { boolArray, int8Array, textArray } from '../../../src/shared/postgres/binary-array.ts';
+} from '../../../shared/event-store/event-store.ts';
+import { ApiError } from '../../../shared/http/errors.ts';
+import { boolArray, int8Array, textArray } from '../../../shared/postgres/binary-array.ts';
 import { mutants } from '../mutants.ts';
 import type { Defect } from './cluster.ts';
 import type { Row, Tables } from './database.ts';

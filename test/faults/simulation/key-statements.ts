@@ -1,8 +1,8 @@
-import { REPLAY_HOURS } from '../../../src/shared/idempotency/replay-window.ts';
+import { REPLAY_HOURS } from '../../../shared/idempotency/replay-window.ts';
 import type { Row, Table } from './database.ts';
 import { strings, type Statement } from './statement.ts';
 
-/** The statements of src/shared/idempotency/{claim,complete}-keys.ts on the table `idempotency_keys`. */
+/** The statements of shared/idempotency/{claim,complete}-keys.ts on the table `idempotency_keys`. */
 
 const LEASE_MS = 5_000;
 const REPLAY_MS = REPLAY_HOURS * 3_600_000;

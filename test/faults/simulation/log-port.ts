@@ -3,7 +3,7 @@ import {
   EventStoreUnavailableError,
   type EventStore,
   type RecordedEvent,
-} from '../../../src/shared/event-store/event-store.ts';
+} from '../../../shared/event-store/event-store.ts';
 import type { Process, World } from './world.ts';
 
 const refused = (): Error => new EventStoreUnavailableError('refused');

@@ -3,7 +3,7 @@ import type { Row, Table } from './database.ts';
 import { readArray } from './read-array.ts';
 import { strings, type Statement } from './statement.ts';
 
-/** The statements of src/projections/ on checkpoints, parked streams and the advertisers read model. */
+/** The statements of projections/ on checkpoints, parked streams and the advertisers read model. */
 
 const checkpointLock = (values: readonly unknown[]): string => `checkpoint ${String(values[0])}`;
 const parkedKey = (projection: unknown, stream: unknown): string => `${String(projection)} ${String(stream)}`;

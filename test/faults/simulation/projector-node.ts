@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import { advertisersProjection } from '../../../src/projections/advertisers.ts';
-import { createProjectionRunner } from '../../../src/projections/engine/projection-runner.ts';
-import { retryParked } from '../../../src/projections/engine/retry-parked.ts';
+import { advertisersProjection } from '../../../projections/advertisers.ts';
+import { createProjectionRunner } from '../../../projections/engine/projection-runner.ts';
+import { retryParked } from '../../../projections/engine/retry-parked.ts';
 import {
   EventStoreUnavailableError,
   type EventBatch,
@@ -9,7 +9,7 @@ import {
   type Position,
   type RecordedEvent,
   type SubscribeOptions,
-} from '../../../src/shared/event-store/event-store.ts';
+} from '../../../shared/event-store/event-store.ts';
 import { quietLog } from './quiet-log.ts';
 import type { Process, World } from './world.ts';
 

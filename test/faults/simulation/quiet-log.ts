@@ -1,4 +1,4 @@
-import type { Logger } from '../../../src/shared/log.ts';
+import type { Logger } from '../../../shared/log.ts';
 
 const nothing = (): void => undefined;
 

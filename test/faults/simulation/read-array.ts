@@ -3,7 +3,7 @@ const OID_INT4 = 23;
 const OID_INT8 = 20;
 const TWO_TO_32 = 2 ** 32;
 
-/** The elements of an array parameter in Postgres' binary format (src/shared/postgres/binary-array.ts). */
+/** The elements of an array parameter in Postgres' binary format (shared/postgres/binary-array.ts). */
 export const readArray = (value: unknown): readonly (string | number | boolean)[] => {
   const buffer = value as Buffer;
   const type = buffer.readInt32BE(8);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createAdvertiser, updateAdvertiser } from '../../../src/command/advertisers/advertiser-commands.ts';
-import type { AdvertiserCommand } from '../../../src/domain/advertisers/advertiser.ts';
+import { createAdvertiser, updateAdvertiser } from '../../../command/advertisers/advertiser-commands.ts';
+import type { AdvertiserCommand } from '../../../domain/advertisers/advertiser.ts';
 import type { Operation } from './operation.ts';
 import { POISON } from './projection-statements.ts';
 

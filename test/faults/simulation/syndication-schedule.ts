@@ -1,34 +1,34 @@
-import { syndicationJobs } from '../../../src/command/workers/syndication/syndication-jobs.ts';
-import { jobIdOf } from '../../../src/command/workers/syndication/offer-work.ts';
-import type { AgentAnswer, TakenIn } from '../../../src/command/workers/syndication/agent-call.ts';
-import type { AudienceParts } from '../../../src/command/workers/syndication/audience-parts.ts';
-import type { Work, WorkList } from '../../../src/command/workers/syndication/work-list.ts';
-import type { SyndicatedKind } from '../../../src/command/syndication/syndicated-kinds.ts';
-import { agentEvents } from '../../../src/domain/agents/agent-events.ts';
-import { agentStream } from '../../../src/domain/agents/agent.ts';
-import { createAdvertiser } from '../../../src/command/advertisers/advertiser-commands.ts';
-import { advertiserEvents } from '../../../src/domain/advertisers/advertiser-events.ts';
-import { advertiserAggregate, advertiserStream } from '../../../src/domain/advertisers/advertiser.ts';
-import { type SyndicationEvent } from '../../../src/domain/syndication/syndication-events.ts';
-import type { SyndicationRecord } from '../../../src/domain/syndication/syndication-resource.ts';
-import { isOn, isWaiting, olderAt } from '../../../src/domain/syndication/syndication-states.ts';
+import { syndicationJobs } from '../../../command/workers/syndication/syndication-jobs.ts';
+import { jobIdOf } from '../../../command/workers/syndication/offer-work.ts';
+import type { AgentAnswer, TakenIn } from '../../../command/workers/syndication/agent-call.ts';
+import type { AudienceParts } from '../../../command/workers/syndication/audience-parts.ts';
+import type { Work, WorkList } from '../../../command/workers/syndication/work-list.ts';
+import type { SyndicatedKind } from '../../../command/syndication/syndicated-kinds.ts';
+import { agentEvents } from '../../../domain/agents/agent-events.ts';
+import { agentStream } from '../../../domain/agents/agent.ts';
+import { createAdvertiser } from '../../../command/advertisers/advertiser-commands.ts';
+import { advertiserEvents } from '../../../domain/advertisers/advertiser-events.ts';
+import { advertiserAggregate, advertiserStream } from '../../../domain/advertisers/advertiser.ts';
+import { type SyndicationEvent } from '../../../domain/syndication/syndication-events.ts';
+import type { SyndicationRecord } from '../../../domain/syndication/syndication-resource.ts';
+import { isOn, isWaiting, olderAt } from '../../../domain/syndication/syndication-states.ts';
 import {
   evolve,
   initialState,
   syndicationAggregate,
   syndicationStream,
   type SyndicationState,
-} from '../../../src/domain/syndication/syndication.ts';
-import { executeCommand } from '../../../src/shared/command/execute-command.ts';
-import { toNewEvents, type StorableEvent } from '../../../src/shared/command/recorded-domain-event.ts';
+} from '../../../domain/syndication/syndication.ts';
+import { executeCommand } from '../../../shared/command/execute-command.ts';
+import { toNewEvents, type StorableEvent } from '../../../shared/command/recorded-domain-event.ts';
 import {
   WrongExpectedRevisionError,
   type EventStore,
   type JsonObject,
   type Position,
   type RecordedEvent,
-} from '../../../src/shared/event-store/event-store.ts';
-import { derivedId } from '../../../src/shared/ids.ts';
+} from '../../../shared/event-store/event-store.ts';
+import { derivedId } from '../../../shared/ids.ts';
 import type { Random } from '../kit/random.ts';
 import { legalSteps } from '../../support/legal-transitions.ts';
 

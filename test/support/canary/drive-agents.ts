@@ -1,6 +1,6 @@
-import type { AdvertiserResource } from '../../../src/domain/advertisers/advertiser-resource.ts';
-import type { SyndicationResource } from '../../../src/domain/syndication/syndication-resource.ts';
-import { sleep } from '../../../src/shared/async/backoff.ts';
+import type { AdvertiserResource } from '../../../domain/advertisers/advertiser-resource.ts';
+import type { SyndicationResource } from '../../../domain/syndication/syndication-resource.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
 import { untilTold } from '../api-client.ts';
 import type { TestAccount } from '../running-service.ts';
 import { startSandboxAgent } from '../sandbox-agent.ts';

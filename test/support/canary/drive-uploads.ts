@@ -1,9 +1,9 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { createUploadTokens, type UploadGrant } from '../../../src/command/assets/upload-token.ts';
-import { sleep } from '../../../src/shared/async/backoff.ts';
-import { parseKeyRing } from '../../../src/shared/secrets/key-ring.ts';
+import { createUploadTokens, type UploadGrant } from '../../../command/assets/upload-token.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
+import { parseKeyRing } from '../../../shared/secrets/key-ring.ts';
 import { apiOf, untilTold } from '../api-client.ts';
 import type { TestAccount } from '../running-service.ts';
 import { png } from '../sample-media.ts';

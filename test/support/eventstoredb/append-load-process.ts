@@ -7,9 +7,9 @@ import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
   type NewEvent,
-} from '../../../src/shared/event-store/event-store.ts';
-import { createEventStoreDbEventStore } from '../../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
-import { randomId } from '../../../src/shared/ids.ts';
+} from '../../../shared/event-store/event-store.ts';
+import { createEventStoreDbEventStore } from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import { randomId } from '../../../shared/ids.ts';
 import type { AppendLoad } from './append-load.ts';
 
 const [, , connectionString = '', workers = '1'] = process.argv;

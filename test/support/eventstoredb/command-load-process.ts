@@ -7,20 +7,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Pool } from 'pg';
 import { pino } from 'pino';
-import { sleep } from '../../../src/shared/async/backoff.ts';
-import type { Decider } from '../../../src/shared/command/aggregate.ts';
-import { executeCommand } from '../../../src/shared/command/execute-command.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
+import type { Decider } from '../../../shared/command/aggregate.ts';
+import { executeCommand } from '../../../shared/command/execute-command.ts';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
   type EventStore,
-} from '../../../src/shared/event-store/event-store.ts';
-import { createEventStoreDbEventStore } from '../../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
-import { apiErrorOf } from '../../../src/shared/http/api-error-of.ts';
-import { ApiError } from '../../../src/shared/http/errors.ts';
-import { createExecuteOnce } from '../../../src/shared/idempotency/execute-once.ts';
-import { createIdempotencyStore } from '../../../src/shared/idempotency/idempotency-store.ts';
-import { randomId } from '../../../src/shared/ids.ts';
+} from '../../../shared/event-store/event-store.ts';
+import { createEventStoreDbEventStore } from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import { apiErrorOf } from '../../../shared/http/api-error-of.ts';
+import { ApiError } from '../../../shared/http/errors.ts';
+import { createExecuteOnce } from '../../../shared/idempotency/execute-once.ts';
+import { createIdempotencyStore } from '../../../shared/idempotency/idempotency-store.ts';
+import { randomId } from '../../../shared/ids.ts';
 import { REPEAT_TAKEN_FOR_THE_FIRST, type CommandLoad, type DoneCommand } from './append-load.ts';
 
 const [, , connectionString = '', workers = '1', databaseUrl = '', defect = ''] = process.argv;

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { sleep } from '../../../src/shared/async/backoff.ts';
-import { createEventStoreDbEventStore } from '../../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import { sleep } from '../../../shared/async/backoff.ts';
+import { createEventStoreDbEventStore } from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
 import { freePort } from '../../bench/service-process.ts';
 
 /** The command line that starts a node in the foreground; undefined when none is given. */

@@ -1,5 +1,5 @@
-import type { EventStoreDbEventStore } from '../../../src/shared/event-store/eventstoredb/eventstoredb-event-store.ts';
-import { randomId } from '../../../src/shared/ids.ts';
+import type { EventStoreDbEventStore } from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
+import { randomId } from '../../../shared/ids.ts';
 import { sampleEvent } from '../../bench/append-peers.ts';
 
 /** Appends until one append is accepted. @returns `performance.now()` of its answer */

@@ -1,4 +1,4 @@
-import { advertiserStream } from '../../../../src/domain/advertisers/advertiser.ts';
+import { advertiserStream } from '../../../../domain/advertisers/advertiser.ts';
 import { picked, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
 import { WRONG, type Choice, type Own, type OwnAdvertiser } from './own.ts';

@@ -3,8 +3,8 @@ import {
   campaignResource,
   type Campaign,
   type CampaignPhase,
-} from '../../../../src/domain/campaigns/campaign-resource.ts';
-import { campaignStream } from '../../../../src/domain/campaigns/campaign.ts';
+} from '../../../../domain/campaigns/campaign-resource.ts';
+import { campaignStream } from '../../../../domain/campaigns/campaign.ts';
 import type { After, Command, Data, Reading } from '../command.ts';
 import type { Random } from '../random.ts';
 import { WRONG, type Choice, type Own, type OwnCampaign } from './own.ts';

@@ -2,11 +2,11 @@ import {
   creativeIdOf,
   creativeResource,
   type Creative,
-} from '../../../../src/domain/creatives/creative-resource.ts';
-import { creativeStream } from '../../../../src/domain/creatives/creative.ts';
-import { sellerStatuses } from '../../../../src/domain/creatives/seller-review-resource.ts';
-import { builtInSellers } from '../../../../src/domain/sellers/seller-resource.ts';
-import { derivedId } from '../../../../src/shared/ids.ts';
+} from '../../../../domain/creatives/creative-resource.ts';
+import { creativeStream } from '../../../../domain/creatives/creative.ts';
+import { sellerStatuses } from '../../../../domain/creatives/seller-review-resource.ts';
+import { builtInSellers } from '../../../../domain/sellers/seller-resource.ts';
+import { derivedId } from '../../../../shared/ids.ts';
 import { FOREVER, picked, type After, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
 import { WRONG, type Choice, type Own, type OwnCreative, type OwnCampaign } from './own.ts';

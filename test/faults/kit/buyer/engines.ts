@@ -1,9 +1,9 @@
 import {
   engineConnectionResource,
   type EngineConnection,
-} from '../../../../src/domain/engines/engine-connection-resource.ts';
-import { engineConnectionStream } from '../../../../src/domain/engines/engine-connection.ts';
-import { slotIdOf } from '../../../../src/command/engines/run-on-connection.ts';
+} from '../../../../domain/engines/engine-connection-resource.ts';
+import { engineConnectionStream } from '../../../../domain/engines/engine-connection.ts';
+import { slotIdOf } from '../../../../command/engines/run-on-connection.ts';
 import { picked, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
 import { WRONG, type Choice, type Own } from './own.ts';

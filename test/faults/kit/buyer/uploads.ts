@@ -5,9 +5,9 @@ import {
   shownUploadId,
   type ReservedAsset,
   type StoredAsset,
-} from '../../../../src/domain/assets/asset-resource.ts';
-import { assetStream } from '../../../../src/domain/assets/asset.ts';
-import { derivedId } from '../../../../src/shared/ids.ts';
+} from '../../../../domain/assets/asset-resource.ts';
+import { assetStream } from '../../../../domain/assets/asset.ts';
+import { derivedId } from '../../../../shared/ids.ts';
 import { png } from '../../../support/sample-media.ts';
 import type { Command } from '../command.ts';
 import type { Random } from '../random.ts';

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { accountEvents } from '../../domain/accounts/account-events.ts';
+import {
+  ACCOUNT_PAST_BYTES,
+  accountMembers,
+  accountPast,
+  keyMembers,
+  keysListedAt,
+  userMembers,
+  type AccountPast,
+} from '../../domain/accounts/account-history.ts';
+import { accountStream, type OpenedAccount } from '../../domain/accounts/account.ts';
+import { valueOf } from '../../domain/history/shared-map.ts';
+import { apiKeyList } from '../../query/accounts/routes.ts';
+import { auditedKind } from '../../query/history/audited-kind.ts';
+import { boundedText } from '../../shared/http/schemas.ts';
+import { buyer } from './places.ts';
+
+type Open = AccountPast & { readonly account: OpenedAccount };
+const isOpen = (past: AccountPast): past is Open => past.account.status !== 'NONE';
+
+/** The account, its users and its keys have one stream. */
+const accountNames = {
+  category: 'account',
+  events: accountEvents,
+  ...accountPast,
+  live: (past: AccountPast) => (isOpen(past) ? past : undefined),
+  bytesOf: () => ACCOUNT_PAST_BYTES,
+} as const;
+
+export const accountKind = auditedKind({
+  ...accountNames,
+  resourceType: 'ACCOUNT',
+  noun: 'account',
+  idOf: ({ account }) => String(account.customerId),
+  streamsOf: (customerId, shown) => (shown === String(customerId) ? [accountStream(customerId)] : []),
+  audited: ({ account }) => accountMembers(account),
+  nameOf: ({ account }) => account.name,
+  place: {
+    path: '/api/v2/accounts/current',
+    params: z.object({}),
+    tag: 'Accounts',
+    access: 'exchange:admin',
+    find: (customerId) => ({ stream: accountStream(customerId) }),
+  },
+});
+
+export const apiKeyKind = auditedKind({
+  ...accountNames,
+  resourceType: 'API_KEY',
+  noun: 'API key',
+  idOf: (_past, part) => part,
+  audited: ({ keys }, part = '') => {
+    const key = valueOf(keys, part);
+    return key && keyMembers(part, key);
+  },
+  nameOf: ({ keys }, part = '') => valueOf(keys, part)?.name,
+  place: {
+    path: `${buyer}/api-keys/{id}`,
+    params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the API key.' }) }),
+    tag: 'API keys',
+    access: 'exchange:admin',
+    find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
+    isAt: ({ keys }, _asked, part = '') => valueOf(keys, part) !== undefined,
+  },
+  sharedLists: [
+    {
+      route: apiKeyList,
+      streamOf: (customerId) => accountStream(customerId),
+      all: (past, _asked, { at }) => keysListedAt(past, at),
+    },
+  ],
+});
+
+export const userKind = auditedKind({
+  ...accountNames,
+  resourceType: 'USER',
+  noun: 'user',
+  idOf: (_past, part) => part,
+  audited: ({ users }, part = '') => {
+    const user = valueOf(users, part);
+    return user && userMembers(part, user);
+  },
+  nameOf: ({ users }, part = '') => valueOf(users, part)?.name,
+  place: {
+    path: `${buyer}/users/{id}`,
+    params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the user.' }) }),
+    tag: 'Accounts',
+    access: 'exchange:admin',
+    find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
+    isAt: ({ users }, _asked, part = '') => valueOf(users, part) !== undefined,
+  },
+});

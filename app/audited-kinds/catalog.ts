@@ -1,0 +1,42 @@
+import { catalogResource } from '../../domain/catalogs/catalog-resource.ts';
+import { z } from 'zod';
+import { CATALOG, catalogAggregate, catalogStream } from '../../domain/catalogs/catalog.ts';
+import { catalogList, catalogsTable } from '../../query/catalogs/routes.ts';
+import { auditedKind } from '../../query/history/audited-kind.ts';
+import { pathTextId } from '../../shared/http/schemas.ts';
+import { buyer, advertiserId, byKey, each, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
+
+export const catalogKind = auditedKind({
+  ...catalogAggregate,
+  resourceType: 'CATALOG',
+  noun: 'catalog',
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ key }) => key,
+  streamsOf: streamsByKey(CATALOG, catalogStream),
+  keyedIn: catalogsTable,
+  audited: (catalog) => ({
+    ...catalogResource(catalog),
+    advertiserId: catalog.advertiserId,
+    status: catalog.status,
+  }),
+  nameOf: ({ definition }) => definition.name,
+  place: {
+    path: `${buyer}/advertisers/{id}/catalogs/{catalogId}`,
+    params: z.object({ id: advertiserId, catalogId: pathTextId('catalog') }),
+    tag: 'Catalogs',
+    find: byKey('catalogId', CATALOG, catalogStream),
+  },
+  lists: [
+    {
+      route: catalogList,
+      owner: listedOfAdvertiser,
+      shown: each(catalogResource),
+      keeps: ({ status }) => status === 'ACTIVE',
+      order: lastFirst(
+        ({ createdAt }) => createdAt,
+        ({ catalogId }) => catalogId,
+      ),
+      data: ({ items, total }) => ({ catalogs: items, total }),
+    },
+  ],
+});

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { conversionStream } from '../../domain/conversions/conversion-events.ts';
+import { eventSourceResource, notSeen } from '../../domain/event-sources/event-source-resource.ts';
+import {
+  EVENT_SOURCE,
+  eventSourceAggregate,
+  eventSourceStream,
+} from '../../domain/event-sources/event-source.ts';
+import { eventSourcesTable, findEventSources } from '../../query/event-sources/find-event-sources.ts';
+import { eventSourceList, eventSourceRead, theOneEventSource } from '../../query/event-sources/routes.ts';
+import { auditedKind, type AuditedKind } from '../../query/history/audited-kind.ts';
+import { behind } from '../../query/resources/behind.ts';
+import type { ResourceReads } from '../../query/resources/resource-reads.ts';
+import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
+import { resourceIdOf } from '../../shared/ids.ts';
+import { buyer, each, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
+
+export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
+  auditedKind({
+    ...eventSourceAggregate,
+    resourceType: 'EVENT_SOURCE',
+    noun: 'event source',
+    live: (state) => (state.status === 'NONE' ? undefined : state),
+    idOf: ({ key }) => key,
+    streamsOf: streamsByKey(EVENT_SOURCE, eventSourceStream, conversionStream),
+    keyedIn: eventSourcesTable,
+    audited: (source) => {
+      const { health: _, ...shown } = eventSourceResource(source, notSeen);
+      return { ...shown, advertiserId: source.advertiserId, status: source.status };
+    },
+    nameOf: ({ name }) => name,
+    place: {
+      path: `${buyer}/event-sources/{key}`,
+      params: z.object({ key: boundedText(1, 256).meta({ description: 'The event_source_id.' }) }),
+      query: z.object({
+        advertiserId: pathIntegerId('advertiser that has it, where several have one of this id').optional(),
+      }),
+      tag: 'Event Sources',
+      find: async (customerId, { key, advertiserId: owner }) => {
+        if (owner !== undefined) {
+          const id = resourceIdOf(EVENT_SOURCE, customerId, Number(owner), String(key));
+          return { stream: eventSourceStream(customerId, id) };
+        }
+        const items = await findEventSources(reads, customerId, String(key)).catch(behind);
+        const source = theOneEventSource(items) ?? (items.length === 1 ? items[0] : undefined);
+        return source && { stream: eventSourceStream(customerId, source.sourceId) };
+      },
+    },
+    details: [
+      {
+        route: eventSourceRead,
+        // What was observed of it is in no event of its own.
+        shown: (source) => (source.status === 'ACTIVE' ? eventSourceResource(source, notSeen) : undefined),
+      },
+    ],
+    lists: [
+      {
+        route: eventSourceList,
+        owner: listedOfAdvertiser,
+        shown: each((source) => eventSourceResource(source, notSeen)),
+        keeps: ({ status }) => status === 'ACTIVE',
+        order: lastFirst(
+          ({ createdAt }) => createdAt,
+          ({ sourceId }) => sourceId,
+        ),
+        data: ({ items, total }) => ({ eventSources: items, total }),
+      },
+    ],
+  });

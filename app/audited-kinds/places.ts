@@ -1,0 +1,81 @@
+import type { Asked, AuditedKind, FoundStream } from '../../query/history/audited-kind.ts';
+import { pathIntegerId } from '../../shared/http/schemas.ts';
+import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
+import { resourceIdOf } from '../../shared/ids.ts';
+
+/** How kinds find their streams from what a path says. */
+
+export const buyer = '/api/v2/buyer';
+export const advertiserId = pathIntegerId('advertiser');
+
+/** Of a thing with an id of its own, which is shown with a prefix. */
+export const byShownId =
+  (
+    parameter: string,
+    idOf: (shown: string) => string | undefined,
+    streamOf: (customerId: number, id: string) => string,
+  ) =>
+  (customerId: number, asked: Asked): FoundStream | undefined => {
+    const id = idOf(String(asked[parameter]));
+    return id === undefined ? undefined : { stream: streamOf(customerId, id) };
+  };
+
+/** Of a thing that an advertiser has under a key of its own. */
+export const byKey =
+  (parameter: string, category: string, streamOf: (customerId: number, id: string) => string) =>
+  (customerId: number, asked: Asked): FoundStream => {
+    const id = resourceIdOf(category, customerId, Number(asked['id']), String(asked[parameter]));
+    return { stream: streamOf(customerId, id) };
+  };
+
+type StreamOf = (customerId: number, id: string) => string;
+
+export const streamsByShownId =
+  (idOf: (shown: string) => string | undefined, streamOf: StreamOf): AuditedKind['streamsOf'] =>
+  (customerId, shown) => {
+    const id = idOf(shown);
+    return id === undefined ? [] : [streamOf(customerId, id)];
+  };
+
+/** Only where the advertiser is known: its key is its own. */
+export const streamsByKey =
+  (category: string, ...streams: readonly StreamOf[]): AuditedKind['streamsOf'] =>
+  (customerId, shown, owner) => {
+    if (owner === undefined) return [];
+    const id = resourceIdOf(category, customerId, owner, shown);
+    return streams.map((streamOf) => streamOf(customerId, id));
+  };
+
+/** Whose lists below `/advertisers/{id}` are. */
+export const listedOfAdvertiser = {
+  resourceType: 'ADVERTISER',
+  parameter: 'id',
+  mustBeThere: true,
+} as const;
+
+/** Whose lists below `/campaigns/{id}` are. */
+export const listedOfCampaign = {
+  resourceType: 'CAMPAIGN',
+  parameter: 'id',
+  idOf: (id: unknown) => campaignIdOf(String(id)),
+  mustBeThere: true,
+} as const;
+
+/** The order of a list whose last come first; what is of one time by its id. */
+export const lastFirst =
+  <Live>(at: (live: Live) => string, idOf: (live: Live) => string | number) =>
+  (one: Live, other: Live): number =>
+    compare(at(other), at(one)) || compare(idOf(other), idOf(one));
+
+/** As read models compare texts: character by character. */
+export const compare = (one: string | number, other: string | number): number =>
+  one < other ? -1 : Number(one > other);
+
+export const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: Asked): boolean =>
+  one.advertiserId === id;
+
+/** Of a list whose items say all by themselves. */
+export const each =
+  <Live>(shown: (live: Live) => unknown) =>
+  (page: readonly Live[]): readonly unknown[] =>
+    page.map((live) => shown(live));

@@ -1,0 +1,69 @@
+import type { RouteSubject } from '../../command/audit/attempt-log.ts';
+import type { AuditedKind } from '../../query/history/audited-kind.ts';
+import type { Route } from '../../shared/http/route.ts';
+import { buyer } from './places.ts';
+
+/** Where routes have things that history has elsewhere: one of them, or all of an owner. */
+const otherPlaces: readonly PlaceOfRoutes[] = [
+  { resourceType: 'CREATIVE', path: `${buyer}/campaigns/{id}/creatives/{cid}` },
+  { resourceType: 'CREATIVE', path: `${buyer}/advertisers/{id}/creatives/{cid}` },
+  { resourceType: 'EVENT_SOURCE', path: `${buyer}/advertisers/{id}/event-sources` },
+  { resourceType: 'SYNDICATION', path: `${buyer}/advertisers/{id}/syndicate` },
+  // An upload's token names the asset and the advertiser, which the path does not.
+  {
+    resourceType: 'ASSET',
+    path: `${buyer}/assets/uploads/{uploadId}`,
+    named: { idParameter: 'assetId', advertiserParameter: 'advertiserId' },
+  },
+];
+
+interface PlaceOfRoutes extends Pick<RouteSubject, 'resourceType'> {
+  readonly path: string;
+  /** By a credential, and not by the path. */
+  readonly named?: Omit<RouteSubject, 'resourceType'>;
+}
+
+/**
+ * Which thing the routes below each place are about: the longest path that a route begins with says so. What goes on from
+ * where all of a kind are, and names none of them, is about that kind: it creates one, say.
+ */
+export const subjectsOfRoutes = (
+  kinds: readonly AuditedKind[],
+): ((route: Pick<Route, 'path'>) => RouteSubject | undefined) => {
+  const places = kinds
+    .flatMap(({ resourceType, place }): readonly PlaceOfRoutes[] =>
+      place === undefined ? [] : [{ resourceType, path: place.path }],
+    )
+    .concat(otherPlaces)
+    .map(({ path, ...of }) => ({ ...of, segments: path.split('/') }))
+    .flatMap((place) =>
+      nameOfParameter(place.segments.at(-1)) === undefined
+        ? [place]
+        : [place, { ...place, segments: place.segments.slice(0, -1) }],
+    )
+    .sort((a, b) => b.segments.length - a.segments.length);
+  return ({ path }) => {
+    const own = path.split('/');
+    const found = places.find(({ segments }) => segments.every((one, n) => isAlike(one, own[n])));
+    if (found === undefined) return undefined;
+    const { resourceType, named } = found;
+    if (named !== undefined) return { resourceType, ...named };
+    const idParameter = nameOfParameter(own[found.segments.length - 1]);
+    const advertiserParameter = nameOfParameter(own[own.indexOf('advertisers') + 1]);
+    const campaignParameter = nameOfParameter(own[own.indexOf('campaigns') + 1]);
+    return {
+      resourceType,
+      ...(idParameter === undefined ? {} : { idParameter }),
+      ...(advertiserParameter === undefined ? {} : { advertiserParameter }),
+      ...(campaignParameter === undefined ? {} : { campaignParameter }),
+    };
+  };
+};
+
+/** Of a segment of a path, e.g. `id` of `{id}`; undefined for one that is as it stands. */
+const nameOfParameter = (segment: string | undefined): string | undefined =>
+  /^\{(\w+)\}$/.exec(segment ?? '')?.[1];
+
+/** Routes may call their parameters as they like. */
+const isAlike = (one: string, other: string | undefined): boolean =>
+  one === other || (nameOfParameter(one) !== undefined && nameOfParameter(other) !== undefined);

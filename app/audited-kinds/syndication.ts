@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { resourceStream } from '../../command/workers/syndication/record-steps.ts';
+import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
+import { shownAgentId } from '../../domain/agents/agent-resource.ts';
+import { syndicationEvents, type SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
+import {
+  syndicationJobs,
+  type SyndicationJob,
+  type SyndicationStep,
+} from '../../domain/syndication/syndication-job.ts';
+import {
+  shownSyndicationId,
+  syndicationIdOf,
+  syndicationResource,
+  type SyndicationRecord,
+} from '../../domain/syndication/syndication-resource.ts';
+import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
+import { syndicationStatusList } from '../../query/syndication/routes.ts';
+import { auditedKind } from '../../query/history/audited-kind.ts';
+import type { SeenJob } from '../../query/history/seen-job.ts';
+import { toDomainEvent } from '../../shared/command/recorded-domain-event.ts';
+import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { pathTextId } from '../../shared/http/schemas.ts';
+import { buyer, advertiserId, byShownId, each, lastFirst, streamsByShownId, ofAdvertiser } from './places.ts';
+
+const TASKS = {
+  AUDIENCE: 'sync_audiences',
+  EVENT_SOURCE: 'sync_event_sources',
+  CATALOG: 'sync_catalogs',
+} as const;
+
+const stepOf = (event: RecordedEvent): SyndicationStep => ({
+  eventId: event.id,
+  commandId: event.metadata.causationId,
+  event: toDomainEvent(event, syndicationEvents) as SyndicationEvent,
+});
+
+/** Named as its record and its generation. */
+const seenJob = (
+  { recordId, resourceType, resourceId, agentId }: SyndicationRecord,
+  { generation, work, status, begun, joinedBy, steps, calls, endedAt, errorMessage }: SyndicationJob,
+): SeenJob => ({
+  id: `${shownSyndicationId(recordId)}-g${generation}`,
+  begunBy: begun?.commandId,
+  joinedBy,
+  steps,
+  facts: {
+    worker: 'syndication',
+    work,
+    status,
+    recordId: shownSyndicationId(recordId),
+    resourceType,
+    resourceId,
+    adcpAgentId: shownAgentId(agentId),
+    begunAt: begun?.at,
+    endedAt,
+    errorMessage,
+  },
+  calls: calls.map(({ takenIn, ...call }) => ({
+    adcpAgentId: shownAgentId(agentId),
+    task: TASKS[resourceType],
+    ...call,
+    agentTaskId: takenIn?.taskId,
+    agentTaskOf: takenIn?.taskOf,
+    idempotencyKey: takenIn?.idempotencyKey,
+  })),
+});
+
+const jobsAmong = (events: readonly RecordedEvent[], latest: SyndicationRecord): readonly SeenJob[] =>
+  syndicationJobs(events.map(stepOf), latest).map((job) => seenJob(latest, job));
+
+export const syndicationKind = auditedKind({
+  ...syndicationAggregate,
+  resourceType: 'SYNDICATION',
+  noun: 'syndication record',
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ recordId }) => shownSyndicationId(recordId),
+  streamsOf: streamsByShownId(syndicationIdOf, syndicationStream),
+  audited: (record) => ({
+    ...syndicationResource(record),
+    generation: record.generation,
+    agentTask: record.submitted && {
+      taskId: record.submitted.taskId,
+      taskOf: record.submitted.taskOf,
+      submittedAt: record.submitted.submittedAt,
+    },
+  }),
+  nameOf: ({ resourceId }) => resourceId,
+  causes: {
+    jobsAmong,
+    followed: (record) => [resourceStream(record), advertiserStream(record.customerId, record.advertiserId)],
+  },
+  place: {
+    path: `${buyer}/advertisers/{id}/syndication-status/{recordId}`,
+    params: z.object({ id: advertiserId, recordId: pathTextId('syndication record') }),
+    tag: 'Syndication',
+    find: byShownId('recordId', syndicationIdOf, syndicationStream),
+    isAt: (record, asked) => ofAdvertiser(record, asked),
+  },
+  lists: [
+    {
+      route: syndicationStatusList,
+      owner: { resourceType: 'ADVERTISER', parameter: 'advertiserId', mustBeThere: true },
+      shown: each(syndicationResource),
+      keeps: () => true,
+      order: lastFirst(
+        ({ updatedAt }) => updatedAt,
+        ({ recordId }) => recordId,
+      ),
+      data: ({ items, total }) => ({ items, total }),
+    },
+  ],
+});

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { taskAggregate, taskStream } from '../../domain/tasks/task.ts';
+import { auditedKind } from '../../query/history/audited-kind.ts';
+import { pathTextId } from '../../shared/http/schemas.ts';
+import { buyer } from './places.ts';
+
+export const taskKind = auditedKind({
+  ...taskAggregate,
+  resourceType: 'TASK',
+  noun: 'task',
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ taskId }) => taskId,
+  streamsOf: (customerId, shown) => [taskStream(customerId, shown.toLowerCase())],
+  audited: ({ customerId: _customer, ...task }) => task,
+  place: {
+    path: `${buyer}/tasks/{taskId}`,
+    params: z.object({ taskId: pathTextId('task') }),
+    tag: 'Tasks',
+    find: (customerId, { taskId }) =>
+      z.uuid().safeParse(taskId).success
+        ? { stream: taskStream(customerId, String(taskId).toLowerCase()) }
+        : undefined,
+  },
+});

@@ -1,0 +1,171 @@
+import type { Pool } from 'pg';
+import type { Registry } from 'prom-client';
+import { isConversionStream } from '../domain/conversions/conversion-events.ts';
+import { personalParts } from '../domain/personal-data/personal-parts.ts';
+import { migrations } from '../migrations/index.ts';
+import type { Config } from '../shared/config.ts';
+import type { EventStore } from '../shared/event-store/event-store.ts';
+import {
+  createPostgresEventStore,
+  type PostgresEventStoreOptions,
+} from '../shared/event-store/postgres/postgres-event-store.ts';
+import type { Logger } from '../shared/log.ts';
+import { portLogBytes, postgresLogBytes, type LogBytes } from '../shared/log-chain/log-bytes.ts';
+import { requestPatience, type Patience } from '../shared/patience.ts';
+import { createPersonalKeys, type PersonalKeys } from '../shared/personal-data/personal-keys.ts';
+import { createSealedStore } from '../shared/personal-data/sealed-store.ts';
+import { startEmbeddedPostgres } from '../shared/postgres/embedded/embedded-postgres.ts';
+import { chosenSizes } from '../shared/postgres/embedded/settings.ts';
+import {
+  isolateTenants,
+  provideRequestRole,
+  type TenantIsolation,
+} from '../shared/postgres/isolate-tenants.ts';
+import { migrate } from '../shared/postgres/migrate.ts';
+import { createPool } from '../shared/postgres/pool.ts';
+import { createRequestPool } from '../shared/postgres/tenant-database.ts';
+import { createMarkAccount } from '../shared/read-your-writes/mark-account.ts';
+import { keyRingOf } from '../shared/secrets/key-ring.ts';
+
+/** What every program of this package stands on: one database, one pool, one log of events. */
+export interface Backbone {
+  readonly databaseUrl: string;
+  /** With the rights of the installation, across accounts. Not for reads that a request asks for. */
+  readonly pool: Pool;
+  /** For requests: each connection is bound by the policies, see `createTenantDatabase`. */
+  readonly requestPool: Pool;
+  /** What is of persons is sealed in it, and opened for whoever reads it here. */
+  readonly store: EventStore;
+  /** The same as it is stored. */
+  readonly sealedStore: EventStore;
+  readonly personalKeys: PersonalKeys;
+  /** Where the events are. */
+  readonly storeKind: 'postgres' | 'eventstoredb';
+  /** The same log as a hash chain reads it. */
+  readonly logBytes: LogBytes;
+  /** Why no append could be made now, for an operator; undefined when one could, or where only an append can show it. */
+  appendProblem(): Promise<string | undefined>;
+  /** Figures of the event store, if it has any of its own. */
+  registerMetrics(registry: Registry): void;
+  /** Brings the schema up to date, and what keeps accounts apart. */
+  migrate(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Look-ups of credentials (two at once), streams and ids; most of what asks here is asked together. */
+const SYSTEM_CONNECTIONS_MAX = 5;
+
+/**
+ * Opens connections lazily: with an external database that is away, this succeeds and its users get 503.
+ * @param patience with the stores. Default: a request's
+ */
+export const openBackbone = async (
+  config: Config,
+  applicationName: string,
+  log: Logger,
+  patience: Patience = requestPatience,
+): Promise<Backbone> => {
+  const embedded =
+    config.DATABASE_URL === undefined
+      ? await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log, settings: chosenSizes(config) })
+      : undefined;
+  const databaseUrl = config.DATABASE_URL ?? embedded?.url ?? '';
+  const pool = createPool(
+    {
+      connectionString: databaseUrl,
+      applicationName,
+      max: SYSTEM_CONNECTIONS_MAX,
+      timeouts: patience.postgres,
+      system: true,
+      planOnce: true,
+    },
+    log,
+  );
+  let isolation: TenantIsolation | undefined;
+  const requestPool = createRequestPool(
+    {
+      connectionString: databaseUrl,
+      applicationName: `${applicationName}-requests`,
+      max: config.DATABASE_POOL_MAX,
+      timeouts: patience.postgres,
+    },
+    () => isolation,
+    log,
+  );
+  const { store: sealedStore, ...eventLog } = await openLog(config, {
+    connectionString: databaseUrl,
+    pool,
+    log,
+    limits: patience.calls,
+    timeouts: patience.postgres,
+  });
+  const personalKeys = createPersonalKeys(pool, keyRingOf(config));
+  return {
+    databaseUrl,
+    pool,
+    requestPool,
+    ...eventLog,
+    store: createSealedStore(sealedStore, personalKeys, personalParts),
+    sealedStore,
+    personalKeys,
+    migrate: async () => {
+      const names = await migrate(databaseUrl, migrations);
+      if (embedded !== undefined) await provideRequestRole(embedded);
+      isolation = await isolateTenants(databaseUrl);
+      if (names.length > 0) log.info({ migrations: names }, 'database migrated');
+    },
+    close: async () => {
+      await sealedStore.close();
+      await Promise.all([pool.end(), requestPool.end()]);
+      await embedded?.stop();
+    },
+  };
+};
+
+type EventLog = Pick<Backbone, 'store' | 'storeKind' | 'logBytes' | 'appendProblem' | 'registerMetrics'>;
+
+/**
+ * Nobody waits for what a process without requests appends: its events share larger commits, and wake those who follow
+ * the log less often. Each time costs every read model a statement, however many events there are.
+ */
+const UNHURRIED = { lanes: 1, announceEveryMs: 50 };
+
+/** The client of EventStoreDB takes memory and time to load: only who uses it does. */
+const openLog = async (
+  config: Config,
+  { limits, ...postgres }: PostgresEventStoreOptions & { readonly limits: Patience['calls'] },
+): Promise<EventLog> => {
+  if (config.EVENTSTORE_URL === undefined) {
+    const unhurried = config.ROLES.includes('api') ? {} : UNHURRIED;
+    const store = createPostgresEventStore({
+      ...postgres,
+      ...unhurried,
+      isMarkedApart: isConversionStream,
+    });
+    const logBytes = postgresLogBytes(postgres.pool);
+    return {
+      store,
+      storeKind: 'postgres',
+      logBytes,
+      appendProblem: async () => undefined,
+      registerMetrics: () => undefined,
+    };
+  }
+  const { createEventStoreDbEventStore } =
+    await import('../shared/event-store/eventstoredb/eventstoredb-event-store.ts');
+  const { registerEventStoreDbMetrics } =
+    await import('../shared/event-store/eventstoredb/eventstoredb-metrics.ts');
+  const store = createEventStoreDbEventStore({
+    connectionString: config.EVENTSTORE_URL,
+    log: postgres.log,
+    limits,
+    markAccount: createMarkAccount(postgres.pool, isConversionStream),
+  });
+  return {
+    store,
+    storeKind: 'eventstoredb',
+    logBytes: portLogBytes(store, 'eventstoredb-1'),
+    appendProblem: () => store.appendProblem(),
+    registerMetrics: (registry) => registerEventStoreDbMetrics(registry, store),
+  };
+};

@@ -1,0 +1,115 @@
+import { campaignIdOf } from '../domain/campaigns/campaign-resource.ts';
+import { connectionIdOf } from '../domain/engines/engine-connection-resource.ts';
+import { sourceOfStream } from '../domain/conversions/conversion-events.ts';
+import { eventSourceStream } from '../domain/event-sources/event-source.ts';
+import type { AuditedResource } from '../domain/history/audit-log-resource.ts';
+import { createSessionCursors } from '../query/creative-sessions/session-cursor.ts';
+import type { EventRow } from '../query/history/audit-entries.ts';
+import { auditLogRoute, type AuditReads } from '../query/history/audit-routes.ts';
+import type { AuditedKind } from '../query/history/audited-kind.ts';
+import { pastLists, withListAsOf } from '../query/history/list-as-of.ts';
+import { findKeyUsers } from '../query/history/key-users.ts';
+import { requestRoute } from '../query/history/request-route.ts';
+import { refusingAsOf, stateRoutes, withAsOf } from '../query/history/as-of.ts';
+import type { HistoryReads } from '../query/history/find-history.ts';
+import { historyRoutes } from '../query/history/history-routes.ts';
+import { createKeptFolds, type KeptFolds } from '../query/history/kept-folds.ts';
+import { createSharedForEach } from '../shared/async/limit.ts';
+import { createStreamHistory } from '../query/history/stream-history.ts';
+import { ownersOfKey, type ResourceReads } from '../query/resources/resource-reads.ts';
+import { categoryOf, type EventStore } from '../shared/event-store/event-store.ts';
+import { isPosition } from '../shared/event-store/is-position.ts';
+import { systemClock } from '../shared/clock.ts';
+import type { Route } from '../shared/http/route.ts';
+import type { KeyRing } from '../shared/secrets/key-ring.ts';
+
+export interface HistoryParts extends ResourceReads {
+  readonly store: EventStore;
+  readonly kinds: readonly AuditedKind[];
+  /** That cursors are sealed with. */
+  readonly keys: () => Promise<KeyRing>;
+  /** Told what is to be interrupted when the store behind the service may be another one. */
+  readonly onKeptFolds: (kept: KeptFolds) => void;
+}
+
+/** Memory that states of the past may take. */
+const KEPT_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Streams that are read at once: sixteen are one statement (`read-log.ts`). */
+const AT_ONCE = { each: 16, together: 32 };
+
+/** The routes, whose reads can answer how things were, and those that tell what happened to them. */
+export const withHistory = (parts: HistoryParts, routes: readonly Route[]): readonly Route[] => {
+  const { kinds } = parts;
+  const reads = historyReads(parts);
+  return refusingAsOf([
+    ...withListAsOf(listReads(parts, reads), kinds, withAsOf(reads, kinds, routes)),
+    ...tellingRoutes(parts, reads),
+  ]);
+};
+
+/** The same for who reads beside a service and without one: how things are and were, and what happened to them. */
+export const historyAlone = (parts: HistoryParts): readonly Route[] => {
+  const { kinds } = parts;
+  const reads = historyReads(parts);
+  return refusingAsOf([
+    ...stateRoutes(reads, kinds),
+    ...pastLists(listReads(parts, reads), kinds),
+    ...tellingRoutes(parts, reads),
+  ]);
+};
+
+const listReads = (parts: HistoryParts, reads: HistoryReads): Parameters<typeof pastLists>[0] => ({
+  ...parts,
+  ...reads,
+  clock: systemClock,
+  cursors: createSessionCursors(parts.keys),
+});
+
+const historyReads = (parts: HistoryParts): HistoryReads => {
+  const { store, onKeptFolds } = parts;
+  const kept = createKeptFolds(store, KEPT_BYTES_MAX);
+  onKeptFolds(kept);
+  return {
+    historyFor: ({ isUnheard }) => createStreamHistory(store, kept, isUnheard),
+    forEach: createSharedForEach(AT_ONCE),
+    usersOf: (customerId, actors) => findKeyUsers(parts, customerId, actors),
+  };
+};
+
+const tellingRoutes = (parts: HistoryParts, reads: HistoryReads): readonly Route[] => {
+  const { kinds } = parts;
+  const tables = kinds.flatMap(({ keyedIn }) => keyedIn ?? []);
+  const ownersOf: AuditReads['ownersOf'] = async (customerId, key, most) => {
+    const owners = tables.map((table) => ownersOfKey(parts, table, customerId, key, most));
+    return [...new Set((await Promise.all(owners)).flat())].slice(0, most);
+  };
+  const position = { isPosition: (text: string) => isPosition(parts.store, text) };
+  const audit = { ...parts, ...reads, ...auditReads(kinds), ...position, ownersOf };
+  return [...historyRoutes(reads, kinds), auditLogRoute(audit), requestRoute(audit)];
+};
+
+/** How the audit log comes from its rows to what they are about. */
+const auditReads = (
+  kinds: readonly AuditedKind[],
+): Pick<AuditReads, 'kinds' | 'kindOf' | 'namesakeOf' | 'failures' | 'campaignIdOf' | 'partOf'> => {
+  const byType = new Map<AuditedResource, AuditedKind>(kinds.map((kind) => [kind.resourceType, kind]));
+  const kind = byType.get('EVENT_SOURCE');
+  return {
+    kinds,
+    // What is told of a thing may be in a stream that is not its own.
+    kindOf: ({ resourceType, stream }: EventRow) => {
+      const own = byType.get(resourceType);
+      return own?.category === categoryOf(stream) ? own : undefined;
+    },
+    // Conversions are called by the source that they came from: their own events are large, and not read for this.
+    namesakeOf: ({ stream }) => {
+      const place = sourceOfStream(stream);
+      if (place === undefined || kind === undefined) return undefined;
+      return { kind, stream: eventSourceStream(place.customerId, place.sourceId) };
+    },
+    failures: new Set(['CatalogFeedFailed']),
+    campaignIdOf,
+    partOf: (shown) => connectionIdOf(shown) ?? shown,
+  };
+};

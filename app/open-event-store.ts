@@ -1,0 +1,87 @@
+import { isConversionStream } from '../domain/conversions/conversion-events.ts';
+import { migrations } from '../migrations/index.ts';
+import type { Config } from '../shared/config.ts';
+import type { EventStore } from '../shared/event-store/event-store.ts';
+import { patientCallLimits } from '../shared/event-store/eventstoredb/call-limits.ts';
+import { createPostgresEventStore } from '../shared/event-store/postgres/postgres-event-store.ts';
+import type { Logger } from '../shared/log.ts';
+import { startEmbeddedPostgres } from '../shared/postgres/embedded/embedded-postgres.ts';
+import { chosenSizes } from '../shared/postgres/embedded/settings.ts';
+import { migrate } from '../shared/postgres/migrate.ts';
+import { createPool } from '../shared/postgres/pool.ts';
+import { countServices } from '../shared/postgres/running-services.ts';
+
+/** An event store by itself, whatever installation it belongs to. */
+export interface OpenedEventStore {
+  readonly store: EventStore;
+  /** Processes of the service that are connected to it now. Undefined where that cannot be known. */
+  services(): Promise<number | undefined>;
+  close(): Promise<void>;
+}
+
+/** How `openEventStore` names the Postgres of `DATA_DIR`. */
+export const EMBEDDED = 'embedded';
+
+/**
+ * Opens the event store at an address: `postgres:`, `postgresql:`, `esdb:`, `esdb+discover:`, or `embedded` for
+ * the Postgres of `DATA_DIR`. A Postgres gets the schema that it may lack.
+ * @throws RangeError for any other address; it never shows the address, which may hold a password
+ */
+export const openEventStore = async (
+  address: string,
+  config: Pick<Config, 'DATA_DIR' | 'POSTGRES_BUFFERS_MB' | 'POSTGRES_WAL_MB'>,
+  log: Logger,
+): Promise<OpenedEventStore> => {
+  const protocol = URL.canParse(address) ? new URL(address).protocol : address;
+  switch (protocol) {
+    case EMBEDDED: {
+      const { DATA_DIR: dataDir } = config;
+      const embedded = await startEmbeddedPostgres({ dataDir, log, settings: chosenSizes(config) });
+      return openPostgres(embedded.url, log, () => embedded.stop());
+    }
+    case 'postgres:':
+    case 'postgresql:':
+      return openPostgres(address, log, async () => undefined);
+    case 'esdb:':
+    case 'esdb+discover:':
+      return openEventStoreDb(address, log);
+    default:
+      throw new RangeError(
+        `an event store is at a URL of postgres:, esdb: or esdb+discover:, or is ${EMBEDDED}`,
+      );
+  }
+};
+
+const openPostgres = async (
+  connectionString: string,
+  log: Logger,
+  stop: () => Promise<void>,
+): Promise<OpenedEventStore> => {
+  const pool = createPool({ connectionString, applicationName: 'exchange-operator', max: 4 }, log);
+  const store = createPostgresEventStore({ connectionString, pool, log, isMarkedApart: isConversionStream });
+  const close = async (): Promise<void> => {
+    await store.close();
+    await pool.end();
+    await stop();
+  };
+  try {
+    await migrate(connectionString, migrations);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { store, services: () => countServices(pool), close };
+};
+
+/** Marks of accounts are for an installation's reads; here nobody reads. */
+const openEventStoreDb = async (connectionString: string, log: Logger): Promise<OpenedEventStore> => {
+  const { createEventStoreDbEventStore } =
+    await import('../shared/event-store/eventstoredb/eventstoredb-event-store.ts');
+  const store = createEventStoreDbEventStore({
+    connectionString,
+    log,
+    limits: patientCallLimits,
+    markAccount: async () => undefined,
+  });
+  return { store, services: async () => undefined, close: () => store.close() };
+};

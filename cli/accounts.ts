@@ -1,0 +1,105 @@
+import type { Backbone } from '../app/composition.ts';
+import { issueApiKey } from '../command/accounts/issue-api-key.ts';
+import { addUser, setAccountAccess } from '../command/accounts/manage-account.ts';
+import { revokeApiKey } from '../command/accounts/revoke-api-key.ts';
+import type { Role, Scope } from '../domain/accounts/access.ts';
+import type { ApiKeyResource } from '../domain/accounts/account-resource.ts';
+import { listApiKeys } from '../query/accounts/list-api-keys.ts';
+import { systemClock } from '../shared/clock.ts';
+import { randomId } from '../shared/ids.ts';
+import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
+
+/** What the operator does with accounts: the same commands as over HTTP, by the actor `operator`. */
+
+export interface ListedAccount {
+  readonly customerId: number;
+  readonly name: string;
+  readonly status: 'ENABLED' | 'DISABLED';
+  /** Whose account it is, if a seller's. */
+  readonly sellerId?: number | undefined;
+  readonly users: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
+}
+
+const PAGE = 200;
+
+/** Every account, by its id; read a page at a time. */
+export async function* listAccounts({ pool }: Backbone): AsyncGenerator<ListedAccount> {
+  let after = 0;
+  for (;;) {
+    const { rows } = await pool.query<ListedAccount & { readonly sellerId: number | null }>(
+      `select a.customer_id::float8 as "customerId", a.name, a.seller_id as "sellerId",
+         case when a.disabled_at is null then 'ENABLED' else 'DISABLED' end as status,
+         (select coalesce(json_agg(json_build_object('id', u.user_id, 'name', u.name, 'role', u.role)
+            order by u.user_id), '[]') from users u where u.customer_id = a.customer_id) as users
+       from accounts a where a.customer_id > $1 and a.access_revision >= 0 order by a.customer_id limit $2`,
+      [after, PAGE],
+    );
+    for (const { sellerId, ...account } of rows) yield sellerId === null ? account : { ...account, sellerId };
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE) return;
+    after = last.customerId;
+  }
+}
+
+const writesOf = ({ store, pool, requestPool }: Backbone) => ({
+  store,
+  pool,
+  database: createTenantDatabase(requestPool),
+  clock: systemClock,
+});
+
+const contextOf = (customerId: number) => {
+  const commandId = randomId();
+  return { commandId, customerId, actor: 'operator', requestId: commandId };
+};
+
+export const setAccess = (
+  backbone: Backbone,
+  customerId: number,
+  access: 'disabled' | 'enabled',
+): Promise<void> => setAccountAccess(writesOf(backbone), customerId, access);
+
+export const createUser = (
+  backbone: Backbone,
+  customerId: number,
+  user: { readonly name: string; readonly role: Role },
+): Promise<string> => addUser(writesOf(backbone), customerId, user);
+
+/**
+ * Issues a key for a user of the account.
+ * @throws Error when the account has no such user; ApiError as over HTTP
+ */
+export const createKey = async (
+  backbone: Backbone,
+  customerId: number,
+  key: {
+    readonly name: string;
+    readonly userId: string;
+    readonly scopes?: readonly Scope[] | undefined;
+    readonly expiresAt?: string | undefined;
+  },
+) => {
+  const { rows } = await backbone.pool.query<{ role: Role }>(
+    'select role from users where customer_id = $1 and user_id = $2',
+    [customerId, key.userId],
+  );
+  const [user] = rows;
+  if (user === undefined) throw new Error(`account ${customerId} has no user ${key.userId}`);
+  const { name, userId: id, scopes, expiresAt } = key;
+  const request = { name, user: { id, role: user.role }, scopes, expiresAt };
+  return issueApiKey(writesOf(backbone), request, contextOf(customerId));
+};
+
+/** Every key of an account, newest first; read a page at a time. */
+export async function* listKeys(backbone: Backbone, customerId: number): AsyncGenerator<ApiKeyResource> {
+  const { database } = writesOf(backbone);
+  for (let skip = 0; ; skip += PAGE) {
+    const { keys, total } = await listApiKeys(database, customerId, { skip, take: PAGE });
+    yield* keys;
+    if (skip + PAGE >= total) return;
+  }
+}
+
+/** @throws ApiError NOT_FOUND when the account has no such key */
+export const revokeKey = (backbone: Backbone, customerId: number, keyId: string): Promise<void> =>
+  revokeApiKey(writesOf(backbone), keyId, contextOf(customerId));

@@ -1,0 +1,49 @@
+import { openAccount, type NewAccount, type OpenedAccount } from '../command/accounts/open-account.ts';
+import { loadDirectory } from '../command/sellers/directory.ts';
+import type { Backbone } from '../app/composition.ts';
+import { systemClock } from '../shared/clock.ts';
+import { notFound } from '../shared/http/errors.ts';
+import { advisoryLocks } from '../shared/postgres/advisory-locks.ts';
+import { idSequence } from '../shared/postgres/sequence.ts';
+
+const openNumbered = ({ store, pool }: Backbone, account: NewAccount): Promise<OpenedAccount> =>
+  openAccount(
+    { store, pool, clock: systemClock, nextCustomerId: idSequence(pool, 'customer_ids').next },
+    account,
+  );
+
+/** Opens an account on this installation. */
+export const createAccount = (backbone: Backbone, name: string): Promise<OpenedAccount> =>
+  openNumbered(backbone, { name });
+
+/**
+ * Opens an account of a seller.
+ * @throws ApiError NOT_FOUND when the directory has no such seller, or it has retired
+ */
+export const createSellerAccount = async (
+  backbone: Backbone,
+  name: string,
+  sellerId: number,
+): Promise<OpenedAccount> => {
+  const directory = await loadDirectory(backbone);
+  if (!directory.some((seller) => seller.sellerId === sellerId && !seller.retired)) throw notFound('seller');
+  return openNumbered(backbone, { name, sellerId });
+};
+
+/**
+ * Opens the first account of an empty installation; does nothing when there is one.
+ * @returns the account with its key, only to whoever created it
+ */
+export const createFirstAccount = async (backbone: Backbone): Promise<OpenedAccount | undefined> => {
+  const client = await backbone.pool.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [advisoryLocks.firstAccount]);
+    const { rows } = await client.query<{ any: boolean }>(
+      'select exists (select from accounts where access_revision >= 0) as any',
+    );
+    return rows[0]?.any === true ? undefined : await createAccount(backbone, 'First account');
+  } finally {
+    // The lock goes with its connection, whatever happened in between.
+    client.release(true);
+  }
+};

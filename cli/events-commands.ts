@@ -1,0 +1,149 @@
+import { openBackbone } from '../app/composition.ts';
+import { EMBEDDED, openEventStore, type OpenedEventStore } from '../app/open-event-store.ts';
+import type { Config } from '../shared/config.ts';
+import { createLog } from '../shared/log.ts';
+import { operatorPatience } from '../shared/patience.ts';
+import type { OperatorCommand, Tools } from './command.ts';
+import { checkpointPath, fileCheckpoint } from './event-move/copy-checkpoint.ts';
+import { copyEvents, SourceWrittenError } from './event-move/copy-events.ts';
+import { verifyEvents, type Verification } from './event-move/verify-events.ts';
+import { rebuildOffline } from './read-model-commands.ts';
+import { WordsError } from './words.ts';
+
+interface Stores {
+  readonly from: string;
+  readonly to: string;
+}
+
+interface CopyOptions extends Stores {
+  readonly checkpoint?: string;
+  readonly rebuild: boolean;
+}
+
+/** The commands on whole event stores. */
+export const addEventCommands = (program: OperatorCommand, tools: Tools): void => {
+  const events = program.command('events').description('Whole event stores.');
+
+  events
+    .command('copy')
+    .description(
+      'Copies the whole history into an empty store, verifies it, and rebuilds the read models from it. The service ' +
+        'is stopped meanwhile. Killed, it goes on where it was when it is run again.',
+    )
+    .requiredOption('--from <STORE>', 'the source')
+    .requiredOption('--to <STORE>', 'the target')
+    .option('--checkpoint <FILE>', 'Where it remembers how far it is. Default: a file in DATA_DIR.')
+    .option('--no-rebuild', 'Leaves the read models alone.')
+    .exits({
+      0: 'copied, and nothing differs',
+      1: 'they differ, streams cannot be applied, or it could not be done',
+    })
+    .action((given: CopyOptions) => copy(given, tools));
+
+  events
+    .command('verify')
+    .description('Compares two stores by count and checksum of every stream.')
+    .requiredOption('--from <STORE>', 'the source')
+    .requiredOption('--to <STORE>', 'the target')
+    .exits({ 0: 'nothing differs', 1: 'they differ', 2: 'it could not be found out' })
+    .action(async (stores: Stores) => {
+      const isSame = await withStores(stores, tools.config(), (source, target) =>
+        verify(source, target, tools),
+      );
+      if (!isSame) tools.fail();
+    });
+};
+
+const copy = async (given: CopyOptions, tools: Tools): Promise<void> => {
+  const { from, to } = given;
+  const config = tools.config();
+  const checkpoint = fileCheckpoint(given.checkpoint ?? checkpointPath(config.DATA_DIR, from, to));
+  const isSame = await withStores(given, config, async (source, target) => {
+    await refuseWhileServed(source, 'source');
+    await refuseWhileServed(target, 'target');
+    const { events, copied } = await tools.withProgress('copied', (onProgress) =>
+      copyEvents({ from: source.store, to: target.store, checkpoint, onProgress }),
+    );
+    const earlier = events - copied;
+    tools.print(
+      { step: 'copied', events, copied, earlier },
+      `${events} events: ${copied} offered by this run, ${earlier} were there from an earlier one`,
+    );
+    return verify(source, target, tools);
+  });
+  if (!isSame) return tools.fail();
+  await checkpoint.remove();
+  if (given.rebuild) await rebuildAll(installationOf(config, to), tools);
+};
+
+/** With the service stopped. */
+const rebuildAll = async (config: Config, tools: Tools): Promise<void> => {
+  const backbone = await openBackbone(config, 'exchange-operator', createLog('silent'), operatorPatience);
+  try {
+    await backbone.migrate();
+    const print: Tools['print'] = (value, text) => tools.print({ step: 'read-models', ...value }, text);
+    await rebuildOffline(backbone, { ...tools, print }, false);
+  } finally {
+    await backbone.close();
+  }
+};
+
+/**
+ * The installation whose events are at `to` now. Without EVENTSTORE_URL read models are where the events are, so a
+ * Postgres names both; EventStoreDB goes with the Postgres of the settings.
+ */
+const installationOf = (config: Config, to: string): Config => {
+  const { DATABASE_URL: _database, EVENTSTORE_URL: _store, ...rest } = config;
+  if (to === EMBEDDED) return rest;
+  return to.startsWith('postgres') ? { ...rest, DATABASE_URL: to } : { ...config, EVENTSTORE_URL: to };
+};
+
+/** @throws WordsError when both are the same */
+const withStores = async <T>(
+  { from, to }: Stores,
+  config: Config,
+  work: (source: OpenedEventStore, target: OpenedEventStore) => Promise<T>,
+): Promise<T> => {
+  if (from === to) throw new WordsError('--from and --to are the same store');
+  const log = createLog('silent');
+  const source = await openEventStore(from, config, log);
+  try {
+    const target = await openEventStore(to, config, log);
+    try {
+      return await work(source, target);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+};
+
+/** Known of a Postgres only; whatever is written all the same is noticed while copying. */
+const refuseWhileServed = async (opened: OpenedEventStore, which: string): Promise<void> => {
+  const services = (await opened.services()) ?? 0;
+  if (services > 0) {
+    throw new SourceWrittenError(
+      `${services} processes of the service run on the ${which}'s database: stop them, then copy`,
+    );
+  }
+};
+
+/** @returns whether nothing differs */
+const verify = async (source: OpenedEventStore, target: OpenedEventStore, tools: Tools): Promise<boolean> => {
+  const result = await tools.withProgress('verified', (onProgress) =>
+    verifyEvents(source.store, target.store, onProgress),
+  );
+  tools.print({ step: 'verified', ...result }, describeVerification(result));
+  return result.same;
+};
+
+const changing = 'they differed, and do no longer where it was looked for: one of them is being written';
+
+const describeVerification = ({ source, target, same, differences }: Verification): string =>
+  [
+    `source: ${source.events} events in ${source.streams} streams`,
+    `target: ${target.events} events in ${target.streams} streams`,
+    same ? '0 differences' : differences.length > 0 ? 'they differ, first of all here:' : changing,
+    ...differences.map(({ stream, revision, problem }) => `  ${stream}@${revision}: ${problem}`),
+  ].join('\n');

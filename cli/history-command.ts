@@ -1,0 +1,128 @@
+import { match } from 'path-to-regexp';
+import { auditedKinds } from '../app/audited-kinds/all-kinds.ts';
+import type { Backbone } from '../app/composition.ts';
+import { historyAlone } from '../app/history-routes.ts';
+import type { Config } from '../shared/config.ts';
+import { ApiError } from '../shared/http/errors.ts';
+import { parameterNames } from '../shared/http/openapi.ts';
+import { parseQueryString } from '../shared/http/query-string.ts';
+import { expressPath, inOrder, type RequestContext, type Route } from '../shared/http/route.ts';
+import { refuseParameters } from '../shared/http/route-handler.ts';
+import { validate } from '../shared/http/validate.ts';
+import { randomId } from '../shared/ids.ts';
+import { keyRingOf } from '../shared/secrets/key-ring.ts';
+import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
+import { createProjectionProgress } from '../shared/read-your-writes/projection-progress.ts';
+import type { OperatorCommand, Tools } from './command.ts';
+import { parseId, WordsError } from './words.ts';
+
+/** The operator's way to what the API tells of an account's history: the same reads, without a service or a key. */
+
+const BASE_PATH = '/api/v2/buyer';
+
+/** What may be asked, as the help says it. */
+const ABOUT =
+  "Asks about an account's history, as its administrators can over the API; PATH as there, behind " +
+  `${BASE_PATH}: /advertisers/7/history, /advertisers/7/explain?path=/name, ` +
+  '"/advertisers/7/diff?from=1&to=3", /advertisers/7?asOf=2026-01-31T12:00:00.000Z, ' +
+  '"/advertisers?status=ALL&asOf=2026-01-31T12:00:00.000Z", /audit-logs?outcome=denied, /requests/ID; and so for every other kind of things.';
+
+export const addHistoryCommand = (program: OperatorCommand, { backbone, config, print }: Tools): void => {
+  program
+    .command('history')
+    .summary("Asks about an account's history.")
+    .description(ABOUT)
+    .argument('<ACCOUNT>', 'id of the account', parseId)
+    .argument('<PATH>')
+    .exits({ 1: 'there is no such thing; or it could not be found out' })
+    .action(async (customerId: number, word: string) => {
+      if (!word.startsWith('/')) throw new WordsError('PATH must begin with /, e.g. /advertisers/7/history');
+      const [path, search] = splitAt(word, '?');
+      const opened = await backbone();
+      const { rowCount } = await opened.pool.query('select from accounts where customer_id = $1', [
+        customerId,
+      ]);
+      if (rowCount === 0) throw new Error(`there is no account ${customerId}`);
+      const { route, params } = findRoute(routesOn(opened, config()), path);
+      const value = await ask(route, params, search, customerId);
+      print(value, JSON.stringify(value, null, 2));
+    });
+};
+
+/** @throws WordsError */
+const findRoute = (routes: readonly Route[], path: string): FoundRoute => {
+  try {
+    for (const full of [path, `${BASE_PATH}${path}`, `/api/v2${path}`]) {
+      for (const route of inOrder(routes)) {
+        const found = match<FoundRoute['params']>(expressPath(route.path), asExpress)(full);
+        if (found !== false) return { route, params: found.params };
+      }
+    }
+  } catch (error) {
+    throw error instanceof URIError ? new WordsError('the path has broken percent-encoding') : error;
+  }
+  throw new WordsError(`nothing is told at ${path}; see the help`);
+};
+
+interface FoundRoute {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** As the service's routers match. */
+const asExpress = { sensitive: true, trailing: false } as const;
+
+const splitAt = (text: string, mark: string): readonly [string, string] => {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
+};
+
+const routesOn = ({ store, requestPool }: Backbone, config: Config): readonly Route[] => {
+  const reads = { database: createTenantDatabase(requestPool), progress: createProjectionProgress() };
+  // Addresses of assets are below it; who reads here knows where the service is.
+  const kinds = auditedKinds({ ...reads, baseUrl: () => config.BASE_URL ?? '' });
+  return historyAlone({ ...reads, store, kinds, keys: keyRingOf(config), onKeptFolds: () => undefined });
+};
+
+/** @throws WordsError for parameters that do not fit; Error for what is not there */
+const ask = async (
+  route: Route,
+  rawParams: Readonly<Record<string, string>>,
+  search: string,
+  customerId: number,
+): Promise<object> => {
+  try {
+    refuseParameters(route, search);
+    const known = new Set(parameterNames(route.query));
+    const reply = await route.handle({
+      params: route.params && validate(route.params, rawParams),
+      query: route.query && validate(route.query, parseQueryString(search, known)),
+      headers: undefined,
+      body: undefined,
+      received: undefined,
+      request: requestOf(customerId),
+    });
+    if ('dataJson' in reply) return JSON.parse(reply.dataJson) as object;
+    if (!('data' in reply)) throw new Error('nothing was answered');
+    const { data, pagination } = reply;
+    // A list alone would be told without how much more there is.
+    return Array.isArray(data) ? { items: data, pagination } : (data as object);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 400) throw new WordsError(error.message);
+    throw new Error(error.message, { cause: error });
+  }
+};
+
+const requestOf = (customerId: number): RequestContext => ({
+  requestId: randomId(),
+  principal: { customerId, actor: 'operator', scopes: ['exchange:read', 'exchange:admin'] },
+  commandId: randomId(),
+  bodyBytes: 0,
+  isRepeatable: false,
+  reserved: {},
+  hasRunBefore: async () => false,
+  onEvents: () => undefined,
+  isAbandoned: () => false,
+  isUnheard: () => false,
+});

@@ -1,0 +1,66 @@
+import type { Backbone } from '../app/composition.ts';
+import { allProjections } from '../projections/all-projections.ts';
+import { listParked, type ParkedStream } from '../projections/engine/parked-streams.ts';
+import { retryParked } from '../projections/engine/retry-parked.ts';
+import type { OperatorCommand, Tools } from './command.ts';
+import { WordsError } from './words.ts';
+
+/** Every parked stream, a page at a time. */
+async function* parkedStreams({ pool }: Backbone): AsyncGenerator<ParkedStream> {
+  let page = await listParked(pool);
+  while (page.length > 0) {
+    yield* page;
+    const after = page.at(-1);
+    page = after === undefined ? [] : await listParked(pool, { after });
+  }
+}
+
+export const addParkedCommands = (program: OperatorCommand, { backbone, print, fail }: Tools): void => {
+  const parked = program.command('parked').description('Streams that read models leave out.');
+
+  parked
+    .command('list')
+    .description('Lists streams that a read model leaves out, with the reason.')
+    .action(async () => {
+      for await (const one of parkedStreams(await backbone())) {
+        const { projection, stream, revision, position, eventType, attempts, error } = one;
+        print(
+          one,
+          `${projection} ${stream}@${revision} (${eventType} at ${position}, ${attempts} attempts): ${error}`,
+        );
+      }
+    });
+
+  parked
+    .command('retry')
+    .description('Tries one again, beside a running service.')
+    .argument('<PROJECTION>', 'name of the read model')
+    .argument('<STREAM>', 'as `parked list` prints it')
+    .exits({
+      0: 'it is projected again, or was not parked',
+      1: 'it is parked still, or it could not be tried',
+    })
+    .action(async (name: string, stream: string) => {
+      const projection = allProjections.find((one) => one.name === name);
+      if (projection === undefined) {
+        const names = allProjections.map((one) => one.name).join(', ');
+        throw new WordsError(`no read model is named ${name}; there are: ${names}`);
+      }
+      const { pool, store } = await backbone();
+      const result = await retryParked(pool, store, projection, stream);
+      const of = { projection: name, stream, outcome: result.outcome };
+      if (result.outcome === 'parked') {
+        const { revision, position, eventType, attempts, error } = result.stream;
+        print(
+          { ...of, parked: { revision, position, eventType, attempts, error } },
+          `still parked: ${error}`,
+        );
+        fail();
+      } else if (result.outcome === 'applied') {
+        print(
+          { ...of, events: result.events },
+          `applied ${result.events} events; ${stream} is projected again`,
+        );
+      } else print(of, `${stream} is not parked`);
+    });
+};

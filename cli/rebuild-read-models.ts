@@ -1,0 +1,73 @@
+import type { Backbone } from '../app/composition.ts';
+import { allProjections } from '../projections/all-projections.ts';
+import { startProjections } from '../projections/engine/projection-engine.ts';
+import type { ProjectionStatus } from '../projections/engine/projection-status.ts';
+import { resetReadModels } from '../projections/engine/reset.ts';
+import { sleep } from '../shared/async/backoff.ts';
+import { START } from '../shared/event-store/event-store.ts';
+import type { Logger } from '../shared/log.ts';
+import { countServices } from '../shared/postgres/running-services.ts';
+import type { Progress } from './command.ts';
+
+/** Processes of the service run on the database: they would serve, and write, while it is taken apart. */
+class ServiceRunningError extends Error {
+  override readonly name = 'ServiceRunningError';
+}
+
+export interface RebuiltReadModels {
+  readonly readModels: readonly string[];
+  /** Streams that they leave out (`exchange parked list`). */
+  readonly parkedStreams: number;
+}
+
+const LOOK_EVERY_MS = 300;
+
+/**
+ * Empties every read model and fills it again from the log that the settings name: after that log was replaced by
+ * a copy or a backup. Killed in the middle, the service's own projectors do the rest.
+ * @throws ServiceRunningError; Error when the log does not let itself be applied
+ */
+export const rebuildReadModels = async (
+  { pool, store, databaseUrl }: Backbone,
+  log: Logger,
+  onProgress: (progress: Progress) => void,
+): Promise<RebuiltReadModels> => {
+  const services = await countServices(pool);
+  if (services > 0) {
+    throw new ServiceRunningError(
+      `${services} processes of the service run on this database: stop them, then rebuild`,
+    );
+  }
+  const head = await store.head();
+  await resetReadModels(pool, allProjections, head);
+  const running = startProjections({
+    projections: allProjections,
+    store,
+    connectionString: databaseUrl,
+    pool,
+    log,
+  });
+  try {
+    const whole = store.distance(START, head);
+    for (;;) {
+      const statuses = await running.status();
+      const stuck = statuses.find(({ state }) => state === 'log-gap' || state === 'retrying');
+      if (stuck !== undefined)
+        throw new Error(`${stuck.name} cannot be rebuilt: ${stuck.error ?? stuck.state}`);
+      const lag = Math.max(...statuses.map(lagOf));
+      onProgress({ fraction: whole <= 0 ? 1 : Math.min(1, 1 - lag / whole) });
+      if (statuses.every((one) => one.leading && lagOf(one) <= 0)) return summary(statuses);
+      await sleep(LOOK_EVERY_MS);
+    }
+  } finally {
+    await running.stop();
+  }
+};
+
+/** In the unit of the store's distances. */
+const lagOf = ({ lagEvents, lagBytes }: ProjectionStatus): number => lagEvents ?? lagBytes ?? 0;
+
+const summary = (statuses: readonly ProjectionStatus[]): RebuiltReadModels => ({
+  readModels: statuses.map(({ name }) => name),
+  parkedStreams: statuses.reduce((sum, { parkedStreams }) => sum + parkedStreams, 0),
+});

@@ -1,0 +1,87 @@
+import { CommanderError } from 'commander';
+import { openBackbone, type Backbone } from '../app/composition.ts';
+import { ConfigError, readConfig, type Config } from '../shared/config.ts';
+import { armFailpoints } from '../shared/failpoints.ts';
+import { createLog } from '../shared/log.ts';
+import { operatorPatience } from '../shared/patience.ts';
+import { createProgram } from './program.ts';
+import { withProgressBar } from './progress-bar.ts';
+import { WordsError } from './words.ts';
+
+/** Where a command runs: its settings, and where it writes. */
+export interface Terminal {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdout: NodeJS.WritableStream & { readonly columns?: number };
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+}
+
+/** Columns of the help where the terminal does not say. */
+const HELP_WIDTH = 120;
+
+/** @returns the exit status: 0, 1 or 2, as the help says */
+export const runCommand = async (
+  argv: readonly string[],
+  { environment, stdout, stderr }: Terminal,
+): Promise<number> => {
+  let opened: Promise<Backbone> | undefined;
+  let status: 0 | 1 = 0;
+  const config = (): Config => readConfig(environment);
+  const isJson = (): boolean => program.opts()['json'] === true;
+  const program = createProgram(
+    {
+      config,
+      backbone: async () => {
+        opened ??= open(config());
+        const backbone = await opened;
+        await backbone.migrate();
+        return backbone;
+      },
+      isJson,
+      print: (value, text) => {
+        const line = isJson() ? JSON.stringify(value) : text;
+        if (line !== undefined) stdout.write(`${line}\n`);
+      },
+      remark: (text) => stderr.write(`${text}\n`),
+      withProgress: (label, work) => withProgressBar(label, stderr, work),
+      fail: () => {
+        status = 1;
+      },
+    },
+    {
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      getOutHelpWidth: () => stdout.columns ?? HELP_WIDTH,
+      getErrHelpWidth: () => stderr.columns ?? HELP_WIDTH,
+    },
+  );
+  let command = program;
+  program.hook('preAction', (_, acting) => {
+    command = acting as typeof program;
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return status;
+  } catch (error) {
+    // Commander has written the help that was asked for, or what is wrong with the arguments.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    stderr.write(`${messageOf(error)}\n`);
+    const isOfWords = error instanceof WordsError;
+    if (isOfWords) command.outputHelp({ error: true });
+    return isOfWords || error instanceof ConfigError || command.isQuestion ? 2 : 1;
+  } finally {
+    await (await opened?.catch(() => undefined))?.close();
+  }
+};
+
+/** An error of several addresses of one host has no message of its own. */
+const messageOf = (error: unknown): string => {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+};
+
+const open = (config: Config): Promise<Backbone> => {
+  if (config.EXCHANGE_FAILPOINTS !== undefined) {
+    armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
+  }
+  return openBackbone(config, 'exchange-operator', createLog('silent'), operatorPatience);
+};

@@ -1,0 +1,146 @@
+import { syndicationEvents, type SyndicationEvent } from '../domain/syndication/syndication-events.ts';
+import {
+  shownSyndicationId,
+  syndicationIdOf,
+  syndicationResource,
+  type SyndicationResource,
+} from '../domain/syndication/syndication-resource.ts';
+import { isWaiting } from '../domain/syndication/syndication-states.ts';
+import {
+  evolve,
+  initialState,
+  syndicationStream,
+  type SyndicationState,
+} from '../domain/syndication/syndication.ts';
+import { toDomainEvent } from '../shared/command/recorded-domain-event.ts';
+import type { Backbone } from '../app/composition.ts';
+import type { OperatorCommand, Tools } from './command.ts';
+import { WordsError } from './words.ts';
+
+/** What the list of work says of a record. */
+interface Waiting {
+  readonly dueAt: string;
+  readonly attempts: number;
+  readonly lost: number;
+  readonly hasTurn: boolean;
+  readonly lastError: string | null;
+}
+
+interface Told {
+  readonly at: string;
+  readonly event: string;
+  /** Of the record after the event. */
+  readonly status: string;
+  readonly generation: number;
+  readonly said?: string;
+}
+
+interface Explanation {
+  readonly record: SyndicationResource;
+  readonly generation: number;
+  /** What a worker is to do; undefined when nothing is. */
+  readonly todo?: 'TAKE' | 'DROP';
+  readonly atAgent: string;
+  readonly agentTask?: { readonly taskId: string; readonly submittedAt: string };
+  readonly waiting?: Waiting;
+  readonly history: readonly Told[];
+}
+
+export const addSyndicationCommand = (program: OperatorCommand, { backbone, print }: Tools): void => {
+  program
+    .command('syndication')
+    .description('What is brought to agents.')
+    .command('explain')
+    .description(
+      'Tells of one syndication record what is due, when, how often it was tried, and what the agent said.',
+    )
+    .argument('<ID>', 'id of the record, as the API shows it')
+    .action(async (word: string) => {
+      const recordId = syndicationIdOf(word);
+      if (recordId === undefined) throw new WordsError(`${word} is no id of a syndication record`);
+      const explanation = await explain(await backbone(), recordId);
+      print(explanation, textOf(explanation));
+    });
+};
+
+const explain = async ({ pool, store }: Backbone, recordId: string): Promise<Explanation> => {
+  const { rows } = await pool.query<{ customer_id: string; waiting: Waiting | null }>(
+    `select r.customer_id, case when w.record_id is not null then json_build_object('dueAt', w.due_at,
+       'attempts', w.attempts, 'lost', w.lost, 'hasTurn', w.has_turn, 'lastError', w.last_error) end as waiting
+     from syndication_records r
+     left join syndication_work w on w.customer_id = r.customer_id and w.record_id = r.id where r.id = $1`,
+    [recordId],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error(`there is no syndication record ${shownSyndicationId(recordId)}`);
+  let state: SyndicationState = initialState;
+  const history: Told[] = [];
+  for await (const recorded of store.readStream(syndicationStream(Number(row.customer_id), recordId))) {
+    const event = toDomainEvent(recorded, syndicationEvents) as SyndicationEvent;
+    state = evolve(state, event);
+    const said = saidBy(event);
+    history.push({
+      at: event.occurredAt,
+      event: event.type,
+      status: state.status,
+      generation: event.data.generation,
+      ...(said === undefined ? {} : { said }),
+    });
+  }
+  if (state.status === 'NONE') throw new Error('the stream of the record is empty');
+  const { submitted, atAgent } = state;
+  return {
+    record: syndicationResource(state),
+    generation: state.generation,
+    ...(isWaiting(state) && { todo: state.status === 'DISABLED' ? 'DROP' : 'TAKE' }),
+    atAgent: atAgent.is,
+    ...(submitted && { agentTask: { taskId: submitted.taskId, submittedAt: submitted.submittedAt } }),
+    ...(row.waiting !== null && { waiting: row.waiting }),
+    history,
+  };
+};
+
+const saidBy = (event: SyndicationEvent): string | undefined => {
+  switch (event.type) {
+    case 'SyndicationToggled':
+      return `switched ${event.data.enabled ? 'on' : 'off'}`;
+    case 'SyndicationRetried':
+      return `try ${event.data.attempt}: ${event.data.errorMessage} (next try due at ${event.data.dueAt})`;
+    case 'SyndicationFailed':
+      return event.data.errorMessage;
+    case 'SyndicationSubmitted':
+      return `the agent's task ${event.data.taskId}`;
+    case 'SyndicationWithdrawn':
+      return event.data.reason;
+    case 'SyndicationCompleted':
+      return JSON.stringify(event.data.responseData);
+    case 'SyndicationStarted':
+    case 'SyndicationRefreshed':
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+};
+
+const textOf = (explanation: Explanation): string => {
+  const { record, generation, todo, atAgent, agentTask, waiting, history } = explanation;
+  const lines = [
+    `${record.id}: ${record.resourceType} ${record.resourceId} at ${record.adcpAgentId}`,
+    `${record.status}, generation ${generation}; at the agent: ${atAgent}`,
+    ...(record.errorMessage === null ? [] : [`last error: ${record.errorMessage}`]),
+    ...(agentTask === undefined
+      ? []
+      : [`the agent works on task ${agentTask.taskId} since ${agentTask.submittedAt}`]),
+    todo === undefined ? 'nothing is to be done' : `to be done: ${todo}`,
+    ...(waiting === undefined ? [] : [waitingText(waiting)]),
+    ...history.map(
+      ({ at, event, status, generation: of, said }) =>
+        `${at} ${event} (generation ${of}) -> ${status}${said === undefined ? '' : `: ${said}`}`,
+    ),
+  ];
+  return lines.join('\n');
+};
+
+const waitingText = ({ dueAt, attempts, lost, hasTurn, lastError }: Waiting): string =>
+  `${hasTurn ? 'a worker has it, and it is offered again at' : 'due at'} ${dueAt}; failed tries ${attempts}, lost jobs ${lost}` +
+  (lastError === null ? '' : `; it waits because: ${lastError}`);
