@@ -32,5 +32,6 @@ export const proseOfSource = (source: string) => {
   return prose + gaps(source.slice(end));
 };
 
-/** The text of a Markdown file without `code spans`, which quote names. */
-export const proseOfMarkdown = (source: string) => source.replace(/(?<!`)`[^`\n]+`(?!`)/g, gaps);
+/** The text of a Markdown file without `code spans` and link targets, which quote names. */
+export const proseOfMarkdown = (source: string) =>
+  source.replace(/(?<!`)`[^`\n]+`(?!`)|(?<=\])\([^)\n]*\)/g, gaps);

@@ -26,8 +26,8 @@ describe('the phrase check', () => {
     expect(phrasesOf('log(`${n} made anew`);')).toEqual(['anew']);
   });
 
-  it('reads all of a document but its code spans', () => {
-    expect(phrasesOf('`nobody` works beside it', 'docs/x.md')).toEqual(['beside']);
+  it('reads all of a document but its code spans and link targets', () => {
+    expect(phrasesOf('`nobody` works [beside](nobody.md) it', 'docs/x.md')).toEqual(['beside']);
   });
 
   it.each(['type Told = 1;', 'interface Kept {}', 'class Listed {}', 'type Rest<T> = T;'])(
