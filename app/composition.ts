@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
 import { isConversionStream } from '../domain/conversions/conversion-events.ts';
-import { personalParts } from '../domain/personal-data/personal-parts.ts';
+import { personalParts } from '../domain/personal-data/split-personal-data.ts';
 import { migrations } from '../migrations/index.ts';
 import type { Config } from '../shared/config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';

@@ -1,4 +1,4 @@
-import { personalParts } from '../domain/personal-data/personal-parts.ts';
+import { personalParts } from '../domain/personal-data/split-personal-data.ts';
 import {
   comparePositions,
   type EventStore,

@@ -20,30 +20,27 @@ import { sellerDirectoryAggregate } from './sellers/seller-directory.ts';
 import { syndicationAggregate } from './syndication/syndication.ts';
 import { taskAggregate } from './tasks/task.ts';
 
-/** An event type: the schema of the version that is written now, and how older ones become it. */
+/** The schema of an event type's current version, and the upcasters of older ones. */
 export interface EventDefinition {
   /** From 1. */
   readonly schemaVersion: number;
-  /** Of its data. */
   readonly data: z.ZodType;
-  /** The same as the log has it, where that differs: personal parts are sealed. */
+  /** Schema in the log, if it differs: personal data is encrypted there. */
   readonly stored?: z.ZodType;
-  /** One for each version but the last: the first raises version 1 to 2. */
+  /** One for each version but the last: the first converts version 1 to 2. */
   readonly upcasters?: readonly ((data: never) => unknown)[];
 }
 
-/** Streams of one kind. */
 export interface StreamKind {
-  /** What their names begin with, up to the first `-`. */
+  /** The streams' names begin with it and a `-`. */
   readonly category: string;
-  /** The rest of their names. */
   readonly namedAfter: string;
   readonly events: Readonly<Record<string, EventDefinition>>;
 }
 
 const ofAccount = (what: string): string => `<customerId>-<${what}>`;
 
-/** Every event that can be in the log. A type belongs to one kind of stream. */
+/** Every event type of the log. A type belongs to one category. */
 export const allEvents: readonly StreamKind[] = [
   { ...accountAggregate, namedAfter: '<customerId>' },
   { ...advertiserAggregate, namedAfter: ofAccount('advertiserId') },

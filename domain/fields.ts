@@ -1,27 +1,25 @@
 import type { z } from 'zod';
 
 /**
- * The members of a resource, each listed once. The schemas of the resource, of its events and of what a buyer sends
- * follow from the list, in its order.
+ * A resource lists each member once. The schemas of the resource, its events and its requests follow from the list,
+ * in its order.
  */
 
 /**
- * Where a member comes from, and what can become of it:
- * - `derived`: from what has happened; only the resource has it
- * - `found`: worked out from what the buyer sends, if it can be; may be replaced
- * - `fixed`: the buyer says it at the creation
- * - `changeable`: the buyer says it at the creation, and may replace it
- * - `clearable`: the buyer may say it, replace it, and clear it with null
+ * The source of a member and how it can change:
+ * - `derived`: from events; only the resource shows it
+ * - `found`: derived from the request where possible; may be replaced
+ * - `fixed`: the buyer sets it at the creation
+ * - `changeable`: the buyer sets it at the creation and may replace it
+ * - `clearable`: the buyer may set it, replace it, and clear it with null
  */
 type Use = 'derived' | 'found' | 'fixed' | 'changeable' | 'clearable';
 
 interface Field {
   readonly use: Use;
-  /** In the resource. */
   readonly shown: z.ZodType;
-  /** In events. */
   readonly recorded: z.ZodType;
-  /** What it is when the buyer says nothing. Undefined: the buyer must say it, unless it may be missing. */
+  /** The default. Undefined: the buyer must send the member, unless it is optional. */
   readonly initial: unknown;
 }
 type Fields = Readonly<Record<string, Field>>;
@@ -35,10 +33,10 @@ const field = <U extends Use, S extends z.ZodType, R extends z.ZodType, I>(
 
 export const derived = <S extends z.ZodType>(shown: S) => field('derived', shown, shown, undefined);
 export const clearable = <S extends z.ZodType>(shown: S) => field('clearable', shown, shown, undefined);
-/** @param recorded where events have it in another form */
+/** @param recorded the form in events, if it differs */
 export const found = <S extends z.ZodType, R extends z.ZodType = S>(shown: S, recorded?: R) =>
   field('found', shown, (recorded ?? shown) as R, undefined);
-/** @param recorded where events have it in another form */
+/** @param recorded the form in events, if it differs */
 export const fixed = <S extends z.ZodType, R extends z.ZodType = S, I = undefined>(
   shown: S,
   { recorded, initial }: { readonly recorded?: R; readonly initial?: I } = {},
@@ -48,26 +46,25 @@ export const changeable = <S extends z.ZodType, I extends z.output<S> | undefine
   initial?: I,
 ) => field('changeable', shown, shown, initial as I);
 
-type MayBeMissing = 'found' | 'clearable';
-type Recorded = Exclude<Use, 'derived'>;
-type Said = Exclude<Recorded, 'found'>;
-type Replaceable = 'found' | 'changeable' | 'clearable';
+type OptionalUse = 'found' | 'clearable';
+type RecordedUse = Exclude<Use, 'derived'>;
+type InputUse = Exclude<RecordedUse, 'found'>;
+type ReplaceableUse = 'found' | 'changeable' | 'clearable';
 const mayBeMissing: ReadonlySet<Use> = new Set(['found', 'clearable']);
 const recordedUses: ReadonlySet<Use> = new Set(['found', 'fixed', 'changeable', 'clearable']);
-const saidUses: ReadonlySet<Use> = new Set(['fixed', 'changeable', 'clearable']);
+const inputUses: ReadonlySet<Use> = new Set(['fixed', 'changeable', 'clearable']);
 const replaceableUses: ReadonlySet<Use> = new Set(['found', 'changeable', 'clearable']);
 
-/** The members of a list that are used so. */
 type MemberOf<F extends Fields, U extends Use> = {
   [M in keyof F]: F[M]['use'] extends U ? M : never;
 }[keyof F];
 type Unless<Missing, Schema extends z.ZodType> = Missing extends true ? z.ZodOptional<Schema> : Schema;
-type IsMissable<One extends Field> = One['use'] extends MayBeMissing ? true : false;
+type IsOptional<One extends Field> = One['use'] extends OptionalUse ? true : false;
 type Clearable<One extends Field, Schema extends z.ZodType> = z.ZodOptional<
   One['use'] extends 'clearable' ? z.ZodNullable<Schema> : Schema
 >;
-/** Schemas of what buyers send, where they differ from what is recorded. */
-type Inputs<F extends Fields> = { readonly [M in MemberOf<F, Said>]?: z.ZodType };
+/** Request schemas of members, where they differ from the recorded form. */
+type Inputs<F extends Fields> = { readonly [M in MemberOf<F, InputUse>]?: z.ZodType };
 type InputOf<F extends Fields, I, M extends keyof F> = M extends keyof I
   ? Extract<I[M], z.ZodType>
   : F[M]['recorded'];
@@ -86,34 +83,34 @@ const shapeOf = (
 /** The members of the resource. */
 export const resourceShape = <F extends Fields>(fields: F) =>
   shapeOf(fields, undefined, ({ use, shown }) => (mayBeMissing.has(use) ? shown.optional() : shown)) as {
-    [M in keyof F]: Unless<IsMissable<F[M]>, F[M]['shown']>;
+    [M in keyof F]: Unless<IsOptional<F[M]>, F[M]['shown']>;
   };
 
-/** The members that the event of the creation records. */
+/** The members that the creation's event records. */
 export const createdShape = <F extends Fields>(fields: F) =>
   shapeOf(fields, recordedUses, ({ use, recorded }) =>
     mayBeMissing.has(use) ? recorded.optional() : recorded,
-  ) as { [M in MemberOf<F, Recorded>]: Unless<IsMissable<F[M]>, F[M]['recorded']> };
+  ) as { [M in MemberOf<F, RecordedUse>]: Unless<IsOptional<F[M]>, F[M]['recorded']> };
 
-/** The members that the event of a change records: only those that really changed; null clears a member. */
+/** The members that a change's event records: only changed ones; null clears a member. */
 export const changesShape = <F extends Fields>(fields: F) =>
   shapeOf(fields, replaceableUses, ({ use, recorded }) =>
     (use === 'clearable' ? recorded.nullable() : recorded).optional(),
-  ) as { [M in MemberOf<F, Replaceable>]: Clearable<F[M], F[M]['recorded']> };
+  ) as { [M in MemberOf<F, ReplaceableUse>]: Clearable<F[M], F[M]['recorded']> };
 
-/** The members that a buyer sends to create one. */
+/** The members of a creation request. */
 export const createInput = <F extends Fields, I extends Inputs<F>>(fields: F, inputs: I) =>
-  shapeOf(fields, saidUses, ({ use, recorded, initial }, member) => {
+  shapeOf(fields, inputUses, ({ use, recorded, initial }, member) => {
     const input = (inputs as Readonly<Record<string, z.ZodType>>)[member] ?? recorded;
     return use === 'clearable' || initial !== undefined ? input.optional() : input;
   }) as {
-    [M in MemberOf<F, Said>]: Unless<
+    [M in MemberOf<F, InputUse>]: Unless<
       F[M]['use'] extends 'clearable' ? true : F[M]['initial'] extends undefined ? false : true,
       InputOf<F, I, M>
     >;
   };
 
-/** The members that a buyer sends to change one; those left out stay as they are. */
+/** The members of an update request; absent ones stay unchanged. */
 export const updateInput = <F extends Fields, I extends Inputs<F>>(fields: F, inputs: I) =>
   shapeOf(fields, new Set<Use>(['changeable', 'clearable']), ({ use, recorded }, member) => {
     const input = (inputs as Readonly<Record<string, z.ZodType>>)[member] ?? recorded;
@@ -122,7 +119,7 @@ export const updateInput = <F extends Fields, I extends Inputs<F>>(fields: F, in
       : input.optional();
   }) as { [M in MemberOf<F, 'changeable' | 'clearable'>]: Clearable<F[M], InputOf<F, I, M>> };
 
-/** The members that a buyer may repeat in a change, and not change. */
+/** The members that an update request may repeat but not change. */
 export const repeatedInput = <F extends Fields, M extends keyof F & string>(
   fields: F,
   members: readonly M[],
@@ -134,7 +131,7 @@ export const repeatedInput = <F extends Fields, M extends keyof F & string>(
     ]),
   ) as { [Member in M]: z.ZodOptional<F[Member]['shown']> };
 
-/** What members are when the buyer says nothing of them. */
+/** The defaults of the members. */
 export const initialMembers = <F extends Fields>(fields: F) =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([member, { initial }]) =>
@@ -142,7 +139,7 @@ export const initialMembers = <F extends Fields>(fields: F) =>
     ),
   ) as { [M in keyof F as F[M]['initial'] extends undefined ? never : M]: z.output<F[M]['recorded']> };
 
-/** The members that a schema has, in its order. Null and undefined leave a member out. */
+/** The members of `members` that the schema has, in its order. Null and undefined leave a member out. */
 export const membersOf = <Schema extends z.ZodObject>(
   { shape }: Schema,
   members: { readonly [M in keyof z.output<Schema>]: z.output<Schema>[M] | null | undefined },

@@ -1,8 +1,7 @@
-/** Ids as buyers see them: a prefix that says of what, and the 32 digits of a UUID. */
+/** Converts between UUIDs and the ids that buyers see: a prefix for the type, and the UUID's 32 digits. */
 export interface ShownIds {
-  /** @param id UUID */
   readonly shown: (id: string) => string;
-  /** The UUID behind an id that was shown; undefined when the text is none. */
+  /** @returns the UUID; undefined if the text is not such an id */
   readonly idOf: (shown: string) => string | undefined;
 }
 

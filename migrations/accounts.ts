@@ -4,13 +4,12 @@ import { code, createTenantTable } from './schema.ts';
 const SCOPES = ['exchange:read', 'exchange:write', 'exchange:admin', 'exchange:review'];
 
 /**
- * Who may do what, as the credential check reads it. No read model: each row is written before the event that announces it
- * is answered, and events never hold a secret or its hash.
+ * Not read models: events never contain a secret or its hash, so each row is written before its event.
  *
- * - `accounts.access_revision`: of the event of the account's stream that `disabled_at` is taken from; -1 before the first.
- * - `api_keys.announced`: the key's event is in the stream. No key is live before.
- * - `api_keys.sealed_secret` lets the user who issued a key repeat the request (docs/access.md): it is encrypted under the
- *   secret of the credential that issued it, which is stored nowhere, and it is removed after a day.
+ * - `accounts.access_revision`: the revision of the account event that set `disabled_at`; -1 before the first.
+ * - `api_keys.announced`: the key's event is in the stream. A key is not valid before.
+ * - `api_keys.sealed_secret` lets the issuer of a key repeat the request (docs/access.md). It is encrypted under the
+ *   issuing credential's secret, which is not stored, and deleted after a day.
  */
 export const accounts = {
   name: '0.2-accounts',

@@ -2,9 +2,9 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * The advertisers read model. `body` is the API's answer as ready-made JSON text; the other columns are what it is found,
- * ordered and counted by. Counts are kept, not counted: a list's total must not cost more as the account grows.
- * The indexes that a list is ordered by have what it is filtered by, too: a page is found in one of them alone.
+ * `body` is the API's answer as JSON text. `advertiser_counts` keeps the counts, so that a list's total does not cost
+ * more as the account grows. The indexes of the list's order include the filter columns: one index alone finds a
+ * page.
  */
 export const advertisers = {
   name: '0.2-advertisers',

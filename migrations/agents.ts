@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
-/** The agents read model. */
 export const agents = {
   name: '0.2-agents',
   up: async (knex: Knex): Promise<void> => {

@@ -2,8 +2,8 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * The assets read model, with the counts of what is in the libraries; and `asset_objects`, the objects of the store of which
- * it is not settled whether an asset has them, which is no read model: it is written before the object is.
+ * The assets read model and its counts. `asset_objects` is not a read model: it lists stored objects that may have no
+ * asset, and its row is written before the object is.
  */
 export const assets = {
   name: '0.2-assets',
@@ -28,7 +28,6 @@ export const assets = {
         const order = ['created_at', 'id'];
         table.index([...library, 'media_kind', ...order], 'assets_by_kind', ready);
         table.index([...library, 'source', ...order], 'assets_by_source', ready);
-        // Many expire at the same moment, and `shared/sweep.ts` goes through them page by page.
         table.index(['expires_at', 'customer_id', 'id'], 'assets_reserved', {
           predicate: knex.whereRaw(`status = 'RESERVED'`),
         });

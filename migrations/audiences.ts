@@ -2,16 +2,14 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * The audiences read model, in the form of the event sources' one, with its members.
- *
- * - `audience_members`: for delivery. Identifiers are hashes; bytea halves them. `revision`: of the audience, when the member
- *   last changed. `uids`: universal ids, `[[type, value], ...]`, sorted; null for none.
- * - `audience_removals`: who is no member any more, until all agents have surely heard of it: AdCP wants all identifiers of
- *   members that are to be removed.
- * - `audience_batches`: members that were stored and that no audience refers to yet. A batch lives from its first part to
- *   the event that refers to it; one that nothing ever refers to goes with a later one of the account.
- * - `audience_sizes`: how many members an audience had behind each of its events: lists of the past show it. Superseded rows
- *   are purged later (`SIZES_KEPT_DAYS`); null: the current size.
+ * - `audience_members`: identifiers are hashes; bytea halves their size. `revision`: the audience's revision at the
+ *   member's last change. `uids`: universal ids, `[[type, value], ...]`, sorted; null if none.
+ * - `audience_removals`: former members, until all agents have deleted them: AdCP requires all identifiers of a
+ *   removed member.
+ * - `audience_batches`: stored members that no audience event refers to yet. A later batch of the account deletes old
+ *   ones.
+ * - `audience_sizes`: the member count after each event, for lists of the past. Superseded rows are purged after
+ *   `SIZES_KEPT_DAYS`; `superseded_at` null: the current size.
  */
 export const audiences = {
   name: '0.2-audiences',
@@ -58,7 +56,7 @@ export const audiences = {
       table.primary(['customer_id', 'audience_id', 'external_id']);
       table.index(['customer_id', 'audience_id', 'revision', 'external_id'], 'audience_removals_by_change');
       table.index(['customer_id', 'removed_at'], 'audience_removals_by_age');
-      // For accounts that sync nothing any more.
+      // For accounts that no longer sync.
       table.index(['removed_at'], 'audience_removals_by_time');
     });
     await createTenantTable(knex, 'audience_batches', (table) => {

@@ -33,15 +33,15 @@ const createEntries = async (knex: Knex): Promise<void> => {
       present(knex, 'advertiser_id'),
     );
     table.index(['customer_id', 'user_id', ...order], 'audit_entries_by_user', present(knex, 'user_id'));
-    // What a request has led to is shown in the order of the log: clocks of several nodes may disagree.
+    // The tree of causes is shown in the order of the log: the clocks of several nodes may disagree.
     table.index(['customer_id', 'correlation_id', 'position'], 'audit_entries_by_cause');
     table.index(['customer_id', 'part'], 'audit_entries_by_key', present(knex, 'key_user_id'));
-    // The projection looks back for the last entry of a stream. As a partial index, this one is none that the planner
-    // could take for a search by time, only to sort the stream's whole history.
+    // The projection looks up the last entry of a stream. The index is partial so that the planner uses it only for
+    // this, not for a search by time (it would have to sort the stream's whole history).
     table.index(['customer_id', 'stream', 'revision'], 'audit_entries_last_of_stream', {
       predicate: knex.whereRaw('revision >= 0'),
     });
-    // Lists of the past find by these what was there by then, in an account or under an advertiser.
+    // Lists of the past find the resources of an account or advertiser by their first events.
     table.index(['customer_id', 'resource_type', 'occurred_at', 'stream'], 'audit_entries_begun', {
       predicate: knex.whereRaw(`revision = 0 and resource_type in ('ADVERTISER', 'CAMPAIGN', 'ADCP_AGENT')`),
     });
@@ -104,16 +104,15 @@ const createAttempts = async (knex: Knex): Promise<void> => {
 };
 
 /**
- * - `audit_entries`: what entries of the audit log are found and ordered by, one narrow row for each event. What an event
- *   changed is not in it: the query folds the stream. It is kept as long as the log is, of which it is an index.
- *   `campaign_ids`: after the event; the next event of the stream goes on from it. `user_id`: whose the key was that the
- *   actor came with. `key_user_id`: whose the key is that was issued.
- * - `audit_campaigns`: the campaigns that an entry is found by: a creative is in several.
- * - `audit_causes`: requests that an event follows from beside the one that it has as its correlation. `occurred_at`: of the
- *   event, to find its entry by. `causation_id`: command of the other request that led to the event.
- * - `audit_attempts`: what was refused. It follows from no event; it is kept for some weeks (docs/history.md).
+ * - `audit_entries`: an index of the log, one narrow row for each event, kept as long as the log. It does not contain
+ *   the changes: the query folds the stream. `campaign_ids`: the campaigns after the event; the stream's next entry
+ *   is derived from it. `user_id`: the owner of the actor's key. `key_user_id`: the owner of the issued key.
+ * - `audit_campaigns`: finds an entry by campaign: a creative can be in several.
+ * - `audit_causes`: further requests that caused an event, in addition to its correlation id. `occurred_at`: the time
+ *   of the event, which finds its entry. `causation_id`: the command of that other request.
+ * - `audit_attempts`: refused requests. They cause no event and are kept for some weeks (docs/history.md).
  *
- * Each filter of the audit log has an index that begins with it and goes on in the order of the answer.
+ * Each filter has an index that continues in the order of the answer.
  */
 export const auditLog = {
   name: '0.2-audit-log',

@@ -2,9 +2,8 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * The campaigns read model. Counts are kept, not counted: for each advertiser, and for the whole account under
- * `advertiser_id` 0. Flights that end are gone through page by page, each behind the last row of the one before
- * (`shared/sweep.ts`): many end at the same moment, so the index goes on after the time.
+ * Counts are kept for each advertiser, and for the whole account under `advertiser_id` 0. Many flights end at the
+ * same time, so `campaigns_by_end` continues after the time: `shared/sweep.ts` reads it page by page.
  */
 export const campaigns = {
   name: '0.2-campaigns',

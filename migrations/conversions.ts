@@ -2,14 +2,14 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * The read models of conversion events (docs/conversions.md).
+ * See docs/conversions.md.
  *
- * - `conversion_segments`: the fingerprints of some events in a row of a source's stream, 16 bytes an item and a command,
- *   uncompressed and without an index over them: a process reads them all when it first meets the source.
- * - `conversion_commands`: where in its source's stream a command has left something, for as long as it may be repeated.
- * - `conversion_hours`: what is counted. `currency` is empty where an item has none.
- * - `conversion_health`: what was last observed of a source. Its revision says which events all three hold.
- * - `conversion_confirmations`: calls that were shown and not yet carried out: what was shown, and who used it.
+ * - `conversion_segments`: fingerprints of consecutive events of a source's stream, 16 bytes an item and a command.
+ *   They have no index and are not compressed: a process reads all of them when it first uses the source.
+ * - `conversion_commands`: the revisions that a command wrote, as long as it may be repeated.
+ * - `conversion_health`: the last observed health of a source. Its revision says which events all three tables
+ *   contain.
+ * - `conversion_confirmations`: previewed calls. `used_by`: the command that used the confirmation.
  */
 export const conversions = {
   name: '0.2-conversions',

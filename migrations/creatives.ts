@@ -28,7 +28,7 @@ const createCreatives = async (knex: Knex): Promise<void> => {
     },
     { fillfactor: 85, external: 'body' },
   );
-  // With what the library is filtered by: several filters are answered by this index alone.
+  // Includes the library's filter columns, so that this index alone answers several filters.
   await knex.raw(`
     create index creatives_by_age on creatives (customer_id, advertiser_id, created_at, id)
       include (role, promoted, source, format_kind) where not archived
@@ -91,18 +91,14 @@ const createSessions = async (knex: Knex): Promise<void> => {
     },
     { fillfactor: 85, external: 'body' },
   );
-  // A page of sessions begins where the one before ended, the latest first.
   await knex.raw(`
     create index creative_sessions_by_change on creative_sessions (customer_id, campaign_id, updated_at desc, id)
   `);
 };
 
 /**
- * The creatives read model: the creatives, which campaigns they are in, which assets live ones use, and how many of each kind
- * an advertiser's library has. Counts are kept, not counted. Each filter of the library has an index that goes on in the
- * order of the list.
- *
- * `creative_sessions.item` is what a list shows of a session, so that a page does not read the variants of each.
+ * Each filter of the library has an index that continues in the order of the list. `creative_sessions.item` is the
+ * session as a list shows it, so that a page does not read the variants.
  */
 export const creatives = {
   name: '0.2-creatives',

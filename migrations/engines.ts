@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
-/** The engine connections read model: one row for each account and engine. */
 export const engines = {
   name: '0.2-engines',
   up: async (knex: Knex): Promise<void> => {

@@ -2,22 +2,21 @@ import type { Knex } from 'knex';
 import { code } from './schema.ts';
 
 /**
- * One call appends a batch of appends, at most one of each stream (`append-pump.ts`), each with its own answer,
- * in the order of the arguments: 'a' accepted, 'r' repeated, 'c' conflict; the revision of its last event (of a
- * conflict: of the stream, -1 without one); the position of its last event (of a conflict: null).
+ * One call appends a batch, with at most one append for each stream (`append-pump.ts`). It answers each append, in
+ * the order of the arguments: 'a' accepted or 'r' repeated, with the revision and position of the last event; 'c'
+ * conflict, with the stream's revision (-1 if it has no events) and no position.
  *
- * append_*: one element for each append. `append_apart`: no read but those of conversions waits for it, so it moves the
- * mark in `conversion_positions`. Expected revision -1 is "no stream", -2 is "any". `append_first` is the
- * index of its first event among event_*, `append_size` the number of its events. event_append: the index of the
- * event's append.
+ * `append_*` has one element for each append. `append_apart` moves `conversion_positions`, because only reads of
+ * conversions wait for these events. `append_expected`: -1 is "no stream", -2 is "any". `append_first` is the index
+ * of the append's first event among `event_*`; `event_append` is the index of the event's append.
  *
- * Why the lock is a statement of its own: under READ COMMITTED every statement of a VOLATILE function takes a
- * new snapshot, so the statements behind the lock see every batch that committed before it was given. In one
- * statement: A and B both start with the head at 7 in their snapshots; A gets the lock, writes 8, commits; B
- * gets the lock and still computes 8 from its old snapshot: at best a failed insert, and with another source of
- * positions (a sequence) a reader that has seen 9 before 8 was visible never sees 8.
- * The lock is released by the commit, after the batch has become visible: the order of positions is the order
- * of commits. The call is one autocommit statement, so a client that stops in the middle never holds the lock.
+ * Why the lock is a separate statement: under READ COMMITTED every statement of a VOLATILE function takes a new
+ * snapshot. So the statements after the lock see every batch that committed before the lock was granted. In one
+ * statement: A and B both start with the head at 7 in their snapshots. A gets the lock, writes 8 and commits. B gets
+ * the lock and computes 8 from its old snapshot: at best the insert fails. With another source of positions (a
+ * sequence), a reader that saw 9 before 8 became visible never sees 8. The commit releases the lock, after the batch
+ * has become visible: the order of positions is the order of commits. The call is one autocommit statement, so a
+ * client that stops in the middle never holds the lock.
  */
 const appendFunction = `
 create function append_to_log(
@@ -40,7 +39,7 @@ begin
     from unnest(append_stream, append_expected, append_customer, append_first, append_size, append_apart)
       with ordinality as a (stream, expected, customer, first, size, apart, n)
   ), suspected as materialized (
-    -- Where the append would start if it were a repeat. 1,000 is the reach that the port promises for "any".
+    -- The first revision of the append if it is a repeat. The port promises to look back 1,000 events for "any".
     select f.*, case
       when f.expected between -1 and f.current - 1 then f.expected + 1
       when f.expected = -2 and f.current >= 0 then (
@@ -75,7 +74,7 @@ begin
     where p.accepted and not p.apart group by p.customer
     on conflict (customer_id) do update set position = excluded.position
     where known.position < excluded.position
-  ), masses as (
+  ), conversions as (
     insert into conversion_positions as known (customer_id, position)
     select p.customer, lpad(max(p.last)::text, 16, '0') from placed p
     where p.accepted and p.apart group by p.customer
@@ -94,9 +93,9 @@ $body$;
 `;
 
 /**
- * What a caller that is alone meets: one event, at the revision that is the next. The same decision as above for
- * this one case, at two thirds of the time (no arrays, no plan of twenty nodes to start). Null: it is not that
- * case, nothing was written, `append_to_log` knows the answer.
+ * The same decision for the usual case, in two thirds of the time (no arrays, no plan with twenty nodes): one event
+ * for one stream, with the expected revision. Returns null and writes nothing in any other case: `append_to_log` must
+ * decide then.
  */
 const appendEventFunction = `
 create function append_event_to_log(
@@ -135,13 +134,13 @@ $body$;
 `;
 
 /**
- * The two ways to read. Functions, because their plans are then made with the settings that they name: a
- * prepared statement that was planned while the log fitted into one page keeps its sequential scan until the
- * next ANALYZE, a minute and a million events later. (Planning every time costs 100 us a read, a call 20 us.)
+ * Functions, because their plans are made with the settings that they name. A prepared statement that was planned
+ * while the log fitted into one page keeps its sequential scan until the next ANALYZE, a minute and a million events
+ * later. (Planning every time costs 100 us a read, a call costs 20 us.)
  *
- * Both return at least one row, if there is any, and no further row once `bytes`, the running sum of payload,
- * has reached bytes_max: memory is bounded whatever the events' sizes. `read_log` returns every position;
- * without the payload, and with the rest null, where the stream's category is not one of those wanted.
+ * Both return at least one row, if one exists, and stop when `bytes`, the running sum of payload, reaches
+ * `bytes_max`: memory is bounded for any size of events. `read_log` returns every position. For a category that is
+ * not requested, all other columns are null.
  */
 const readFunctions = `
 create function read_log(after bigint, count_max int, bytes_max bigint, categories text[])
@@ -200,16 +199,15 @@ $body$;
 `;
 
 /**
- * The event log. `event-store/postgres/` is the only reader and writer; everything else goes through the port.
+ * Only `event-store/postgres/` reads and writes these tables; all other code uses the port.
  *
- * - `events`: `data` and `metadata` are text, stored as they came: `jsonb` costs six times as much to write and rejects or
- *   changes values that JSON allows. They are not compressed: compressing costs more than it saves here. The next position
- *   is `max(position) + 1`, read under the lock by one probe of the primary key's right edge. A row that holds the head
- *   would be a second truth beside the log, and one dead row for every batch.
- * - `account_positions`: where an account's events end. It is updated in place all the time: half-empty pages keep the
- *   updates out of the index.
- * - `conversion_positions`: where its conversion events end, apart from everything else that it writes: what reads them
- *   waits for them, and nothing else does, however fast they come.
+ * - `events`: `data` and `metadata` are text, unmodified: `jsonb` costs six times as much to write and rejects or
+ *   changes values that JSON allows. Compressing them costs more than it saves. The next position is `max(position) +
+ *   1`, one probe of the primary key's right edge, read under the lock. A row with the head would be a second source
+ *   of truth, and one dead row for every batch.
+ * - `account_positions`: the account's last written position. Half-empty pages keep its frequent updates out of the
+ *   index.
+ * - `conversion_positions`: the same for conversion events, so that only reads of conversions wait for them.
  */
 export const eventLog = {
   name: '0.2-event-log',
@@ -228,13 +226,13 @@ export const eventLog = {
     await knex.raw(
       'alter table events alter column data set storage external, alter column metadata set storage external',
     );
-    for (const marks of ['account_positions', 'conversion_positions']) {
-      await knex.schema.createTable(marks, (table) => {
+    for (const name of ['account_positions', 'conversion_positions']) {
+      await knex.schema.createTable(name, (table) => {
         table.bigInteger('customer_id').primary();
         code(table, 'position').notNullable();
       });
       await knex.raw(`
-        alter table ${marks} set
+        alter table ${name} set
           (fillfactor = 50, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_scale_factor = 0.05)
       `);
     }

@@ -2,9 +2,8 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * The event sources read model. `body` is the folded source as JSON text; the other columns are what it is found and ordered
- * by: by the buyer's key in the whole account, active ones first, because every call of conversions may ask and a key like
- * `web` belongs to as many sources as the account has advertisers; and as an advertiser's list.
+ * `body` is the folded source as JSON text. The index by key has the status, so that active sources are found first:
+ * every call with conversions may search by key, and all advertisers of an account can use the same key, e.g. `web`.
  */
 export const eventSources = {
   name: '0.2-event-sources',

@@ -4,7 +4,7 @@ import { code } from './schema.ts';
 /**
  * - `idempotency_keys`: one row for each idempotency key of an account: first the claim of the request that runs the
  *   command, then its answer, kept for 24 h. All times are the database's.
- * - `snapshots`: folded states of long streams. They are derived from the log and may be emptied at any time.
+ * - `snapshots`: folded states of long streams, derived from the log. The table can be emptied at any time.
  */
 export const idempotency = {
   name: '0.2-idempotency',

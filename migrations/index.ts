@@ -22,16 +22,16 @@ import { syndication } from './syndication.ts';
 import { tasks } from './tasks.ts';
 import { work } from './work.ts';
 
-/** Structurally the kernel's `Migration`: this room imports nothing, the composition root brings them together. */
+/** Structurally `Migration` of `shared`: this folder imports nothing from the others; `app` passes it on. */
 interface Migration {
   readonly name: string;
   up(knex: Knex): Promise<void>;
 }
 
 /**
- * The schema of 0.2: one baseline a context, edited in place until 0.2 is released (`accounts` comes early: the policies of
- * other tables call its function). Later migrations come at the end, in files that begin with a number (`0001-...`): what
- * was released is never edited or reordered.
+ * The schema of 0.2: one baseline for each context, edited in place until 0.2 is released. `accounts` comes early
+ * because the policies of other tables call its function. Later migrations come at the end, in files that begin with
+ * a number (`0001-...`). A released migration is never edited or reordered.
  */
 export const migrations: readonly Migration[] = [
   eventLog,

@@ -2,13 +2,14 @@ import type { Knex } from 'knex';
 import { code } from './schema.ts';
 
 /**
- * The hash chain over the log (docs/records/0009-log-chain.md, docs/operations.md): a follower writes down every so many
- * events what the chain has come to. It is kept for as long as the log is: some 9 bytes an event.
+ * The hash chain over the log (docs/records/0009-log-chain.md, docs/operations.md). A follower stores a checkpoint of
+ * the chain after a number of events. Kept as long as the log: some 9 bytes an event.
  *
- * - `chain`: from 1; another one is begun when the log was moved to another store, where positions are others.
- * - `last`: two checkpoints have the same where the second one has no events: it only signs the first.
- * - `leaves`: the first 8 bytes of the chain's value after each event, so that the first one that does not fit can be named.
- * - `log_keys`: the public keys that were ever signed with, for people: a proof needs them from somewhere else.
+ * - `chain`: from 1. Moving the log to another store starts a new chain, because positions differ there.
+ * - `last`: a checkpoint without events has the same value as the one before: it only signs it.
+ * - `leaves`: the first 8 bytes of the chain's value after each event. They identify the first event that does not
+ *   match.
+ * - `log_keys`: all public keys that ever signed, for display only: a proof needs them from another source.
  */
 export const logChain = {
   name: '0.2-log-chain',

@@ -2,15 +2,14 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * What cannot be rebuilt from the log.
+ * Data that cannot be rebuilt from the log.
  *
- * - `secrets`: what users entrust to the service, encrypted, found by its id; no request may read it. A secret whose owner
- *   was never registered, or is gone, is swept away.
- * - `personal_keys`: which keys an account's personal data in the log are sealed with; the keys themselves are among the
- *   secrets. `version` goes up with every change of them. When keys are taken away for good the row stays, so that keys
- *   that are missing are told from those that were meant to go.
- * - `forgettings`: what an operator had forgotten, until all agents have been told, and as a record after that. It names no
- *   person; `members` are the rows that went, by audience.
+ * - `secrets`: users' secrets, encrypted; requests cannot read the table. A sweep deletes secrets without an owner.
+ * - `personal_keys`: the keys that encrypt an account's personal data in the log; the keys themselves are in
+ *   `secrets`. Every change of them raises `version`. The row stays when its keys are erased, so that lost keys are
+ *   distinguishable from erased ones.
+ * - `forgettings`: the erasures by an operator: pending until all agents were notified, and a record after that. It
+ *   names no person. `members`: the number of deleted rows by audience.
  */
 export const personalData = {
   name: '0.2-personal-data',

@@ -2,9 +2,9 @@ import type { Knex } from 'knex';
 import { code } from './schema.ts';
 
 /**
- * The table of `rate-limiter-flexible`, in which several processes without Redis count. The package relies on the order of
- * its columns. Unlogged: counters that a crash of the database loses cost one window, and keeping them safe would cost every
- * request. Nothing indexed changes while a window is open, so counting rewrites rows in place.
+ * The table of `rate-limiter-flexible`, which counts here when there is no Redis. The package relies on the order of
+ * the columns. Unlogged: a database crash loses the counters of one window, and keeping them safe would cost every
+ * request. No indexed column changes during a window, so counting updates rows in place.
  */
 export const rateLimits = {
   name: '0.2-rate-limits',
@@ -12,7 +12,7 @@ export const rateLimits = {
     await knex.schema.createTable('rate_limits', (table) => {
       code(table, 'key').primary();
       table.integer('points').notNullable();
-      // The end of the window, ms since 1970.
+      // The end of the window, in ms since 1970.
       table.bigInteger('expire').notNullable();
       table.index(['expire'], 'rate_limits_by_end');
     });

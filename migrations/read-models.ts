@@ -2,17 +2,14 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * How far each read model is, and which streams it had to leave out.
- *
- * - `projection_checkpoints.epoch` is raised when a read model's rows change other than by a new event (a parked stream is
- *   retried, a rebuild): rows are a function of position and epoch, so a cache by both stays sound. A checkpoint is one row
- *   that is updated many times a second: most of its page is kept free, so that an update stays in the page and out of the
- *   index.
- * - `projection_checkpoints.whole_at`: where the log ended when the read model was last emptied. Until it is there again its
- *   rows may say what was true once: an account that is disabled may look open.
- * - `read_model_copies`: copies that are built beside the live read models (docs/records/0007-online-rebuild.md). Each has a
- *   schema of its own; a row here says that the schema is whole and which program and schema made it, because others may
- *   make other rows of the same events. At most one row a read model.
+ * - `projection_checkpoints.epoch` is raised when rows change without a new event (a retried parked stream, a
+ *   rebuild). Rows are a function of position and epoch, so both together are a sound cache key. A checkpoint is one
+ *   row that is updated many times a second: free space in its page keeps updates out of the index.
+ * - `projection_checkpoints.whole_at`: the end of the log when the read model was last emptied. Until the checkpoint
+ *   reaches it, rows may show old states: a disabled account may look open.
+ * - `read_model_copies`: read models that are being rebuilt (docs/records/0007-online-rebuild.md), at most one row
+ *   for each. A copy has its own schema. A row here says that the schema is complete, and `made_with` names the
+ *   program and schema that made it: others may derive other rows from the same events.
  */
 export const readModels = {
   name: '0.2-read-models',

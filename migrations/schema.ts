@@ -2,18 +2,21 @@ import type { Knex } from 'knex';
 
 type Table = Knex.CreateTableBuilder;
 
-/** A text that is compared byte by byte: an id, a state, a key. Without a language's order its index is smaller and faster. */
+/**
+ * A text column that is compared byte by byte: an id, a state, a key. Its index is smaller and faster than one in a
+ * language's order.
+ */
 export const code = (table: Table, column: string): Knex.ColumnBuilder =>
   table.specificType(column, 'text collate "C"');
 
 interface TenantTable {
-  /** How full pages are written, in per cent: rows that are updated often need room beside them. Default: 100. */
+  /** Fill factor of pages, in per cent. Rows that are updated often need free space in their page. Default: 100. */
   readonly fillfactor?: number;
-  /** A large column that is stored as it is: compressing it costs more than it saves. */
+  /** A large column to store uncompressed: compressing it costs more than it saves. */
   readonly external?: string;
 }
 
-/** Makes a table that belongs to accounts: `customer_id` is its first column, and requests see their account's rows alone. */
+/** Creates a table with `customer_id` as its first column. Requests see only the rows of their account. */
 export const createTenantTable = async (
   knex: Knex,
   name: string,
@@ -32,8 +35,8 @@ export const createTenantTable = async (
 };
 
 /**
- * The second wall between accounts: whatever a query asks for, the role that requests run under sees the rows of the account
- * that its transaction was bound to, and none when it was bound to none (docs/access.md).
+ * Second line of defence between accounts: for any query, the role of requests sees only the rows of the account that
+ * its transaction is bound to, and none if it is bound to none (docs/access.md).
  */
 const isolate = async (knex: Knex, table: string): Promise<void> => {
   await knex.raw(`alter table ${table} enable row level security`);

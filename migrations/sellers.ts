@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 
 /**
- * - `sellers`: the directory. Every account may read it: it holds nothing of any account.
- * - `creative_submissions`: whose the creatives are that were submitted to a seller: all that a seller may know of other
- *   accounts before it is let in, so the policy shows this, to the seller alone.
+ * - `sellers`: the directory. Every account may read it: it contains no account's data.
+ * - `creative_submissions`: the account of each creative that was submitted to a seller. The policy shows a seller
+ *   its own rows: they are all it may learn about other accounts before it is granted access.
  */
 export const sellers = {
   name: '0.2-sellers',
@@ -21,7 +21,7 @@ export const sellers = {
     });
     await knex.raw(`
       alter table sellers enable row level security;
-      create policy everybody on sellers for select using (true);
+      create policy all_accounts on sellers for select using (true);
       alter table creative_submissions enable row level security;
       create policy seller on creative_submissions for select
         using (seller_id = (select a.seller_id from accounts a where a.customer_id = current_customer_id()));

@@ -66,12 +66,13 @@ const createCountsAndDeliveries = async (knex: Knex): Promise<void> => {
       table.uuid('record_id').notNullable();
       table.integer('generation').notNullable();
       table.integer('part').notNullable().defaultTo(0);
-      // Members up to here, by revision and id, are in the parts before; with the one under way, up to next_.
+      // The position (revision, id) of the last member in the parts before; with the part in progress, up to
+      // `next_*`.
       table.bigInteger('after_revision').notNullable();
       code(table, 'after_id').notNullable().defaultTo('');
       table.bigInteger('next_revision');
       code(table, 'next_id');
-      // The request of the part under way.
+      // The request of the part in progress.
       table.text('body');
       table.boolean('is_last').notNullable().defaultTo(false);
       table.timestamp('touched_at').notNullable().defaultTo(knex.raw('now()'));
@@ -83,13 +84,13 @@ const createCountsAndDeliveries = async (knex: Knex): Promise<void> => {
 };
 
 /**
- * - `syndication_records`: the read model of the records. One index finds the first records of any filters: those of one agent,
- *   type and status, of which `syndication_counts` says which there are; the one of the list's order finds those far behind. `resource_uuid` names the stream of the resource.
- *   `left_there`: it is off, and the agent could not be told: a record that brings something under the same name begins
- *   again. Who has something of one id at an account of an agent is asked before anything is brought there.
- * - `syndication_counts`: how many records there are of each kind. Counts are kept, not counted.
- * - `syndication_deliveries`: how far the delivery of an audience has come, and the part that is under way, word for word.
- *   Nothing is lost with it: a part that is lost is made again and sent under another key.
+ * - `syndication_records`: `..._by_group` finds the first records of any filters, group by group
+ *   (`syndication_counts` lists the groups); `..._by_age` finds later pages. `resource_uuid` names the resource's
+ *   stream. `left_there`: the record is off but its agent may still have the resource. A record that sends a resource
+ *   under the same name restarts then. A worker checks for records with the same id and agent account before it sends
+ *   a resource.
+ * - `syndication_deliveries`: the progress of an audience's delivery and the exact request of the part in progress. A
+ *   lost row costs nothing: the part is built again and sent under another key.
  */
 export const syndication = {
   name: '0.2-syndication',

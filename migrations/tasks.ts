@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { createTenantTable } from './schema.ts';
 
-/** Tasks that are done: what was accepted is in the read model that it is about. Kept for 30 days. */
+/** Completed tasks: the read model has applied what they accepted. Kept for 30 days. */
 export const tasks = {
   name: '0.2-tasks',
   up: async (knex: Knex): Promise<void> => {

@@ -78,20 +78,19 @@ const createOtherWork = async (knex: Knex): Promise<void> => {
 };
 
 /**
- * What workers are to do next. All times are the database's.
+ * All times are the database's.
  *
- * - `syndication_work`: records that wait for a worker. `archived`: the advertiser was archived while this generation was
- *   on. `changes`: how often the resource was changed since a worker last looked. `has_turn`: it was offered, and no other
- *   record of its account takes its place. `has_job`: the run of its job may not be over. `due_at`: from then on it is
- *   offered, or offered again. `attempts`: calls of the agent that failed. `lost`: jobs that ended without an answer.
- *   `last_error`: why it waits for its next run.
- * - `submission_work`: creatives one by one, and campaigns with all that is in them, that sellers are to get; `position` is
- *   that of the event that put it there, `since` that of the first one that no worker has looked at yet.
- * - `catalog_feeds`: when each feed is to be read. `revision`: of the event that last asked for it. `due_at` infinity: when
- *   it is asked for again. `is_due`: its time has come, and no worker has it. `running_until`: a worker has it until then at
- *   the latest. `attempts`: readings since the last one that succeeded.
- * - `agent_checks`: agents that have not answered since they were registered, and when each is asked again; `revision`: of
- *   the event that the row is made of.
+ * - `syndication_work`: `archived`: the advertiser was archived during this generation. `changes`: changes of the
+ *   resource since a worker last looked. `has_turn`: the record holds a slot of its account. `has_job`: a run of its
+ *   job may not be over. `due_at`: when it is offered (again). `attempts`: failed calls of the agent. `lost`: jobs
+ *   that ended without an answer. `last_error`: why it waits.
+ * - `submission_work`: creatives, and campaigns with all their creatives, to submit to sellers. `position`: the event
+ *   that added it. `since`: the first event that no worker has processed yet.
+ * - `catalog_feeds`: `revision`: the event that last requested a read. `due_at`: infinity until the next request.
+ *   `is_due`: due, and no worker has claimed it. `running_until`: the end of a worker's claim. `attempts`: reads
+ *   since the last success.
+ * - `agent_checks`: agents that have not answered since their registration, and their next checks. `revision`: the
+ *   event that the row is derived from.
  */
 export const work = {
   name: '0.2-work',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** What a credential may do (decisions.md 1.4, scopes). None of them implies another. */
+/** Permissions of a credential (decisions.md 1.4, scopes). No scope implies another. */
 export const Scope = z.enum(['exchange:read', 'exchange:write', 'exchange:admin', 'exchange:review']);
 export type Scope = z.infer<typeof Scope>;
 
-/** What a user is in the account. In a seller's account everybody is `seller`, elsewhere nobody is. */
+/** The role of a user in the account. Users of a seller's account have the role `seller`; other users never do. */
 export const Role = z.enum(['admin', 'member', 'seller']);
 export type Role = z.infer<typeof Role>;
 
@@ -14,5 +14,5 @@ const scopes: Readonly<Record<Role, readonly Scope[]>> = {
   seller: ['exchange:review'],
 };
 
-/** All that a role allows: what a credential gets when nothing less is asked for. */
+/** All scopes that a role allows: the default for a new credential. */
 export const scopesOfRole = (role: Role): readonly Scope[] => scopes[role];

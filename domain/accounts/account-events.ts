@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { EventsOf } from '../decision.ts';
 import { Role, Scope } from './access.ts';
 
-/** Its first user comes with it (`firstUser`). With `sellerId` it is that seller's account: it buys nothing. */
+/** The first user comes with the account (`firstUser`). With `sellerId` it is a seller's account: it cannot buy. */
 const AccountOpened = z.object({ customerId: z.int(), name: z.string(), sellerId: z.int().optional() });
 
 const UserAdded = z.object({ userId: z.string(), name: z.string(), role: Role });
 
 /**
- * Never the key or its hash: a reference and the masked form. The first keys ever issued name no user, who is
- * then the account's first one, and no scopes, which are then all that the role allows.
+ * Never contains the key or its hash. The oldest events name no user (then it is the first one) and no scopes (then
+ * all that the role allows).
  */
 const ApiKeyIssued = z.object({
   keyId: z.string(),
@@ -22,21 +22,20 @@ const ApiKeyIssued = z.object({
 
 const ApiKeyRevoked = z.object({ keyId: z.string() });
 
-const nothingMore = z.object({});
+const NoData = z.object({});
 
 /**
- * Version 2 knows of sellers: one role and one scope more. What version 1 says it means still. A program that knows
- * version 1 only leaves the stream out rather than taking such a user for another.
+ * Version 2 adds the role and the scope of sellers. A program that supports version 1 only parks the stream; it does
+ * not mistake a seller for another user.
  */
-const ofSellersToo = { schemaVersion: 2, upcasters: [<Data>(data: Data): Data => data] } as const;
+const withSellers = { schemaVersion: 2, upcasters: [<Data>(data: Data): Data => data] } as const;
 
-/** Schema and current version of every event an account's stream can hold. */
 export const accountEvents = {
   AccountOpened: { schemaVersion: 1, data: AccountOpened },
-  AccountDisabled: { schemaVersion: 1, data: nothingMore },
-  AccountEnabled: { schemaVersion: 1, data: nothingMore },
-  UserAdded: { ...ofSellersToo, data: UserAdded },
-  ApiKeyIssued: { ...ofSellersToo, data: ApiKeyIssued },
+  AccountDisabled: { schemaVersion: 1, data: NoData },
+  AccountEnabled: { schemaVersion: 1, data: NoData },
+  UserAdded: { ...withSellers, data: UserAdded },
+  ApiKeyIssued: { ...withSellers, data: ApiKeyIssued },
   ApiKeyRevoked: { schemaVersion: 1, data: ApiKeyRevoked },
 } as const;
 

@@ -11,7 +11,6 @@ import {
   type OpenedAccount,
 } from './account.ts';
 
-/** A key that was issued, whatever has become of it. */
 export interface KnownKey extends IssuedKey {
   readonly revokedAt?: string;
 }
@@ -21,9 +20,9 @@ export interface KnownUser {
   readonly role: Role;
 }
 
-/** An account with every key that it ever had: commands need those that live only, whoever looks back all of them. */
+/** An account with all its keys, ended ones included: history shows them, while commands need live keys only. */
 export interface AccountPast {
-  /** Its keys are those below. */
+  /** Without keys: they are in `keys` below. */
   readonly account: Account;
   readonly keys: SharedMap<KnownKey>;
   readonly users: SharedMap<KnownUser>;
@@ -32,7 +31,7 @@ export interface AccountPast {
 const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
   const next = accountAggregate.evolve(before.account, event);
   if (next.status === 'NONE') return before;
-  // Those of the decider would be copied with each event.
+  // The decider's `keys` would be copied with each event.
   const past = { ...before, account: { ...next, keys: {} } };
   switch (event.type) {
     case 'AccountOpened': {
@@ -62,19 +61,14 @@ const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
   }
 };
 
-/** How an account's stream becomes its past. */
 export const accountPast = {
   initialState: { account: { status: 'NONE' }, keys: emptyMap, users: emptyMap } as AccountPast,
   evolve,
 };
 
-/**
- * Memory of a past beyond what it shares with the one some events before it: the short lists of its maps that those
- * events touched. What all of them share is there once, and less than this of a few together.
- */
+/** Estimated memory, in bytes, that an account's state does not share with the cached state before it. */
 export const ACCOUNT_PAST_BYTES = 16_000;
 
-/** The account as history shows it; its keys have histories of their own. */
 export const accountMembers = ({ customerId, name, status, disabledAt, users }: OpenedAccount) => ({
   id: customerId,
   company: name,
@@ -83,7 +77,6 @@ export const accountMembers = ({ customerId, name, status, disabledAt, users }: 
   users,
 });
 
-/** A key as history shows it: never the key, which no event holds. */
 export const keyMembers = (
   id: string,
   { name, maskedKey, userId, scopes, issuedAt, expiresAt, revokedAt }: KnownKey,
@@ -102,9 +95,9 @@ export const keyMembers = (
 const DAY_MS = 86_400_000;
 
 /**
- * Keys as they were listed at a moment, newest first: those that had not ended `ENDED_KEYS_DAYS` before it. When each was
- * used last is in no event, and left out.
- * @param at ISO 8601, UTC, milliseconds; of events up to then
+ * The keys that a list showed at `at`, newest first, without those that ended more than `ENDED_KEYS_DAYS` before.
+ * `lastUsedAt` is left out: no event records it.
+ * @param at ISO 8601, UTC, milliseconds
  */
 export const keysListedAt = ({ keys }: AccountPast, at: string): readonly ApiKeyResource[] => {
   const listedSince = new Date(Date.parse(at) - ENDED_KEYS_DAYS * DAY_MS).toISOString();
@@ -117,7 +110,6 @@ export const keysListedAt = ({ keys }: AccountPast, at: string): readonly ApiKey
     .sort((one, other) => (isBefore(one, other) ? 1 : -1));
 };
 
-/** No two are of one id. */
 const isBefore = (one: ApiKeyResource, other: ApiKeyResource): boolean =>
   one.createdAt === other.createdAt ? one.id < other.id : one.createdAt < other.createdAt;
 

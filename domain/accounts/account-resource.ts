@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Role, Scope } from './access.ts';
 
-/** The account of whoever asks, and what they are in it (decisions.md section 2). */
+/** The caller's account and role (decisions.md section 2). */
 export const CurrentAccount = z
   .object({
     id: z.int(),
@@ -12,7 +12,6 @@ export const CurrentAccount = z
   })
   .meta({ id: 'CurrentAccount' });
 
-/** An API key as it is listed: never the key itself. */
 export const ApiKeyResource = z
   .object({
     id: z.string(),
@@ -27,7 +26,7 @@ export const ApiKeyResource = z
   .meta({ id: 'ApiKey' });
 export type ApiKeyResource = z.infer<typeof ApiKeyResource>;
 
-/** The answer to its creation, the only one that holds the key. */
+/** The answer to the creation: the only one that contains the key. */
 export const NewApiKeyResource = z
   .object({ ...ApiKeyResource.shape, key: z.string().meta({ description: 'Shown only here.' }) })
   .meta({ id: 'NewApiKey' });

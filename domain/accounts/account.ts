@@ -2,17 +2,15 @@ import { accept, refuse, type Decision } from '../decision.ts';
 import { scopesOfRole, type Role, type Scope } from './access.ts';
 import { accountEvents, type AccountEvent } from './account-events.ts';
 
-/** Category of the streams: their names begin with it. */
 const ACCOUNT = 'account';
 
 export const accountStream = (customerId: number): string => `${ACCOUNT}-${customerId}`;
 
-/** The id of the user who comes with an account. */
 export const firstUserId = (customerId: number): string => `${customerId}-1`;
 
 /**
- * The user who comes with an account; no event of its own says so.
- * @param sellerId whose account it is, if a seller's
+ * The first user: no separate event records it.
+ * @param sellerId the seller that owns the account; undefined for a buyer's account
  */
 export const firstUser = (
   customerId: number,
@@ -22,7 +20,7 @@ export const firstUser = (
   ...(sellerId === undefined ? { name: 'Administrator', role: 'admin' } : { name: 'Seller', role: 'seller' }),
 });
 
-/** How long a key that was revoked or has expired is still listed. What became of it stays in the log. */
+/** Lists show a revoked or expired key for this time, in days. The log keeps it. */
 export const ENDED_KEYS_DAYS = 90;
 
 /** Specification, Authentication, rule 7. */
@@ -39,14 +37,14 @@ export interface IssuedKey {
 
 export interface OpenedAccount {
   readonly status: 'OPEN' | 'DISABLED';
-  /** Since when, while it is. */
+  /** Present only while the account is disabled. */
   readonly disabledAt?: string;
   readonly customerId: number;
   readonly name: string;
-  /** Whose account it is, if a seller's. */
+  /** Absent for a buyer's account. */
   readonly sellerId?: number | undefined;
   readonly users: Readonly<Record<string, Role>>;
-  /** Those that were not revoked, by id. */
+  /** By id, without revoked keys. */
   readonly keys: Readonly<Record<string, IssuedKey>>;
 }
 
@@ -79,9 +77,9 @@ const evolve = (state: Account, event: AccountEvent): Account => {
   }
 };
 
-type Issued = Extract<AccountEvent, { type: 'ApiKeyIssued' }>;
+type ApiKeyIssued = Extract<AccountEvent, { type: 'ApiKeyIssued' }>;
 
-const issuedKey = ({ customerId, users }: OpenedAccount, { data, occurredAt }: Issued): IssuedKey => {
+const issuedKey = ({ customerId, users }: OpenedAccount, { data, occurredAt }: ApiKeyIssued): IssuedKey => {
   const { keyId: _, userId = firstUserId(customerId), ...rest } = data;
   return {
     ...rest,
@@ -96,12 +94,11 @@ export interface OpenAccount {
   readonly now: string;
   readonly customerId: number;
   readonly name: string;
-  /** The seller whose account it is; absent: a buyer's. */
+  /** Absent for a buyer's account. */
   readonly sellerId?: number | undefined;
   readonly firstKey: { readonly keyId: string; readonly name: string; readonly maskedKey: string };
 }
 
-/** Closes the account to every credential of it, or opens it again. */
 export interface SetAccess {
   readonly type: 'DisableAccount' | 'EnableAccount';
   readonly now: string;
@@ -120,9 +117,8 @@ export interface IssueApiKey {
   readonly keyId: string;
   readonly name: string;
   readonly maskedKey: string;
-  /** Whose key it is. */
   readonly userId: string;
-  /** Absent: all that the user's role allows. */
+  /** Default: all that the user's role allows. */
   readonly scopes?: readonly Scope[] | undefined;
   readonly expiresAt?: string | undefined;
 }
@@ -144,9 +140,9 @@ export type AccountRefusal =
   | { readonly reason: 'scope-beyond-role'; readonly scope: Scope }
   | { readonly reason: 'too-many-keys'; readonly limit: number; readonly active: number };
 
-type Decided = Decision<AccountEvent, AccountRefusal>;
+type AccountDecision = Decision<AccountEvent, AccountRefusal>;
 
-const openAccount = (command: OpenAccount): Decided => {
+const openAccount = (command: OpenAccount): AccountDecision => {
   const { now: occurredAt, customerId, name, sellerId, firstKey } = command;
   const { userId, role } = firstUser(customerId, sellerId);
   const opened = sellerId === undefined ? { customerId, name } : { customerId, name, sellerId };
@@ -157,23 +153,23 @@ const openAccount = (command: OpenAccount): Decided => {
   );
 };
 
-const setAccess = ({ type, now: occurredAt }: SetAccess, { status }: OpenedAccount): Decided => {
+const setAccess = ({ type, now: occurredAt }: SetAccess, { status }: OpenedAccount): AccountDecision => {
   if (type === 'DisableAccount') {
     return status === 'DISABLED' ? accept() : accept({ type: 'AccountDisabled', data: {}, occurredAt });
   }
   return status === 'OPEN' ? accept() : accept({ type: 'AccountEnabled', data: {}, occurredAt });
 };
 
-const addUser = ({ now: occurredAt, name, role }: AddUser, account: OpenedAccount): Decided => {
+const addUser = ({ now: occurredAt, name, role }: AddUser, account: OpenedAccount): AccountDecision => {
   const { customerId, sellerId, users } = account;
   const isSellers = sellerId !== undefined;
-  // Whoever decides about what others show must not be able to buy with the same credential, and the reverse.
+  // A credential that reviews other accounts' creatives must not be able to buy, and the reverse.
   if ((role === 'seller') !== isSellers) return refuse({ reason: 'role-of-other-accounts', isSellers });
   const userId = `${customerId}-${Object.keys(users).length + 1}`;
   return accept({ type: 'UserAdded', data: { userId, name, role }, occurredAt });
 };
 
-const issueApiKey = (command: IssueApiKey, state: OpenedAccount): Decided => {
+const issueApiKey = (command: IssueApiKey, state: OpenedAccount): AccountDecision => {
   const { now: occurredAt, keyId, name, maskedKey, userId, expiresAt } = command;
   const role = state.users[userId];
   if (role === undefined) return refuse({ reason: 'no-such-user' });
@@ -195,10 +191,10 @@ const issueApiKey = (command: IssueApiKey, state: OpenedAccount): Decided => {
 const isActive = ({ expiresAt }: IssuedKey, now: string): boolean =>
   expiresAt === undefined || expiresAt > now;
 
-const revokeApiKey = ({ now: occurredAt, keyId }: RevokeApiKey, { keys }: OpenedAccount): Decided =>
+const revokeApiKey = ({ now: occurredAt, keyId }: RevokeApiKey, { keys }: OpenedAccount): AccountDecision =>
   keys[keyId] === undefined ? accept() : accept({ type: 'ApiKeyRevoked', data: { keyId }, occurredAt });
 
-const decide = (command: AccountCommand, state: Account): Decided => {
+const decide = (command: AccountCommand, state: Account): AccountDecision => {
   if (command.type === 'OpenAccount') {
     return state.status === 'NONE' ? openAccount(command) : refuse({ reason: 'already-open' });
   }

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { createdShape, derived, fixed, found, membersOf, resourceShape } from '../fields.ts';
 import { shownIds } from '../shown-id.ts';
 
-/** AdCP's tasks that things are syndicated with. */
+/** The AdCP tasks that syndication uses. */
 export const SyncTask = z.enum(['sync_audiences', 'sync_catalogs', 'sync_event_sources']);
 export type SyncTask = z.infer<typeof SyncTask>;
 
 const Timestamp = z.iso.datetime({ precision: 3 });
 
-/** Every member of an agent, in the order in which it is shown (decisions.md section 2). Its token is never shown. */
+/** Every member of an agent, in the order of the answer (decisions.md section 2). The token is never shown. */
 export const agentFields = {
   id: derived(z.string()),
   name: fixed(z.string()),
@@ -30,7 +30,7 @@ export const agentFields = {
       description: 'When an `UNREACHABLE` agent is asked next; absent when it is asked no more.',
     }),
   ),
-  // Absent where the agent knows the buyer by the advertiser's brand.
+  // Absent when the agent identifies the buyer by the advertiser's brand.
   accountId: fixed(z.string().optional()),
   supportedTasks: found(
     z.array(SyncTask).meta({
@@ -49,26 +49,23 @@ export const AgentRegistered = z.object({
   agentId: z.string(),
   customerId: z.int(),
   ...createdShape(agentFields),
-  /** Where its token is kept, encrypted; absent for an agent that wants none. Never the token. */
+  /** Refers to the encrypted token; absent for an agent without one. Never the token. */
   secretId: z.string().optional(),
 });
 export type AgentRegistered = z.infer<typeof AgentRegistered>;
 
-/** The agent did not answer a check, at its registration or later. */
 export const AgentUnreachable = z.object({
-  /** In words, for the buyer. Nothing of what a server says. */
+  /** A sentence for the buyer. It quotes nothing from the server. */
   reason: z.string(),
-  /** How often it was asked without an answer, from 1. */
+  /** Number of checks without an answer, from 1. */
   checks: z.int().min(1),
-  /** When it is asked next; absent when it is asked no more. */
   nextCheckAt: Timestamp.optional(),
 });
 type AgentUnreachable = z.infer<typeof AgentUnreachable>;
 
-/** An AdCP agent that an account has registered: audiences, event sources and catalogs are syndicated to it. */
 export interface Agent extends AgentRegistered {
   readonly status: 'ACTIVE' | 'UNREACHABLE' | 'REMOVED';
-  /** While it is UNREACHABLE. */
+  /** Present only while the agent is UNREACHABLE. */
   readonly unreachable?: AgentUnreachable | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -83,7 +80,7 @@ export const agentResource = ({ unreachable, ...agent }: Agent): AgentResource =
     nextCheckAt: unreachable?.nextCheckAt,
   });
 
-/** What the buyer is told of an agent that does not answer. A query of its address is left out: it may hold a key. */
+/** The buyer's message about an agent that does not answer. Leaves out the URL's query: it may contain a key. */
 export const silenceOf = (url: string, { reason, nextCheckAt }: AgentUnreachable): string =>
   `The agent at ${url.replace(/[?#].*$/s, '')} did not answer when it was asked what it offers: ${reason} ` +
   (nextCheckAt === undefined

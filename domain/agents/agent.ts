@@ -4,13 +4,8 @@ import type { Agent, AgentRegistered, SyncTask } from './agent-resource.ts';
 
 export type { Agent } from './agent-resource.ts';
 
-/** Category of the streams: their names begin with it. */
 export const AGENT = 'agent';
 
-/**
- * The stream of one agent; the account is part of its name.
- * @param agentId UUID
- */
 export const agentStream = (customerId: number, agentId: string): string =>
   `${AGENT}-${customerId}-${agentId}`;
 
@@ -44,14 +39,13 @@ export type AgentCommand =
       readonly type: 'RegisterAgent';
       readonly now: string;
       readonly agent: AgentRegistered;
-      /** Why the agent does not answer, in words. Undefined when it answers or was not asked. */
+      /** Why the agent does not answer. Undefined when it answered or was not called. */
       readonly silence?: string | undefined;
     }
-  /** What came of asking an agent that is unreachable once more. */
   | {
       readonly type: 'RecordAgentCheck';
       readonly now: string;
-      /** How often it had been asked before: of another one that came first, this is the same check. */
+      /** Number of checks before this one. A check with the same number that came first makes this one a repeat. */
       readonly checks: number;
       readonly found:
         | { readonly silence: string }
@@ -63,12 +57,12 @@ export interface AgentRefusal {
   readonly reason: 'not-found' | 'already-exists';
 }
 
-/** The first check follows soon: an agent may only have been slow, or is started together with the service. */
+/** The first check follows soon: an agent may only be slow, or start together with the service. */
 const CHECK_MS = { first: 1_000, most: 6 * 60 * 60 * 1_000 };
-/** Some 30 days: after 1 s, 2 s, 4 s ... and every 6 h from then on. */
+/** About 30 days: after 1 s, 2 s, 4 s ..., then every 6 h. */
 const CHECKS_MAX = 135;
 
-/** When an agent is asked again that has not answered for `checks` times; undefined when it is asked no more. */
+/** The time of the next check after `checks` checks without an answer; undefined after the last one. */
 const nextCheckAt = (now: string, checks: number): string | undefined => {
   if (checks >= CHECKS_MAX) return undefined;
   const afterMs = Math.min(CHECK_MS.first * 2 ** (checks - 1), CHECK_MS.most);

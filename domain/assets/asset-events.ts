@@ -17,35 +17,31 @@ const AssetReserved = z.object({
   mimeType: z.string(),
   mediaKind: MediaKind,
   source: AssetSource,
-  /** More is not taken. */
   bytesMax: z.int(),
-  /** Promised: exactly so many. */
+  /** The exact size that the buyer announced. */
   bytes: z.int().optional(),
-  /** Promised, hex. */
+  /** Announced by the buyer; hex. */
   sha256: z.string().optional(),
-  /** As the buyer says: for what the bytes do not tell. */
+  /** From the buyer, for types whose bytes do not contain them. */
   ...facts,
-  /** Until then an upload may begin. */
   expiresAt: z.string(),
 });
 
 const AssetUploaded = z.object({
-  /** The one place where the bytes are; never another's. */
+  /** Unique: no other asset refers to the same object. */
   storageKey: z.string(),
   bytes: z.int(),
-  /** Hex. */
   sha256: z.string(),
-  /** As the bytes say. */
+  /** Read from the bytes. */
   ...facts,
-  /** Of a short plain text: all of it. */
+  /** The whole content of a short plain text. */
   textContent: z.string().optional(),
 });
 
-/** Schema and current version of every event that an asset's stream can hold. */
 export const assetEvents = {
   AssetReserved: { schemaVersion: 1, data: AssetReserved },
   AssetUploaded: { schemaVersion: 1, data: AssetUploaded },
-  /** Its bytes never came, and are not taken any more. */
+  /** The upload did not arrive in time. */
   AssetReservationExpired: { schemaVersion: 1, data: z.object({}) },
   AssetRemoved: { schemaVersion: 1, data: z.object({}) },
 } as const;

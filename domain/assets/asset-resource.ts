@@ -2,19 +2,19 @@ import { z } from 'zod';
 import type { AssetReserved, AssetUploaded } from './asset-events.ts';
 import { AssetSource, MediaKind } from './asset-values-resource.ts';
 
-interface Dated {
-  /** When it came into the library; before that, when it was reserved. */
+interface Timestamps {
+  /** The time of the upload; before it, of the reservation. */
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-/** A place for bytes that have not come, or will not come any more. */
-export interface ReservedAsset extends AssetReserved, Dated {
+/** An asset without bytes: the upload is pending or has expired. */
+export interface ReservedAsset extends AssetReserved, Timestamps {
   readonly status: 'RESERVED' | 'EXPIRED';
 }
 
-/** Bytes in an advertiser's library, or that were there. */
-export interface StoredAsset extends AssetReserved, AssetUploaded, Dated {
+/** An asset in an advertiser's library, or removed from it. */
+export interface StoredAsset extends AssetReserved, AssetUploaded, Timestamps {
   readonly bytes: number;
   readonly sha256: string;
   readonly status: 'READY' | 'REMOVED';
@@ -48,7 +48,7 @@ export const AssetResource = z
 
 export type AssetResource = z.infer<typeof AssetResource>;
 
-/** @param baseUrl how clients reach the service */
+/** @param baseUrl the service's public URL */
 export const assetResource = (asset: StoredAsset, baseUrl: string): AssetResource => ({
   id: shownAssetId(asset.assetId),
   advertiserId: asset.advertiserId,
@@ -67,21 +67,19 @@ export const assetResource = (asset: StoredAsset, baseUrl: string): AssetResourc
   updatedAt: asset.updatedAt,
 });
 
-/** Where everybody can read the bytes of assets. */
+/** Public path of the assets' bytes: no credential is needed. */
 export const ASSETS_PATH = '/assets';
 
-/** @param assetId UUID */
 export const shownAssetId = (assetId: string): string => `ast_${assetId.replaceAll('-', '')}`;
 
-/** The same asset, as the place where its bytes are sent. */
 export const shownUploadId = (assetId: string): string => `upl_${assetId.replaceAll('-', '')}`;
 
 const SHOWN = /^(ast|upl)_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
 
-/** The UUID behind an asset's id that was shown; undefined when the text is none. */
+/** @returns the asset's UUID; undefined if the text is not an asset id */
 export const assetIdOf = (shown: string): string | undefined => uuidOf(shown, 'ast');
 
-/** The same of an upload's. */
+/** @returns the asset's UUID; undefined if the text is not an upload id */
 export const assetIdOfUpload = (shown: string): string | undefined => uuidOf(shown, 'upl');
 
 const uuidOf = (shown: string, wanted: string): string | undefined => {

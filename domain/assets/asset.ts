@@ -4,13 +4,8 @@ import type { Asset } from './asset-resource.ts';
 
 export type { Asset } from './asset-resource.ts';
 
-/** Category of the streams: their names begin with it. */
 export const ASSET = 'asset';
 
-/**
- * The stream of one asset, from its reservation on; the account is part of its name.
- * @param assetId UUID
- */
 export const assetStream = (customerId: number, assetId: string): string =>
   `${ASSET}-${customerId}-${assetId}`;
 
@@ -53,7 +48,6 @@ const decide = (command: AssetCommand, state: AssetState): Decision<AssetEvent, 
     case 'CompleteUpload':
       return completeUpload(command.upload, command.now, state);
     case 'ExpireReservation':
-      // Whoever was faster has uploaded it, or has let it expire.
       if (state.status !== 'RESERVED') return accept();
       return accept({ type: 'AssetReservationExpired', data: {}, occurredAt: command.now });
     case 'RemoveAsset':
@@ -64,7 +58,7 @@ const decide = (command: AssetCommand, state: AssetState): Decision<AssetEvent, 
   }
 };
 
-/** Of several uploads the first one counts; the same bytes once more change nothing (decisions.md E12/E13). */
+/** The first of several uploads counts; the same bytes again change nothing (decisions.md E12/E13). */
 const completeUpload = (
   upload: AssetUploaded,
   now: string,

@@ -3,8 +3,8 @@ import { FormatKind } from '../creatives/format-kinds-resource.ts';
 import type { EventsOf } from '../decision.ts';
 import { VariantCopy } from './creative-session-resource.ts';
 
-/** What an engine has made is in the event: whoever reads the stream comes to the same variants, without the engine. */
-const Made = z.object({ variantId: z.string(), copy: VariantCopy });
+/** The event contains the engine's output, so folding the stream does not call the engine. */
+const GeneratedVariant = z.object({ variantId: z.string(), copy: VariantCopy });
 
 const CreativeSessionStarted = z.object({
   sessionId: z.string(),
@@ -14,13 +14,13 @@ const CreativeSessionStarted = z.object({
   prompt: z.string().optional(),
   connectionId: z.string().optional(),
   formatKind: FormatKind,
-  variants: z.array(Made),
+  variants: z.array(GeneratedVariant),
 });
 
 const CreativeVariantRefined = z.object({
   refinedFrom: z.string(),
   feedback: z.string(),
-  variant: Made,
+  variant: GeneratedVariant,
 });
 
 const CreativeVariantsEvaluated = z.object({
@@ -32,7 +32,6 @@ const CreativeVariantsEvaluated = z.object({
 
 const CreativeSessionFinalized = z.object({ variantId: z.string(), creativeId: z.string() });
 
-/** Schema and current version of every event that a creative session's stream can hold. */
 export const creativeSessionEvents = {
   CreativeSessionStarted: { schemaVersion: 1, data: CreativeSessionStarted },
   CreativeVariantRefined: { schemaVersion: 1, data: CreativeVariantRefined },

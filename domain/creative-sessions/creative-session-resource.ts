@@ -8,7 +8,7 @@ const Timestamp = z.iso.datetime({ precision: 3 });
 
 const SessionStatus = z.enum(['drafting', 'refining', 'evaluating', 'finalized']);
 
-/** A session as lists and writes show it: these six members and no others (specification, Creative session). */
+/** A session in lists and answers of writes: exactly these six members (specification, Creative session). */
 export const CreativeSessionResource = z
   .strictObject({
     id: z.string(),
@@ -21,24 +21,22 @@ export const CreativeSessionResource = z
   .meta({ id: 'CreativeSession' });
 export type CreativeSessionResource = z.infer<typeof CreativeSessionResource>;
 
-/** Text by the slot that it is for. */
 export const VariantCopy = z.record(z.string(), z.string());
 export type VariantCopy = z.infer<typeof VariantCopy>;
 
 const Evaluation = z.strictObject({
   stage: z.string(),
-  /** From 0 to 100. */
   score: z.number().min(0).max(100),
   notes: z.string().optional(),
   evaluatedAt: Timestamp,
 });
 
-/** One proposal of the engine. It never changes: refining it makes another one. */
+/** A proposal of the engine. It never changes: a refinement creates another variant. */
 const variant = {
   copy: VariantCopy,
-  /** What was said of the variant that it was made of. */
+  /** The buyer's feedback on the variant that this one refines. */
   feedback: z.string().optional(),
-  /** A buyer has asked for this one, by refining another. */
+  /** The buyer requested this variant by refining another. */
   selected: z.boolean(),
   evaluations: z.array(Evaluation),
   createdAt: Timestamp,
@@ -46,7 +44,6 @@ const variant = {
 
 const VariantResource = z.strictObject({ id: z.string(), refinedFrom: z.string().optional(), ...variant });
 
-/** A session with all that has come of it. */
 export const CreativeSessionDetail = CreativeSessionResource.extend({
   prompt: z.string().optional(),
   connectionId: z.string().optional(),
@@ -58,15 +55,12 @@ export const CreativeSessionDetail = CreativeSessionResource.extend({
 }).meta({ id: 'CreativeSessionDetail' });
 export type CreativeSessionDetail = z.infer<typeof CreativeSessionDetail>;
 
-/** What a finalized session answers with. */
 export const FinalizedSession = z
   .strictObject({ session: CreativeSessionResource, creativeId: z.string() })
   .meta({ id: 'FinalizedCreativeSession' });
 
 export interface Variant {
-  /** UUID. */
   readonly variantId: string;
-  /** UUID of the variant that it was made of. */
   readonly refinedFrom?: string | undefined;
   readonly copy: VariantCopy;
   readonly feedback?: string | undefined;
@@ -75,26 +69,23 @@ export interface Variant {
   readonly createdAt: string;
 }
 
-/** A session as its events make it. */
+/** A session folded from its events. Ids are UUIDs. */
 export interface CreativeSession {
-  /** UUID. */
   readonly sessionId: string;
   readonly customerId: number;
-  /** UUID. */
   readonly campaignId: string;
   readonly title: string;
   readonly prompt?: string | undefined;
-  /** As it was given. Default: the engine that is built in. */
+  /** As sent. Default: the built-in engine. */
   readonly connectionId?: string | undefined;
   readonly formatKind: z.infer<typeof FormatKind>;
   readonly status: z.infer<typeof SessionStatus>;
   readonly variants: readonly Variant[];
-  /** UUIDs, once finalized. */
   readonly final?: { readonly variantId: string; readonly creativeId: string } | undefined;
-  /** How many commands have changed something; its start is the first. */
+  /** Number of commands that changed the session, its start included. */
   readonly revision: number;
   readonly createdAt: string;
-  /** Never falls, whatever the clocks of the nodes say. */
+  /** Never decreases, even when the clocks of the nodes differ. */
   readonly updatedAt: string;
 }
 

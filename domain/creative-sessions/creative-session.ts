@@ -8,13 +8,8 @@ import {
 } from './creative-session-events.ts';
 import type { CreativeSession, Variant } from './creative-session-resource.ts';
 
-/** Category of the streams: their names begin with it. */
 export const CREATIVE_SESSION = 'creativeSession';
 
-/**
- * The stream of one creative session; the account is part of its name.
- * @param sessionId UUID
- */
 export const creativeSessionStream = (customerId: number, sessionId: string): string =>
   `${CREATIVE_SESSION}-${customerId}-${sessionId}`;
 
@@ -22,7 +17,7 @@ export type CreativeSessionState = { readonly status: 'none' } | CreativeSession
 
 export const initialState = { status: 'none' } as const;
 
-/** A session has so many variants, and is evaluated at so many stages: each command on it folds all of them. */
+/** Bounds, because each command on a session folds all its variants and evaluations. */
 const VARIANTS_MAX = 20;
 const STAGES_MAX = 10;
 
@@ -30,7 +25,8 @@ export const evolve = (state: CreativeSessionState, event: CreativeSessionEvent)
   const at = event.occurredAt;
   if (event.type === 'CreativeSessionStarted') return started(event.data, at);
   if (state.status === 'none') return state;
-  // Nodes' clocks differ. A time that fell would bring a session back behind a cursor that has passed it.
+  // The clocks of nodes differ. If the time decreased, a session would move back before a page cursor that has passed
+  // it.
   const updatedAt = at > state.updatedAt ? at : state.updatedAt;
   const next = { ...state, revision: state.revision + 1, updatedAt };
   switch (event.type) {
@@ -78,15 +74,14 @@ const evaluated = (
   return { ...variant, evaluations: [...variant.evaluations, { stage, score, notes, evaluatedAt }] };
 };
 
-/** What is asked for, without what an engine makes of it: enough to say whether it can be done. */
-export interface WantedRefinement {
+export interface RefinementRequest {
   readonly variantId: string;
   readonly expectedRevision?: number | undefined;
 }
 
 export type CreativeSessionCommand =
   | { readonly type: 'StartSession'; readonly now: string; readonly session: CreativeSessionStarted }
-  | (WantedRefinement & {
+  | (RefinementRequest & {
       readonly type: 'RefineVariant';
       readonly now: string;
       readonly feedback: string;
@@ -97,7 +92,6 @@ export type CreativeSessionCommand =
       readonly type: 'FinalizeSession';
       readonly now: string;
       readonly variantId: string;
-      /** Of the creative that was made of the variant. */
       readonly creativeId: string;
     };
 
@@ -115,10 +109,10 @@ const whyClosed = ({ final }: CreativeSession): CreativeSessionRefusal | undefin
 const variantOf = ({ variants }: CreativeSession, wanted: string): Variant | undefined =>
   variants.find(({ variantId }) => variantId === wanted);
 
-/** Why a variant cannot be refined, also to be asked before an engine is. */
+/** Returns why a variant cannot be refined; the caller checks it before it calls an engine, too. */
 export const whyNotRefine = (
   session: CreativeSession,
-  { variantId, expectedRevision }: WantedRefinement,
+  { variantId, expectedRevision }: RefinementRequest,
 ): CreativeSessionRefusal | undefined => {
   if (variantOf(session, variantId) === undefined) return { reason: 'unknown-variant' };
   if (expectedRevision !== undefined && expectedRevision !== session.revision) {
@@ -130,7 +124,7 @@ export const whyNotRefine = (
     : { reason: 'too-many-variants', limit: VARIANTS_MAX };
 };
 
-/** Why nothing can be evaluated at a stage, also to be asked before an engine is. */
+/** Returns why nothing can be evaluated at a stage; the caller checks it before it calls an engine, too. */
 export const whyNotEvaluate = (
   session: CreativeSession,
   stage: string,
@@ -143,8 +137,8 @@ export const whyNotEvaluate = (
 };
 
 /**
- * Why a session cannot end in a variant. One that can always can: a variant stays evaluated, or selected. So nothing
- * stands in the way any more once its creative is made.
+ * Returns why a session cannot be finalized with a variant. Once undefined, it stays so: a variant stays evaluated or
+ * selected. So finalizing cannot fail after the creative was created.
  */
 export const whyNotFinalize = (
   session: CreativeSession,
@@ -158,7 +152,6 @@ export const whyNotFinalize = (
   return variant.selected || variant.evaluations.length > 0 ? undefined : { reason: 'not-chosen' };
 };
 
-/** The variants that a stage has not been evaluated for yet. */
 export const notEvaluatedAt = ({ variants }: CreativeSession, stage: string): readonly Variant[] =>
   variants.filter(({ evaluations }) => evaluations.every((one) => one.stage !== stage));
 

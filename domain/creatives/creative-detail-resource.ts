@@ -10,9 +10,8 @@ import {
 } from './creative-resource.ts';
 import { SellerStatus, sellerStatuses } from './seller-review-resource.ts';
 
-/** What a creative's detail shows of an asset in the library. */
 export interface UsedAsset {
-  /** As it is shown. */
+  /** The shown id (`ast_...`). */
   readonly id: string;
   readonly name: string;
   readonly mediaKind: string;
@@ -69,18 +68,16 @@ export const CreativeDetail = z
   .meta({ id: 'CreativeDetail' });
 export type CreativeDetail = z.infer<typeof CreativeDetail>;
 
-/** All that a detail is made of. */
 export interface DetailParts {
   readonly creative: Creative;
-  /** Those of its campaigns that are known. */
+  /** Only those that the read model contains. */
   readonly campaigns: readonly Campaign[];
-  /** Those of its assets that are in the library. */
   readonly assets: readonly UsedAsset[];
-  /** Those that it was submitted to, or more. */
+  /** Includes at least all sellers that the creative was submitted to. */
   readonly sellers: readonly Seller[];
 }
 
-/** A function of what is known of each part, in whatever order it became known. */
+/** Depends only on the current state of each part, not on the order in which they arrived. */
 export const creativeDetail = ({ creative, campaigns, assets, sellers }: DetailParts): CreativeDetail => {
   const { id, formatId, slots, copy, trackers: _, carouselCards, ...shown } = creativeResource(creative);
   const assetOf = (assetId: string | undefined): UsedAsset | undefined =>
@@ -144,7 +141,7 @@ const specLineOf = ({ width, height, mimeType, bytes }: UsedAsset): string =>
     sizeOf(bytes),
   ].join(' - ');
 
-/** `image/svg+xml`: `SVG`. */
+/** E.g. `SVG` for `image/svg+xml`. */
 const typeOf = (mimeType: string): string =>
   (mimeType.split('/').at(-1) ?? mimeType).replace(/[+;].*$/, '').toUpperCase();
 

@@ -16,11 +16,8 @@ const CreativeCreated = z.object({
   role: CreativeRole.optional(),
   promoted: z.boolean(),
   source: CreativeSource,
-  /** The campaign that it is created in; absent in the library. */
   campaignId: z.string().optional(),
-  /** What it is a copy of. */
   copyOf: z.string().optional(),
-  /** The creative session, and the variant of it, that it was made of. */
   madeIn: z.object({ sessionId: z.string(), variantId: z.string() }).optional(),
   content: CreativeContent,
   frequencyCaps: z.array(RecordedCap),
@@ -31,7 +28,7 @@ type Clearable = {
   [Member in keyof typeof clearable]: z.ZodOptional<z.ZodNullable<(typeof clearable)[Member]>>;
 };
 
-/** Only the members that really changed; null clears a member. */
+/** Only changed members; null clears a member. */
 const CreativeUpdated = z.object({
   changes: z.object({
     name: z.string().optional(),
@@ -50,10 +47,10 @@ const CreativeUpdated = z.object({
   frequencyCaps: CapReplacement.optional(),
 });
 
-/** To sellers that then have it at `processing`. */
+/** The status at these sellers becomes `processing`. */
 const CreativeSubmitted = z.object({
   sellerIds: z.array(z.int()),
-  /** Of a campaign that runs: the requests that gave cause for it, too. Absent: none but its own did. */
+  /** Further requests that caused the submission to a running campaign. Absent: only its own request did. */
   alsoCausedBy: OtherCauses.optional(),
 });
 
@@ -61,18 +58,17 @@ const CreativeReviewed = z.object({
   sellerId: z.int(),
   status: ReviewStatus,
   rejectionReason: z.string().optional(),
-  /** The creative's revision that the seller looked at: it had the content then that it has now. */
+  /** The creative's revision that the seller reviewed: it had the same content as now. */
   takenOn: z.int(),
 });
 
 const InCampaign = z.object({ campaignId: z.string() });
 
-/** Schema and current version of every event that a creative's stream can hold. */
 export const creativeEvents = {
   CreativeCreated: { schemaVersion: 1, data: CreativeCreated },
   CreativeUpdated: { schemaVersion: 1, data: CreativeUpdated },
   CreativeAttached: { schemaVersion: 1, data: InCampaign },
-  /** `archives`: it was nowhere else. */
+  /** `archives`: it was the creative's last campaign. */
   CreativeDetached: { schemaVersion: 1, data: InCampaign.extend({ archives: z.boolean() }) },
   CreativePromoted: { schemaVersion: 1, data: z.object({ role: CreativeRole }) },
   CreativeArchived: { schemaVersion: 1, data: z.object({}) },

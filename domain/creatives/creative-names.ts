@@ -2,32 +2,26 @@ import { accept, refuse, type Decision } from '../decision.ts';
 import { creativeNameEvents, type CreativeNameEvent } from './creative-name-events.ts';
 
 /**
- * The names of a campaign's creatives: each is held by one of them. A creative holds its name before it is there under
- * it, so that two creatives of one name can never meet in a campaign; what a crash leaves held is held by a creative
- * that is not there under it, which whoever wants the name can see.
+ * The names of a campaign's creatives, each held by one of them. A creative claims its name before it appears under
+ * it in the campaign, so two creatives can never have the same name there. A crash may leave a name held by a
+ * creative that does not use it. The next request for the name can see that and take the name over.
  */
 export const CREATIVE_NAMES = 'creativeNames';
 
-/**
- * The stream of one campaign's names; the account is part of its name.
- * @param campaignId UUID
- */
 export const creativeNamesStream = (customerId: number, campaignId: string): string =>
   `${CREATIVE_NAMES}-${customerId}-${campaignId}`;
 
 export interface NameClaim {
   readonly creativeId: string;
   readonly claimId: string;
-  /** When it was claimed last. */
   readonly at: string;
-  /** Nobody held the name then: no other request for the same creative, under way, can count on it by an older claim. */
+  /** The name was free: no concurrent request for the same creative relies on an older claim. */
   readonly isFirst: boolean;
 }
 
-/** Claims by name. */
 export type CreativeNames = Readonly<Record<string, NameClaim>>;
 
-/** So many names of a campaign can be held: each command on them folds them. */
+/** A bound, because each command folds all names of the campaign. */
 const NAMES_MAX = 1_000;
 
 const evolve = (names: CreativeNames, { type, data, occurredAt }: CreativeNameEvent): CreativeNames => {
@@ -57,9 +51,11 @@ interface Claiming {
 }
 
 export type CreativeNamesCommand =
-  /** Each claim is a new one, also of a name that the creative holds: the older one may be taken for left behind. */
+  /**
+   * Claims again even if the creative holds the name: another request may treat the older claim as left by a crash.
+   */
   | (Claiming & { readonly type: 'ClaimName'; readonly name: string })
-  /** The first free one of the list, or the one that the creative holds. */
+  /** Claims the name that the creative holds, or the first free one of the list. */
   | (Claiming & { readonly type: 'ClaimFreeName'; readonly names: (nth: number) => string })
   | (Claiming & { readonly type: 'ReleaseName'; readonly name: string });
 
@@ -101,7 +97,7 @@ const decide = (command: CreativeNamesCommand, names: CreativeNames): NamesDecis
   }
 };
 
-/** The name that a creative holds; the last claimed one, should it hold several. */
+/** The name that a creative holds; if it holds several, the last claimed one. */
 export const nameHeldBy = (creativeId: string, names: CreativeNames): string | undefined =>
   Object.entries(names)
     .filter(([, known]) => known.creativeId === creativeId)
@@ -121,21 +117,21 @@ export const creativeNamesAggregate = {
 const NAME_LENGTH_MAX = 255;
 
 /**
- * Names of copies, in the order in which they are tried: `Name (copy)`, `Name (copy 2)`, ... A source that is a copy
- * itself loses its number first, and as many characters as the name would be too long (decisions.md section 4).
+ * Names of copies, in the order in which they are tried: `Name (copy)`, `Name (copy 2)`, ... First removes the
+ * source's own copy number; then shortens it to the maximum length (decisions.md section 4).
  */
 export const copyNames = (source: string): ((nth: number) => string) => {
   const base = source.replace(/ \(copy(?: \d+)?\)$/, '');
   return (nth) => withEnding(base, nth === 1 ? ' (copy)' : ` (copy ${nth})`);
 };
 
-/** Names for what was given none. */
+/** Names for creatives without a name. */
 export const newNames =
   (base: string): ((nth: number) => string) =>
   (nth) =>
     nth === 1 ? base : withEnding(base, ` ${nth}`);
 
-/** Counted in code points: nothing is cut in half. */
+/** Counts code points, so that no character is cut. */
 const withEnding = (base: string, ending: string): string =>
   Array.from(base)
     .slice(0, NAME_LENGTH_MAX - ending.length)

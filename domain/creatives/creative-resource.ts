@@ -27,10 +27,9 @@ export const Slot = z.strictObject({
   crop: z.boolean().optional(),
 });
 
-/** Text by the slot that it is for. */
 const Copy = z.record(z.string(), z.string());
 
-/** Addresses by what they track. */
+/** URLs by tracked event. */
 const Trackers = z.record(z.string(), z.array(z.string()));
 
 export const UrlAsset = z.strictObject({
@@ -55,7 +54,7 @@ export const CarouselCard = z.strictObject({
   landingPageUrl: z.string().optional(),
 });
 
-/** What a buyer says of a creative; a duplicate has the same. */
+/** The content that a buyer sends; a duplicate copies it. */
 const content = {
   formatKind: FormatKind,
   formatId: FormatId.optional(),
@@ -75,7 +74,7 @@ export type CreativeContent = z.infer<typeof CreativeContent>;
 
 const { formatOptionId: _option, ...shownContent } = content;
 
-/** A creative as campaigns and the library show it (specification, Campaign creative). */
+/** A creative in campaigns and in the library (specification, Campaign creative). */
 export const CreativeResource = z
   .strictObject({
     id: z.string(),
@@ -94,24 +93,22 @@ export const CreativeResource = z
   .meta({ id: 'CampaignCreative' });
 export type CreativeResource = z.infer<typeof CreativeResource>;
 
-/** A creative as its events make it. */
+/** A creative folded from its events. Ids are UUIDs. */
 export interface Creative extends CreativeContent {
-  /** UUID. */
   readonly creativeId: string;
   readonly customerId: number;
   readonly advertiserId: number;
   readonly name: string;
   readonly state: z.infer<typeof CreativeState>;
   readonly role?: z.infer<typeof CreativeRole> | undefined;
-  /** On the library's shelf. */
+  /** Marked for reuse in the library. */
   readonly promoted: boolean;
   readonly source: z.infer<typeof CreativeSource>;
-  /** UUIDs of the creative session, and of the variant in it, that it was made of. */
   readonly madeIn?: { readonly sessionId: string; readonly variantId: string } | undefined;
-  /** UUIDs of the campaigns that it is in, in the order of its coming there. */
+  /** In the order of attachment. */
   readonly campaignIds: readonly string[];
   readonly frequencyCaps: FrequencyCap[];
-  /** One of each seller that it was submitted to; absent before the first. */
+  /** One for each seller that it was submitted to; absent before the first submission. */
   readonly reviews?: readonly SellerReview[] | undefined;
   readonly revision: number;
   readonly createdAt: string;
@@ -146,7 +143,7 @@ export const creativeResource = (creative: Creative): CreativeResource => ({
   frequencyCaps: creative.frequencyCaps,
 });
 
-/** Ids of the assets that a creative refers to, as they are shown, each once. */
+/** The shown ids of a creative's assets, without repetition. */
 export const assetIdsOf = ({ slots, carouselCards }: Pick<Creative, 'slots' | 'carouselCards'>): string[] => [
   ...new Set([...slots, ...carouselCards].flatMap(({ assetId }) => (assetId === undefined ? [] : [assetId]))),
 ];

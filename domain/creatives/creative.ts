@@ -14,13 +14,8 @@ import { isComplete } from './is-complete.ts';
 import type { ReviewStatus } from './seller-review-resource.ts';
 import { putAway, reviewed, reviewSteps, submittable, submitted, withNewContent } from './seller-reviews.ts';
 
-/** Category of the streams: their names begin with it. */
 export const CREATIVE = 'creative';
 
-/**
- * The stream of one creative; the account is part of its name.
- * @param creativeId UUID
- */
 export const creativeStream = (customerId: number, creativeId: string): string =>
   `${CREATIVE}-${customerId}-${creativeId}`;
 
@@ -28,7 +23,7 @@ export type CreativeStateOf = { readonly state: 'none' } | Creative;
 
 export const initialState = { state: 'none' } as const;
 
-/** A creative is in so many campaigns at most: a rename is a step in each of them. */
+/** A bound, because a rename is one step in each campaign. */
 const CAMPAIGNS_MAX = 50;
 
 export const evolve = (before: CreativeStateOf, event: CreativeEvent): CreativeStateOf => {
@@ -103,11 +98,11 @@ const withChanges = (state: Creative, changes: CreativeChanges): Creative => {
   return next;
 };
 
-/** Whether sellers would see something else: how it is called and where it is kept is the buyer's own. */
+/** True if sellers would see a difference: they do not see these four members. */
 const touchesContent = (changes: CreativeChanges): boolean =>
   Object.keys(changes).some((member) => !['name', 'role', 'promoted', 'state'].includes(member));
 
-/** What the command is given of the advertiser: one that is archived refuses all that is below it. */
+/** An archived advertiser refuses every change of its creatives. */
 interface BelowAdvertiser {
   readonly now: string;
   readonly advertiserIsArchived: boolean;
@@ -118,11 +113,10 @@ export interface CreateCreative {
   readonly now: string;
   readonly creative: Omit<CreativeCreated, 'state' | 'promoted' | 'frequencyCaps'>;
   readonly frequencyCaps: readonly CapInput[];
-  /** One unused id for each cap. */
   readonly newCapIds: readonly string[];
 }
 
-/** Members that may be repeated in a request but never changed (decisions.md 1.1, row 4). */
+/** Members that a request may repeat but not change (decisions.md 1.1, row 4). */
 export type UnchangeableMember = 'id' | 'advertiserId' | 'state';
 
 export interface UpdateCreative extends BelowAdvertiser {
@@ -132,23 +126,22 @@ export interface UpdateCreative extends BelowAdvertiser {
   readonly newCapIds: readonly string[];
   readonly expectedRevision?: number | undefined;
   readonly unchangeable: Readonly<Partial<Record<UnchangeableMember, string | number | undefined>>>;
-  /** Its revision when the new name was held for it in its campaigns; undefined: it is not. */
+  /** The creative's revision when its campaigns reserved the new name for it; undefined if they did not. */
   readonly nameHeldAt: number | undefined;
 }
 
 export interface AttachCreative extends BelowAdvertiser {
   readonly type: 'AttachCreative';
   readonly campaignId: string;
-  /** Its revision when its name was held for it there; undefined: it is not. */
+  /** The creative's revision when the campaign reserved its name for it; undefined if it did not. */
   readonly nameHeldAt: number | undefined;
 }
 
 export interface SubmitCreative extends BelowAdvertiser {
   readonly type: 'SubmitCreative';
   readonly sellerIds: readonly number[];
-  /** Leaves those alone that it was submitted to before, whatever they have said. */
+  /** Skips sellers with an earlier submission, in any status. */
   readonly onlyNew: boolean;
-  /** Default: no request but its own. */
   readonly alsoCausedBy?: OtherCauses;
 }
 
@@ -157,7 +150,7 @@ export interface ReviewCreative extends BelowAdvertiser {
   readonly sellerId: number;
   readonly status: ReviewStatus;
   readonly rejectionReason?: string | undefined;
-  /** The revision that the seller looked at. Other things may have changed since, the content may not. */
+  /** The revision that the seller reviewed. Its content must be the current one; other members may have changed. */
   readonly expectedRevision: number;
 }
 
@@ -170,7 +163,7 @@ export type CreativeCommand =
   | (BelowAdvertiser & {
       readonly type: 'DetachCreative';
       readonly campaignId: string;
-      /** Whether it is archived when it is neither in another campaign nor on the shelf. */
+      /** Archives the creative if it is in no other campaign and not promoted. */
       readonly archivesLast: boolean;
     })
   | (BelowAdvertiser & { readonly type: 'PromoteCreative'; readonly role: 'evergreen' | 'reference' })
@@ -188,10 +181,7 @@ export type CreativeRefusal =
         | 'not-submitted';
     }
   | { readonly reason: 'too-many-campaigns'; readonly limit: number }
-  /**
-   * The name is not held where it must be, or somebody has changed the creative since it was held: whoever did may
-   * release the name again.
-   */
+  /** The name is not reserved, or the creative changed after the reservation: that change may release the name. */
   | { readonly reason: 'name-not-held' }
   | { readonly reason: 'stale'; readonly expectedRevision: number; readonly currentRevision: number }
   | { readonly reason: 'unchangeable'; readonly member: UnchangeableMember }
@@ -211,7 +201,7 @@ const create = (command: CreateCreative, before: CreativeStateOf): CreativeDecis
     type: 'CreativeCreated',
     data: {
       ...creative,
-      // A copy is a draft and on no shelf, whatever it is a copy of (decisions.md section 4, Duplicate).
+      // A copy is always a draft and not promoted (decisions.md section 4, Duplicate).
       state: !isCopy && isComplete(creative.content) ? 'ready' : 'draft',
       promoted: !isCopy && creative.role !== undefined,
       frequencyCaps: capsOf(frequencyCaps, newCapIds, []),
@@ -244,7 +234,6 @@ const update = (command: UpdateCreative, before: Creative): CreativeDecision => 
   return accept({ type: 'CreativeUpdated', data, occurredAt: now });
 };
 
-/** The members whose new value differs from the current one, and what follows from them. */
 const effectiveChanges = (wanted: UpdateCreative['changes'], before: Creative): CreativeChanges => {
   const differs = ([member, value]: [string, unknown]): boolean =>
     value !== undefined && !equalJson(value ?? undefined, before[member as keyof Creative]);
@@ -339,7 +328,6 @@ export const creativeAggregate = {
   decide,
 };
 
-/** What a copy takes from its source. */
 export const contentOf = (creative: Creative): CreativeContent => ({
   formatKind: creative.formatKind,
   formatId: creative.formatId,

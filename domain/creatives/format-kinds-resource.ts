@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a creative is made as (decisions.md section 4), with how it is called. */
+/** Format kinds (decisions.md section 4) and their labels. */
 const labels = {
   image: 'Image',
   html5: 'HTML5',

@@ -1,6 +1,6 @@
 import type { CreativeContent } from './creative-resource.ts';
 
-/** Whether every slot that the format needs is filled (decisions.md section 4, `ready`). */
+/** True if every slot that the format needs is filled (decisions.md section 4, `ready`). */
 export const isComplete = (content: CreativeContent): boolean => needed[content.formatKind](content);
 
 type Rule = (content: CreativeContent) => boolean;
@@ -27,7 +27,7 @@ const either =
   (content) =>
     rules.some((rule) => rule(content));
 
-/** Where the format says nothing of slots, the ones that are there must be filled. */
+/** For formats without required slots, all present slots must be filled. */
 const needed: Readonly<Record<CreativeContent['formatKind'], Rule>> = {
   image: both(hasAsset, isFilled),
   html5: both(hasAsset, isFilled),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Seller } from '../sellers/seller-resource.ts';
 
-/** What a seller says of a creative (decisions.md section 4). */
+/** Review statuses (decisions.md section 4). */
 export const ReviewStatus = z.enum([
   'processing',
   'pending_review',
@@ -23,18 +23,17 @@ export const SellerStatus = z
   .meta({ id: 'SellerStatus' });
 export type SellerStatus = z.infer<typeof SellerStatus>;
 
-/** A seller's review as the creative's events make it. */
+/** A seller's review folded from the creative's events. */
 export interface SellerReview {
   readonly sellerId: number;
   readonly status: ReviewStatus;
   readonly rejectionReason?: string | undefined;
-  /** The creative's revision from which on it has the content that is reviewed. */
+  /** The creative's first revision with the reviewed content. */
   readonly since: number;
-  /** When the status became what it is. */
   readonly at: string;
 }
 
-/** By the sellers' ids; a seller that is not known yet is left out. */
+/** Sorted by seller id, without sellers that the directory does not contain. */
 export const sellerStatuses = (
   reviews: readonly SellerReview[],
   sellers: readonly Seller[],

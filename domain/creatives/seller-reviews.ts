@@ -1,14 +1,9 @@
 import type { CreativeReviewed } from './creative-events.ts';
 import type { ReviewStatus, SellerReview } from './seller-review-resource.ts';
 
-/**
- * How a creative's reviews follow from what happens to it, and what a seller may say next. A review is of the content
- * that the creative has since `since`: with other content everything begins anew.
- */
-
 type Reviews = readonly SellerReview[];
 
-/** What a seller may say after what. Nobody says `processing`: being submitted, and new content, lead back to it. */
+/** The statuses that a seller may set next. No seller sets `processing`: a submission and new content lead to it. */
 export const reviewSteps: Readonly<Record<ReviewStatus, readonly ReviewStatus[]>> = {
   processing: ['pending_review', 'approved', 'rejected', 'archived'],
   pending_review: ['approved', 'rejected', 'archived'],
@@ -18,7 +13,9 @@ export const reviewSteps: Readonly<Record<ReviewStatus, readonly ReviewStatus[]>
   archived: [],
 };
 
-/** Those among the sellers that a submission brings the creative to: not who has it under review, or holds it back. */
+/**
+ * The sellers that a submission reaches: not those that are reviewing the creative, or have approved or suspended it.
+ */
 export const submittable = (
   reviews: Reviews,
   sellerIds: readonly number[],
@@ -50,7 +47,7 @@ export const reviewed = (
     review.sellerId === sellerId ? { sellerId, status, rejectionReason, since: review.since, at } : review,
   );
 
-/** Nothing that was said of the content before holds for the new one. A seller that has put it away does not see it. */
+/** Restarts each review: it was about other content. A seller that archived the creative no longer sees it. */
 export const withNewContent = (reviews: Reviews, since: number, at: string): Reviews =>
   reviews.map((review) =>
     review.status === 'archived' ? review : { sellerId: review.sellerId, status: 'processing', since, at },

@@ -17,8 +17,8 @@ const SubmittedAsset = z.strictObject(shownAsset);
 export type SubmittedAsset = z.infer<typeof SubmittedAsset>;
 
 /**
- * A creative as a seller sees it that it was submitted to: its content, and what the seller has said of it. How it and
- * its assets are called, and where they are kept, is the buyer's own.
+ * A submitted creative as its seller sees it: the content and the seller's own review, without the buyer's names and
+ * storage keys.
  */
 export const SellerSubmission = z
   .strictObject({
@@ -47,7 +47,7 @@ export const SellerSubmission = z
   .meta({ id: 'SellerSubmission' });
 export type SellerSubmission = z.infer<typeof SellerSubmission>;
 
-/** @returns undefined when the creative was not submitted to that seller */
+/** @returns undefined if the creative was not submitted to the seller */
 export const sellerSubmission = (
   creative: Creative,
   sellerId: number,

@@ -3,10 +3,7 @@ interface Occasion {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Events of campaigns and creatives after which a creative may be for the first time what is submitted: ready, in a
- * campaign that runs.
- */
+/** True for events after which a creative may become ready in a running campaign, and so be submitted to sellers. */
 export const isSubmissionOccasion = ({ type, data }: Occasion): boolean => {
   switch (type) {
     case 'CampaignLaunched':

@@ -20,11 +20,11 @@ export const FrequencyCap = z.strictObject({
 });
 export type FrequencyCap = z.infer<typeof FrequencyCap>;
 
-/** A cap as an event records it: what follows from what it is of and the event's time is not repeated. */
+/** A cap in an event, without the members that follow from its target and the event's time. */
 export const RecordedCap = z.object({ id: z.string(), max_impressions: z.int(), window: CapWindow });
 export type RecordedCap = z.infer<typeof RecordedCap>;
 
-/** The whole new set, in order. A cap whose id was there before is the same cap; ids left out are archived. */
+/** The whole new set, in order. A cap with an earlier id is the same cap; ids left out are archived. */
 export const CapReplacement = z.object({
   caps: z.array(RecordedCap),
   archivedCapIds: z.array(z.string()),

@@ -13,8 +13,8 @@ const distinctCaps = (caps: readonly CapInput[]): readonly CapInput[] =>
   caps.filter((cap, index) => caps.findIndex((other) => sameCap(cap, other)) === index);
 
 /**
- * The caps that are asked for, each once. One equal to a live one stays that cap (decisions.md E3).
- * @param newCapIds one unused id for each that is asked for
+ * The requested caps without repetition. One equal to a live cap keeps its id (decisions.md E3).
+ * @param newCapIds one unused id for each requested cap
  */
 export const capsOf = (
   wanted: readonly CapInput[],
@@ -26,7 +26,7 @@ export const capsOf = (
     return { id: kept?.id ?? newCapIds[index] ?? '', max_impressions, window };
   });
 
-/** Undefined when the set is what it was. */
+/** @returns undefined if the set does not change */
 export const capReplacement = (
   wanted: readonly CapInput[],
   newCapIds: readonly string[],
@@ -39,7 +39,6 @@ export const capReplacement = (
   return { caps, archivedCapIds: liveIds.filter((id) => !ids.includes(id)) };
 };
 
-/** The live caps once an event has replaced them. */
 export const replacedCaps = (
   live: readonly FrequencyCap[],
   caps: readonly RecordedCap[],

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** What of an event is of persons, as the log has it: one text for each, encrypted (docs/records/0008-forgetting.md). */
+/** The personal parts of an event, encrypted one by one (docs/records/0008-forgetting.md). */
 export const SealedItems = z.object({
-  /** Of the keys. UUID. */
+  /** UUID of the keys. */
   keys: z.string(),
   /** Base64. */
   items: z.string(),

@@ -2,23 +2,20 @@ import { z } from 'zod';
 import { accept, type Decision, type EventsOf } from '../decision.ts';
 
 /**
- * A sync of many things is several streams, so it can stop half way. What it found before its first change is
- * written down first: whoever repeats it goes by the same plan, and comes to the same answer, whatever the
- * half that was done has changed.
+ * A sync writes several streams, so it can stop half way. It records its plan before the first change: a repeat
+ * follows the same plan and returns the same answer, although part of the changes is done.
  */
 
-/** Category of the streams: their names begin with it. */
 const RESOURCE_SYNC = 'resourceSync';
 
-/** The stream of one sync, i.e. of one command. */
 const resourceSyncStream = (customerId: number, commandId: string): string =>
   `${RESOURCE_SYNC}-${customerId}-${commandId}`;
 
 const ResourceSyncPlanned = z.object({
   advertiserId: z.int(),
-  /** Keys of what is deleted because the sync leaves it out. */
+  /** Keys to delete because the sync does not contain them. */
   missing: z.array(z.string()),
-  /** Keys of what is new and finds no room any more. */
+  /** New keys beyond the limit. */
   refused: z.array(z.string()),
 });
 

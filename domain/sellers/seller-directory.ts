@@ -3,21 +3,20 @@ import { equalJson } from '../equal-json.ts';
 import { sellerEvents, type SellerEvent } from './seller-events.ts';
 import { builtInSellers, withSellers, type Seller, type SellerDirectory } from './seller-resource.ts';
 
-/** Category of the one stream: its name begins with it. */
 export const SELLERS = 'sellers';
 
-/** The account of events that belong to no account but to the installation: no account has this id. */
+/** The account of events of the installation. No account has this id. */
 export const INSTALLATION = 0;
 
 /**
- * The directory is one stream, which belongs to no account: so its bound holds and ids and names are unique without
- * anything being held first, however many operators work at once.
+ * One stream for all sellers: so the limit and the uniqueness of ids and names hold without locks, with any number of
+ * concurrent operators.
  */
 export const sellerDirectoryStream = `${SELLERS}-${INSTALLATION}`;
 
-/** So that a creative's reviews, one of each seller, stay few. */
+/** Keeps a creative's reviews, one for each seller, few. */
 const SELLERS_MAX = 200;
-/** Ids below are kept for sellers that come with the program. */
+/** Lower ids are reserved for built-in sellers. */
 const FIRST_ID = 1_001;
 
 type SellerMembers = Omit<Seller, 'sellerId' | 'retired'>;

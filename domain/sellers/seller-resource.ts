@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Channel } from '../advertisers/advertiser-resource.ts';
 
-/** A seller as the API shows it (decisions.md section 2). Without channels it sells in all of them. */
+/** A seller as the API shows it (decisions.md section 2). No channels stands for all channels. */
 export const SellerResource = z
   .strictObject({
     sellerId: z.int().min(1).max(2_147_483_647),
@@ -12,10 +12,9 @@ export const SellerResource = z
   .meta({ id: 'Seller' });
 export type SellerResource = z.infer<typeof SellerResource>;
 
-/** A seller as the directory knows it. */
 export const Seller = z.object({
   ...SellerResource.shape,
-  /** It takes no more creatives and is not listed; what it has said of some stays. */
+  /** Not listed, and accepts no more creatives. Its reviews stay. */
   retired: z.boolean(),
 });
 export type Seller = z.infer<typeof Seller>;
@@ -24,22 +23,20 @@ export const sellerResource = ({ retired: _retired, ...shown }: Seller): SellerR
 
 type Channels = readonly z.infer<typeof Channel>[];
 
-/** Whether a seller sells in a channel that is wanted. None, on either side, stands for all. */
+/** True if a seller sells in one of the requested channels. An empty list, on either side, stands for all. */
 export const sellsIn = ({ channels, retired }: Seller, wanted: Channels): boolean =>
   !retired &&
   (channels.length === 0 || wanted.length === 0 || channels.some((channel) => wanted.includes(channel)));
 
-/** Sellers that are there from the beginning, to try everything on: nobody stands behind them. */
+/** Built-in sellers for trials, without a real company. */
 export const builtInSellers: readonly Seller[] = [
   { sellerId: 1, name: 'Sandbox Web', channels: ['display', 'olv', 'social', 'search'], retired: false },
   { sellerId: 2, name: 'Sandbox TV', channels: ['ctv', 'linear_tv', 'olv'], retired: false },
   { sellerId: 3, name: 'Sandbox Audio', channels: ['radio', 'streaming_audio', 'podcast'], retired: false },
 ];
 
-/** By id. */
 export type SellerDirectory = readonly Seller[];
 
-/** The directory with what is known of some of its sellers by now. */
 export const withSellers = (before: SellerDirectory, sellers: readonly Seller[]): SellerDirectory =>
   [...new Map([...before, ...sellers].map((seller) => [seller.sellerId, seller])).values()].sort(
     (a, b) => a.sellerId - b.sellerId,

@@ -6,52 +6,49 @@ const Timestamp = z.iso.datetime({ precision: 3 });
 const identity = { taskId: z.string(), customerId: z.int(), advertiserId: z.int() };
 
 const SyncedAudience = z.object({
-  /** Null: it failed, and the sync did not say which one it is. */
+  /** Null: it failed, and the sync did not name it. */
   audienceId: z.string().nullable(),
   action: z.enum(['created', 'updated', 'unchanged', 'deleted', 'failed']),
-  /** Place in the sync, from 0; of those that failed. */
   index: z.int().optional(),
   error: z.string().optional(),
-  /** Members of it that failed; absent when none did. */
   membersFailed: z.int().optional(),
 });
 
 const FailedMember = z.object({
   audienceId: z.string(),
   list: z.enum(['add', 'remove']),
-  /** Place in the list, from 0. */
   index: z.int(),
-  /** Never repeats what was sent. */
+  /** Never quotes the request. */
   reason: z.string(),
 });
 
-/** What a sync of audiences came to, item by item. */
+/** The result of an audience sync, audience by audience. */
 const AudienceSync = z.object({
   ...identity,
   taskType: z.literal('audience_sync'),
   response: z.object({
     audiences: z.array(SyncedAudience),
-    /** The first of all audiences; absent when none failed. */
+    /** The first failures of all audiences; absent when none failed. */
     failedMembers: z.array(FailedMember).optional(),
   }),
 });
 export type AudienceSyncResponse = z.infer<typeof AudienceSync>['response'];
 export type FailedMember = z.infer<typeof FailedMember>;
 
-/** Where a creative was brought, and how it stood there right then. */
+/** The sellers that received a creative, and their status immediately after. */
 const CreativeSync = z.object({
   ...identity,
   taskType: z.literal('creative_sync'),
-  /** As it is shown. */
+  /** The shown id (`cre_...`). */
   creativeId: z.string(),
   response: z.object({ sellers: z.array(z.object({ sellerId: z.int(), status: ReviewStatus })) }),
 });
 
-/** An accepted task. It is done when the read models that it is about hold all that was written before it. */
+/** An accepted task. It is completed when its read models have applied everything that was written before it. */
 export const TaskAccepted = z.discriminatedUnion('taskType', [AudienceSync, CreativeSync]);
 export type TaskAccepted = z.infer<typeof TaskAccepted>;
 
-/** A task as the API shows it (decisions.md section 2). What is not known yet is null. */
+/** A task as the API shows it (decisions.md section 2). Null stands for unknown. */
 export const TaskResource = z
   .strictObject({
     taskId: z.uuid(),
@@ -71,8 +68,8 @@ export const TaskResource = z
 type TaskResource = z.infer<typeof TaskResource>;
 
 /**
- * Why nothing of it was done; null when something was, or there was nothing to do. A creative's submission is done with
- * its being submitted.
+ * Returns why the whole sync failed; null if one audience succeeded or the sync was empty. A creative's submission
+ * cannot fail.
  */
 const errorOf = (task: TaskAccepted): string | null => {
   if (task.taskType !== 'audience_sync') return null;
@@ -83,7 +80,7 @@ const errorOf = (task: TaskAccepted): string | null => {
   return audiences.length === 1 ? why : `None of ${audiences.length} audiences was synced. ${why}`;
 };
 
-/** @param isDone false while what was accepted is still being applied */
+/** @param isDone false while the read models are still behind the task */
 export const taskResource = (task: TaskAccepted, acceptedAt: string, isDone: boolean): TaskResource => ({
   taskId: task.taskId,
   taskType: task.taskType,

@@ -1,7 +1,6 @@
 import { accept, type Decision, type EventsOf } from '../decision.ts';
 import { TaskAccepted } from './task-resource.ts';
 
-/** Category of the streams: their names begin with it. */
 export const TASK = 'task';
 
 export const taskStream = (customerId: number, taskId: string): string => `${TASK}-${customerId}-${taskId}`;
@@ -10,7 +9,7 @@ export const taskEvents = {
   TaskAccepted: {
     schemaVersion: 2,
     data: TaskAccepted,
-    // Version 2 has members that failed, and audiences that were not named.
+    // Version 2 adds failed members, and audiences without an id.
     upcasters: [<Data>(data: Data): Data => data],
   },
 } as const;
@@ -25,7 +24,7 @@ interface AcceptTask {
   readonly task: TaskAccepted;
 }
 
-/** The last event of what a request writes: whoever has read it has read all of that. */
+/** Always the last event of a request: a reader that has processed it has processed the whole request. */
 export const taskAggregate = {
   category: TASK,
   stream: taskStream,

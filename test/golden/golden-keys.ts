@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { personalParts } from '../../domain/personal-data/personal-parts.ts';
+import { personalParts } from '../../domain/personal-data/split-personal-data.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { nodeOf } from '../../shared/personal-data/key-tree.ts';
 import type { PersonalKeys } from '../../shared/personal-data/personal-keys.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../shared/event-store/event-store.ts';
-import { personalParts } from '../../domain/personal-data/personal-parts.ts';
+import { personalParts } from '../../domain/personal-data/split-personal-data.ts';
 import { sealItems } from '../../shared/personal-data/sealed-items.ts';
 import { customerIn, exampleOf, idIn, type World } from './example-data.ts';
 import {

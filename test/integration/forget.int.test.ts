@@ -14,7 +14,7 @@ import { readConfig } from '../../shared/config.ts';
 import { START } from '../../shared/event-store/event-store.ts';
 import { randomId, resourceIdOf } from '../../shared/ids.ts';
 import { createLog } from '../../shared/log.ts';
-import { personalParts } from '../../domain/personal-data/personal-parts.ts';
+import { personalParts } from '../../domain/personal-data/split-personal-data.ts';
 import { MissingKeysError, type PersonalKeys } from '../../shared/personal-data/personal-keys.ts';
 import { createSealedStore, openParts } from '../../shared/personal-data/sealed-store.ts';
 import { exchange } from '../support/program.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { personalParts } from '../../domain/personal-data/personal-parts.ts';
+import { personalParts } from '../../domain/personal-data/split-personal-data.ts';
 import { randomId } from '../../shared/ids.ts';
 import { nodeOf, punctured, seedAt, type KeyTree } from '../../shared/personal-data/key-tree.ts';
 import {

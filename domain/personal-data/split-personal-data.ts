@@ -1,25 +1,27 @@
 import { AUDIENCE_BATCH } from '../audiences/audience.ts';
 import { CONVERSIONS } from '../conversions/conversion-events.ts';
 
-/** Which parts of events are of persons, and how they are taken out of them and put back. */
+/** Defines the personal parts of events, and how to take them out and put them back. */
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** One person's part of an event, as it is sealed. */
+/** One person's part of an event, before encryption. */
 type Part = readonly [member: string, ...values: readonly unknown[]];
 
 export interface PersonalParts {
-  /** Of the streams that have such events. */
   readonly category: string;
-  /** First version of the type that is sealed: what is older is in clear. */
+  /** The first encrypted version of the type: older events are not encrypted. */
   readonly sealedFrom: number;
-  /** False: nobody needs the parts, and events are read without them. */
+  /** False: readers do not need the parts and never decrypt them. */
   readonly isOpened: boolean;
-  /** Without parts nothing is sealed. */
+  /** An event without parts is not encrypted. */
   readonly split: (data: Data) => { readonly rest: Data; readonly parts: readonly Part[] };
-  /** What `split` took apart; parts that cannot be read any more are left out. */
+  /** Reverses `split`, without the parts that can no longer be decrypted. */
   readonly join: (rest: Data, parts: readonly Part[]) => Data;
-  /** What a part says of whom: a subject is any of these. The first is the buyer's own id of a person, if there is one. */
+  /**
+   * The identifiers in a part; each one identifies its person. The buyer's own id of the person comes first, if
+   * present.
+   */
   readonly identifiers: (part: Part) => readonly string[];
 }
 
@@ -55,7 +57,7 @@ const textsOf = (values: readonly unknown[]): readonly string[] =>
 
 type More = Readonly<Record<string, unknown>>;
 
-/** With somebody's identifiers goes what else may tell who it was. */
+/** The other members go with the identifiers, because they may identify the person, too. */
 const matches: PersonalParts = {
   category: CONVERSIONS,
   sealedFrom: 2,
@@ -84,7 +86,6 @@ const matches: PersonalParts = {
   },
 };
 
-/** By event type. */
 export const personalParts: Readonly<Record<string, PersonalParts>> = {
   AudienceMembersStored: members,
   ConversionsLogged: matches,
