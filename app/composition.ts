@@ -3,15 +3,15 @@ import type { Registry } from 'prom-client';
 import { isConversionStream } from '../domain/conversions/conversion-events.ts';
 import { personalParts } from '../domain/personal-data/split-personal-data.ts';
 import { migrations } from '../migrations/index.ts';
-import type { Config } from '../shared/config.ts';
+import type { Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import {
   createPostgresEventStore,
   type PostgresEventStoreOptions,
 } from '../shared/event-store/postgres/postgres-event-store.ts';
-import type { Logger } from '../shared/log.ts';
+import type { Logger } from 'pino';
 import { portLogBytes, postgresLogBytes, type LogBytes } from '../shared/log-chain/log-bytes.ts';
-import { requestPatience, type Patience } from '../shared/patience.ts';
+import { requestStoreTimeouts, type StoreTimeouts } from './store-timeouts.ts';
 import { createPersonalKeys, type PersonalKeys } from '../shared/personal-data/personal-keys.ts';
 import { createSealedStore } from '../shared/personal-data/sealed-store.ts';
 import { startEmbeddedPostgres } from '../shared/postgres/embedded/embedded-postgres.ts';
@@ -57,13 +57,13 @@ const SYSTEM_CONNECTIONS_MAX = 5;
 
 /**
  * Opens connections lazily: with an external database that is away, this succeeds and its users get 503.
- * @param patience with the stores. Default: a request's
+ * @param timeouts with the stores. Default: a request's
  */
 export const openBackbone = async (
   config: Config,
   applicationName: string,
   log: Logger,
-  patience: Patience = requestPatience,
+  timeouts: StoreTimeouts = requestStoreTimeouts,
 ): Promise<Backbone> => {
   const embedded =
     config.DATABASE_URL === undefined
@@ -75,7 +75,7 @@ export const openBackbone = async (
       connectionString: databaseUrl,
       applicationName,
       max: SYSTEM_CONNECTIONS_MAX,
-      timeouts: patience.postgres,
+      timeouts: timeouts.postgres,
       system: true,
       planOnce: true,
     },
@@ -87,7 +87,7 @@ export const openBackbone = async (
       connectionString: databaseUrl,
       applicationName: `${applicationName}-requests`,
       max: config.DATABASE_POOL_MAX,
-      timeouts: patience.postgres,
+      timeouts: timeouts.postgres,
     },
     () => isolation,
     log,
@@ -96,8 +96,8 @@ export const openBackbone = async (
     connectionString: databaseUrl,
     pool,
     log,
-    limits: patience.calls,
-    timeouts: patience.postgres,
+    limits: timeouts.calls,
+    timeouts: timeouts.postgres,
   });
   const personalKeys = createPersonalKeys(pool, keyRingOf(config));
   return {
@@ -133,7 +133,7 @@ const UNHURRIED = { lanes: 1, announceEveryMs: 50 };
 /** The client of EventStoreDB takes memory and time to load: only who uses it does. */
 const openLog = async (
   config: Config,
-  { limits, ...postgres }: PostgresEventStoreOptions & { readonly limits: Patience['calls'] },
+  { limits, ...postgres }: PostgresEventStoreOptions & { readonly limits: StoreTimeouts['calls'] },
 ): Promise<EventLog> => {
   if (config.EVENTSTORE_URL === undefined) {
     const unhurried = config.ROLES.includes('api') ? {} : UNHURRIED;

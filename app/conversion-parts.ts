@@ -5,11 +5,11 @@ import { createLedgers, type Ledgers } from '../command/conversions/ledgers.ts';
 import { purgeableConversions } from '../command/conversions/purge-conversions.ts';
 import { createSegments } from '../command/conversions/segment-rows.ts';
 import type { Segments } from '../command/conversions/segments.ts';
-import { systemClock } from '../shared/clock.ts';
-import type { Config } from '../shared/config.ts';
+import { systemClock } from '../shared/async/clock.ts';
+import type { Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
-import type { Logger } from '../shared/log.ts';
-import type { Purgeable } from '../shared/purge-regularly.ts';
+import type { Logger } from 'pino';
+import type { Purgeable } from '../shared/async/purge-regularly.ts';
 import { createKeyedDigest } from '../shared/secrets/keyed-digest.ts';
 import type { KeyRing } from '../shared/secrets/key-ring.ts';
 

@@ -6,9 +6,9 @@ import { engineConnectionStream } from '../domain/engines/engine-connection.ts';
 import { SANDBOX_ENGINE } from '../domain/engines/engine-resource.ts';
 import { findAdvertiserNames } from '../query/engines/find-advertiser-names.ts';
 import { engineReadRoutes, type EngineReads } from '../query/engines/routes.ts';
-import type { Clock } from '../shared/clock.ts';
+import type { Clock } from '../shared/async/clock.ts';
 import type { Route } from '../shared/http/route.ts';
-import type { Logger } from '../shared/log.ts';
+import type { Logger } from 'pino';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 
 export interface EngineParts extends ConnectionStores, Pick<EngineReads, 'database' | 'progress'> {

@@ -1,10 +1,11 @@
 import { createFirstAccount } from '../cli/create-account.ts';
 import { firstRunText, laterRunText } from '../cli/first-run.ts';
 import { startService, type Service } from './service.ts';
-import { ConfigError, readConfig, type Config } from '../shared/config.ts';
-import { armFailpoints } from '../shared/failpoints.ts';
+import { isConfigError, readConfig, type Config } from './config.ts';
+import { armFailpoints } from '../shared/async/failpoints.ts';
 import { ListenError } from '../shared/http/server.ts';
-import { createLog, type Logger } from '../shared/log.ts';
+import type { Logger } from 'pino';
+import { createLog } from './log.ts';
 
 /** A graceful stop that takes longer, from the end of `DRAIN_DELAY_MS` on, is cut. */
 const STOP_MS_MAX = 25_000;
@@ -58,9 +59,9 @@ const stopOnSignal = (service: Service, stopMsMax: number, log: Logger): void =>
 try {
   await main();
 } catch (error) {
-  const isOperators = error instanceof ConfigError || error instanceof ListenError;
+  const isOperators = isConfigError(error) || error instanceof ListenError;
   process.stderr.write(
     `${isOperators ? error.message : String(error instanceof Error ? error.stack : error)}\n`,
   );
-  process.exit(error instanceof ConfigError ? 2 : 1);
+  process.exit(isConfigError(error) ? 2 : 1);
 }

@@ -1,10 +1,10 @@
 import { isConversionStream } from '../domain/conversions/conversion-events.ts';
 import { migrations } from '../migrations/index.ts';
-import type { Config } from '../shared/config.ts';
+import type { Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
-import { patientCallLimits } from '../shared/event-store/eventstoredb/call-limits.ts';
+import { longCallLimits } from '../shared/event-store/eventstoredb/call-limits.ts';
 import { createPostgresEventStore } from '../shared/event-store/postgres/postgres-event-store.ts';
-import type { Logger } from '../shared/log.ts';
+import type { Logger } from 'pino';
 import { startEmbeddedPostgres } from '../shared/postgres/embedded/embedded-postgres.ts';
 import { chosenSizes } from '../shared/postgres/embedded/settings.ts';
 import { migrate } from '../shared/postgres/migrate.ts';
@@ -80,7 +80,7 @@ const openEventStoreDb = async (connectionString: string, log: Logger): Promise<
   const store = createEventStoreDbEventStore({
     connectionString,
     log,
-    limits: patientCallLimits,
+    limits: longCallLimits,
     markAccount: async () => undefined,
   });
   return { store, services: async () => undefined, close: () => store.close() };

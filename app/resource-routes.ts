@@ -20,7 +20,7 @@ import type { AnswerCache } from '../shared/http/answer-cache.ts';
 import type { Principal } from '../shared/http/principal.ts';
 import type { Route } from '../shared/http/route.ts';
 import type { OutboundPolicy } from '../shared/outbound/outbound-url.ts';
-import { resourceIdOf } from '../shared/ids.ts';
+import { resourceIdOf } from '../shared/aggregate/ids.ts';
 
 interface Parts extends SyncStores, ResourceReads {
   readonly ledgers: Ledgers;

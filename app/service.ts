@@ -32,9 +32,9 @@ import { advertiserReadRoutes } from '../query/advertisers/routes.ts';
 import type { AuditedKind } from '../query/history/audited-kind.ts';
 import type { KeptFolds } from '../query/history/kept-folds.ts';
 import { resourceRoutes } from './resource-routes.ts';
-import { systemClock } from '../shared/clock.ts';
-import { createSnapshotStore } from '../shared/command/snapshots.ts';
-import { limitsOf, outboundPolicyOf, type Config } from '../shared/config.ts';
+import { systemClock } from '../shared/async/clock.ts';
+import { createSnapshotStore } from '../shared/aggregate/snapshots.ts';
+import { limitsOf, outboundPolicyOf, type Config } from './config.ts';
 import { answeredFromMemory, createAnswerCache, type AnswerCache } from '../shared/http/answer-cache.ts';
 import { createApp, type AppOptions } from '../shared/http/app.ts';
 import { createAuthenticate } from '../shared/http/authenticate.ts';
@@ -55,10 +55,10 @@ import { logKeysOf } from '../shared/log-chain/log-keys.ts';
 import { registerSealMetrics } from '../shared/log-chain/seal-metrics.ts';
 import { sealRegularly } from '../shared/log-chain/seal-regularly.ts';
 import { createRateLimits, type RateLimits } from '../shared/limits/rate-limits.ts';
-import type { Logger } from '../shared/log.ts';
+import type { Logger } from 'pino';
 import type { OutboundFetch } from '../shared/outbound/outbound-fetch.ts';
-import type { Patience } from '../shared/patience.ts';
-import { purgeRegularly } from '../shared/purge-regularly.ts';
+import type { StoreTimeouts } from './store-timeouts.ts';
+import { purgeRegularly } from '../shared/async/purge-regularly.ts';
 import { createKeyedDigest } from '../shared/secrets/keyed-digest.ts';
 import { keyRingOf, type KeyRing } from '../shared/secrets/key-ring.ts';
 import { createSecretStore, type SecretStore } from '../shared/secrets/secret-store.ts';
@@ -73,9 +73,9 @@ import {
   createProjectionProgress,
   type ProjectionProgress,
 } from '../shared/read-your-writes/projection-progress.ts';
-import { version } from '../shared/version.ts';
+import { version } from './version.ts';
 import { skill } from './skill.ts';
-import { prepareDatabase } from '../shared/postgres/prepare-database.ts';
+import { prepareDatabase } from './prepare-database.ts';
 import { syndicationRoutes } from './syndication-routes.ts';
 import { unbuiltPaths } from './unbuilt-areas.ts';
 import { createWorker, type Worker } from './worker.ts';
@@ -103,7 +103,7 @@ export interface Replacements {
   readonly projection?: (projection: Projection) => Projection;
   readonly tenantStatement?: RewriteStatement;
   readonly timeouts?: ClientTimeouts;
-  readonly patience?: Patience;
+  readonly storeTimeouts?: StoreTimeouts;
   /** For what brands say of themselves. */
   readonly brandFetch?: OutboundFetch;
 }
@@ -121,7 +121,7 @@ export const startService = async (
   onAnswer?: RouteServices['onAnswer'],
   replace: Replacements = {},
 ): Promise<Service> => {
-  const opened = await openBackbone(config, 'exchange', log, replace.patience);
+  const opened = await openBackbone(config, 'exchange', log, replace.storeTimeouts);
   const backbone = replace.store === undefined ? opened : { ...opened, store: replace.store(opened.store) };
   const derivedPool = createDerivedPool(backbone, log, replace);
   const metrics = createMetrics(backbone);
@@ -313,7 +313,7 @@ const failAfter =
  * For claims and read models, which may lose their last moments in a crash of the database: both are made
  * again from the events, which may not.
  */
-const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger, { patience }: Replacements): Pool =>
+const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger, { storeTimeouts }: Replacements): Pool =>
   createPool(
     {
       connectionString: databaseUrl,
@@ -322,7 +322,7 @@ const createDerivedPool = ({ databaseUrl }: Backbone, log: Logger, { patience }:
       max: allProjections.length + 4,
       asyncCommit: true,
       system: true,
-      ...(patience && { timeouts: patience.postgres }),
+      ...(storeTimeouts && { timeouts: storeTimeouts.postgres }),
     },
     log,
   );

@@ -14,7 +14,7 @@ import { CATALOG } from '../domain/catalogs/catalog.ts';
 import type { CatalogItem } from '../domain/catalogs/catalog-events.ts';
 import { EVENT_SOURCE } from '../domain/event-sources/event-source.ts';
 import { adcp30TypesOf } from '../domain/event-sources/event-type.ts';
-import { resourceIdOf } from '../shared/ids.ts';
+import { resourceIdOf } from '../shared/aggregate/ids.ts';
 
 type Stores = Pick<SyncStores, 'store' | 'snapshots'>;
 

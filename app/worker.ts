@@ -13,8 +13,8 @@ import { offerWork } from '../command/workers/syndication/offer-work.ts';
 import { syndicationJobs } from '../command/workers/syndication/syndication-jobs.ts';
 import { createBacklogMetrics } from '../command/workers/syndication/backlog-metrics.ts';
 import { createWorkList, type WorkList } from '../command/workers/syndication/work-list.ts';
-import { systemClock } from '../shared/clock.ts';
-import { createSnapshotStore } from '../shared/command/snapshots.ts';
+import { systemClock } from '../shared/async/clock.ts';
+import { createSnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import { createOutboundFetch, createOutboundLines } from '../shared/outbound/outbound-fetch.ts';
 import type { HandleJob, JobQueue } from '../shared/queue/job-queue.ts';
@@ -24,10 +24,10 @@ import {
 } from '../shared/read-your-writes/projection-progress.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import { syndicatedKinds } from './syndicated-kinds.ts';
-import { outboundPolicyOf, type Config } from '../shared/config.ts';
+import { outboundPolicyOf, type Config } from './config.ts';
 import type { ReadinessPart } from '../shared/http/readiness.ts';
-import type { Logger } from '../shared/log.ts';
-import { purgeRegularly, type Purgeable } from '../shared/purge-regularly.ts';
+import type { Logger } from 'pino';
+import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
 import { createPool } from '../shared/postgres/pool.ts';
 import { startJobs, type RunningJobs } from '../shared/queue/running-jobs.ts';
 

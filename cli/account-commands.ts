@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { z } from 'zod';
 import { Role, Scope } from '../domain/accounts/access.ts';
 import { firstUserId } from '../domain/accounts/account.ts';
-import { isoTimestamp } from '../shared/clock.ts';
+import { isoTimestamp } from '../shared/async/clock.ts';
 import { instant } from '../shared/http/schemas.ts';
 import { createKey, createUser, listAccounts, listKeys, revokeKey, setAccess } from './accounts.ts';
 import type { OperatorCommand, Tools } from './command.ts';

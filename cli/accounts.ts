@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Backbone } from '../app/composition.ts';
 import { issueApiKey } from '../command/accounts/issue-api-key.ts';
 import { addUser, setAccountAccess } from '../command/accounts/manage-account.ts';
@@ -5,8 +6,7 @@ import { revokeApiKey } from '../command/accounts/revoke-api-key.ts';
 import type { Role, Scope } from '../domain/accounts/access.ts';
 import type { ApiKeyResource } from '../domain/accounts/account-resource.ts';
 import { listApiKeys } from '../query/accounts/list-api-keys.ts';
-import { systemClock } from '../shared/clock.ts';
-import { randomId } from '../shared/ids.ts';
+import { systemClock } from '../shared/async/clock.ts';
 import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
 
 /** What the operator does with accounts: the same commands as over HTTP, by the actor `operator`. */
@@ -49,7 +49,7 @@ const writesOf = ({ store, pool, requestPool }: Backbone) => ({
 });
 
 const contextOf = (customerId: number) => {
-  const commandId = randomId();
+  const commandId = randomUUID();
   return { commandId, customerId, actor: 'operator', requestId: commandId };
 };
 

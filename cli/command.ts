@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Backbone } from '../app/composition.ts';
-import type { Config } from '../shared/config.ts';
+import type { Config } from '../app/config.ts';
 
 /** What a command of the operator works with, and what `commander` does not know of it: exit statuses. */
 

@@ -1,4 +1,4 @@
-import { variables } from '../shared/config.ts';
+import { variables } from '../app/config.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 
 /** What may be set, never what is: values may be secrets. */

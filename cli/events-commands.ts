@@ -1,8 +1,8 @@
 import { openBackbone } from '../app/composition.ts';
 import { EMBEDDED, openEventStore, type OpenedEventStore } from '../app/open-event-store.ts';
-import type { Config } from '../shared/config.ts';
-import { createLog } from '../shared/log.ts';
-import { operatorPatience } from '../shared/patience.ts';
+import type { Config } from '../app/config.ts';
+import { createLog } from '../app/log.ts';
+import { operatorStoreTimeouts } from '../app/store-timeouts.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { checkpointPath, fileCheckpoint } from './event-move/copy-checkpoint.ts';
 import { copyEvents, SourceWrittenError } from './event-move/copy-events.ts';
@@ -78,7 +78,12 @@ const copy = async (given: CopyOptions, tools: Tools): Promise<void> => {
 
 /** With the service stopped. */
 const rebuildAll = async (config: Config, tools: Tools): Promise<void> => {
-  const backbone = await openBackbone(config, 'exchange-operator', createLog('silent'), operatorPatience);
+  const backbone = await openBackbone(
+    config,
+    'exchange-operator',
+    createLog('silent'),
+    operatorStoreTimeouts,
+  );
   try {
     await backbone.migrate();
     const print: Tools['print'] = (value, text) => tools.print({ step: 'read-models', ...value }, text);

@@ -1,4 +1,4 @@
-import { createLog } from '../shared/log.ts';
+import { createLog } from '../app/log.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { forgetAccount, forgetSubjects, withForgetting } from './forget.ts';
 import { parseId } from './words.ts';

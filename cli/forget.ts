@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { executeOnAudience } from '../command/audiences/sync-audiences.ts';
 import type { Backbone } from '../app/composition.ts';
@@ -7,12 +8,12 @@ import { cancelWhenInTheWay } from '../projections/engine/copy/cancel-statements
 import { dropCopy } from '../projections/engine/copy/copy-state.ts';
 import { startProjections } from '../projections/engine/projection-engine.ts';
 import { sleep } from '../shared/async/backoff.ts';
-import { isoTimestamp, systemClock } from '../shared/clock.ts';
-import { toNewEvents } from '../shared/command/recorded-domain-event.ts';
-import type { Config } from '../shared/config.ts';
+import { isoTimestamp, systemClock } from '../shared/async/clock.ts';
+import { toNewEvents } from '../shared/aggregate/recorded-domain-event.ts';
+import type { Config } from '../app/config.ts';
 import { comparePositions, START, type Position } from '../shared/event-store/event-store.ts';
-import { derivedId, randomId, resourceIdOf } from '../shared/ids.ts';
-import type { Logger } from '../shared/log.ts';
+import { derivedId, resourceIdOf } from '../shared/aggregate/ids.ts';
+import type { Logger } from 'pino';
 import { PERSONAL_KEYS_KNOWN_MS } from '../shared/personal-data/personal-keys.ts';
 import { advisoryLocks } from '../shared/postgres/advisory-locks.ts';
 import { createPool, inTransaction } from '../shared/postgres/pool.ts';
@@ -266,7 +267,7 @@ const record = async (
 ): Promise<Pick<Forgotten, 'forgettingId' | 'members'>> => {
   const members = [...taken.values()].reduce((sum, count) => sum + count, 0);
   if (scope === 'subjects' && places === 0 && taken.size === 0) return { members };
-  const forgettingId = randomId();
+  const forgettingId = randomUUID();
   await client.query(
     `insert into forgettings (customer_id, id, scope, subjects, places, members) values ($1, $2, $3, $4, $5, $6)`,
     [customerId, forgettingId, scope, subjects, places, JSON.stringify(Object.fromEntries(taken))],

@@ -1,15 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { match } from 'path-to-regexp';
 import { auditedKinds } from '../app/audited-kinds/all-kinds.ts';
 import type { Backbone } from '../app/composition.ts';
 import { historyAlone } from '../app/history-routes.ts';
-import type { Config } from '../shared/config.ts';
+import type { Config } from '../app/config.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import { parameterNames } from '../shared/http/openapi.ts';
 import { parseQueryString } from '../shared/http/query-string.ts';
 import { expressPath, inOrder, type RequestContext, type Route } from '../shared/http/route.ts';
 import { refuseParameters } from '../shared/http/route-handler.ts';
 import { validate } from '../shared/http/validate.ts';
-import { randomId } from '../shared/ids.ts';
 import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
 import { createProjectionProgress } from '../shared/read-your-writes/projection-progress.ts';
@@ -115,9 +115,9 @@ const ask = async (
 };
 
 const requestOf = (customerId: number): RequestContext => ({
-  requestId: randomId(),
+  requestId: randomUUID(),
   principal: { customerId, actor: 'operator', scopes: ['exchange:read', 'exchange:admin'] },
-  commandId: randomId(),
+  commandId: randomUUID(),
   bodyBytes: 0,
   isRepeatable: false,
   reserved: {},

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Backbone } from '../app/composition.ts';
-import { systemClock } from '../shared/clock.ts';
+import { systemClock } from '../shared/async/clock.ts';
 import { comparePositions, START, type Position } from '../shared/event-store/event-store.ts';
 import type { Asked, ExpectedHash } from '../shared/log-chain/asked-range.ts';
 import type { SealOptions } from '../shared/log-chain/chain-end.ts';

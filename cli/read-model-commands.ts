@@ -10,8 +10,8 @@ import {
   type OnlineOptions,
 } from '../projections/engine/copy/online-rebuild.ts';
 import type { Projection } from '../projections/engine/projection.ts';
-import { createLog } from '../shared/log.ts';
-import { version } from '../shared/version.ts';
+import { createLog } from '../app/log.ts';
+import { version } from '../app/version.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { addStatusCommand } from './read-model-status.ts';
 import { rebuildReadModels } from './rebuild-read-models.ts';

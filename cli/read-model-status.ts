@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { allProjections } from '../projections/all-projections.ts';
 import { readHealth, type ReadModelHealth } from '../projections/engine/read-model-health.ts';
-import { systemClock } from '../shared/clock.ts';
+import { systemClock } from '../shared/async/clock.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { WordsError } from './words.ts';
 

@@ -5,7 +5,7 @@ import type { ProjectionStatus } from '../projections/engine/projection-status.t
 import { resetReadModels } from '../projections/engine/reset.ts';
 import { sleep } from '../shared/async/backoff.ts';
 import { START } from '../shared/event-store/event-store.ts';
-import type { Logger } from '../shared/log.ts';
+import type { Logger } from 'pino';
 import { countServices } from '../shared/postgres/running-services.ts';
 import type { Progress } from './command.ts';
 

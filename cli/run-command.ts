@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander';
 import { openBackbone, type Backbone } from '../app/composition.ts';
-import { ConfigError, readConfig, type Config } from '../shared/config.ts';
-import { armFailpoints } from '../shared/failpoints.ts';
-import { createLog } from '../shared/log.ts';
-import { operatorPatience } from '../shared/patience.ts';
+import { isConfigError, readConfig, type Config } from '../app/config.ts';
+import { armFailpoints } from '../shared/async/failpoints.ts';
+import { createLog } from '../app/log.ts';
+import { operatorStoreTimeouts } from '../app/store-timeouts.ts';
 import { createProgram } from './program.ts';
 import { withProgressBar } from './progress-bar.ts';
 import { WordsError } from './words.ts';
@@ -67,7 +67,7 @@ export const runCommand = async (
     stderr.write(`${messageOf(error)}\n`);
     const isOfWords = error instanceof WordsError;
     if (isOfWords) command.outputHelp({ error: true });
-    return isOfWords || error instanceof ConfigError || command.isQuestion ? 2 : 1;
+    return isOfWords || isConfigError(error) || command.isQuestion ? 2 : 1;
   } finally {
     await (await opened?.catch(() => undefined))?.close();
   }
@@ -83,5 +83,5 @@ const open = (config: Config): Promise<Backbone> => {
   if (config.EXCHANGE_FAILPOINTS !== undefined) {
     armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
   }
-  return openBackbone(config, 'exchange-operator', createLog('silent'), operatorPatience);
+  return openBackbone(config, 'exchange-operator', createLog('silent'), operatorStoreTimeouts);
 };

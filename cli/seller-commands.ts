@@ -1,14 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { ReviewCreativeBody } from '../command/creatives/creative-input.ts';
 import { reviewForSeller } from '../command/creatives/review-creative.ts';
 import { loadDirectory } from '../command/sellers/directory.ts';
 import { addSeller, changeSeller, SellerInput } from '../command/sellers/manage-sellers.ts';
 import type { Seller } from '../domain/sellers/seller-resource.ts';
-import { systemClock } from '../shared/clock.ts';
-import { createSnapshotStore } from '../shared/command/snapshots.ts';
-import { defined } from '../shared/defined.ts';
-import { randomId } from '../shared/ids.ts';
-import { createLog } from '../shared/log.ts';
+import { systemClock } from '../shared/async/clock.ts';
+import { createSnapshotStore } from '../shared/aggregate/snapshots.ts';
+import { omitUndefined } from '../shared/aggregate/omit-undefined.ts';
+import { createLog } from '../app/log.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { parsed, parseId, readOptions, WordsError } from './words.ts';
 
@@ -24,7 +24,7 @@ interface MemberOptions {
 const optionsOfMembers = { name: '--name', channels: '--channels', logoUrl: '--logo-url' } as const;
 
 const membersOf = ({ name, channels, logoUrl }: MemberOptions) =>
-  defined({
+  omitUndefined({
     name,
     logoUrl,
     channels: channels === '' ? [] : channels?.split(',').map((channel) => channel.trim()),
@@ -119,7 +119,7 @@ const addCreatives = (program: OperatorCommand, { backbone, print }: Tools): voi
         { status: '--status', rejectionReason: '--reason', expectedRevision: '--revision' },
       );
       const { store, pool } = await backbone();
-      const commandId = randomId();
+      const commandId = randomUUID();
       const context = { commandId, customerId, actor: 'operator', requestId: commandId };
       const snapshots = createSnapshotStore(pool, createLog('silent'));
       const stores = { store, snapshots, clock: systemClock };

@@ -12,7 +12,7 @@ import {
   syndicationStream,
   type SyndicationState,
 } from '../domain/syndication/syndication.ts';
-import { toDomainEvent } from '../shared/command/recorded-domain-event.ts';
+import { toDomainEvent } from '../shared/aggregate/recorded-domain-event.ts';
 import type { Backbone } from '../app/composition.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { WordsError } from './words.ts';

@@ -3,7 +3,7 @@ import { code, createTenantTable } from './schema.ts';
 
 /**
  * Counts are kept for each advertiser, and for the whole account under `advertiser_id` 0. Many flights end at the
- * same time, so `campaigns_by_end` continues after the time: `shared/sweep.ts` reads it page by page.
+ * same time, so `campaigns_by_end` continues after the time: `shared/work-list/sweep.ts` reads it page by page.
  */
 export const campaigns = {
   name: '0.2-campaigns',

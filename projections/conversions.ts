@@ -9,7 +9,7 @@ import {
   type Health,
 } from '../domain/conversions/conversion-events.ts';
 import { FINGERPRINT_WORDS, fingerprintsOf } from '../domain/conversions/fingerprint.ts';
-import { isoTimestamp } from '../shared/clock.ts';
+import { isoTimestamp } from '../shared/async/clock.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { byteaArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { addItems, sumText, type HourSum, type HourSums } from './conversion-sums.ts';

@@ -13,7 +13,7 @@ import {
   type SyndicationState,
 } from '../domain/syndication/syndication.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
-import { resourceIdOf } from '../shared/ids.ts';
+import { resourceIdOf } from '../shared/aggregate/ids.ts';
 import { boolArray, int4Array, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';

@@ -12,7 +12,7 @@ import { auditedKind, type AuditedKind } from '../../query/history/audited-kind.
 import { behind } from '../../query/resources/behind.ts';
 import type { ResourceReads } from '../../query/resources/resource-reads.ts';
 import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
-import { resourceIdOf } from '../../shared/ids.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { buyer, each, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
 
 export const eventSourceKind = (reads: ResourceReads): AuditedKind =>

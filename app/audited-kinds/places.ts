@@ -1,7 +1,7 @@
 import type { Asked, AuditedKind, FoundStream } from '../../query/history/audited-kind.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
 import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
-import { resourceIdOf } from '../../shared/ids.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 
 /** How kinds find their streams from what a path says. */
 

@@ -18,7 +18,7 @@ import { syndicationAggregate, syndicationStream } from '../../domain/syndicatio
 import { syndicationStatusList } from '../../query/syndication/routes.ts';
 import { auditedKind } from '../../query/history/audited-kind.ts';
 import type { SeenJob } from '../../query/history/seen-job.ts';
-import { toDomainEvent } from '../../shared/command/recorded-domain-event.ts';
+import { toDomainEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import { buyer, advertiserId, byShownId, each, lastFirst, streamsByShownId, ofAdvertiser } from './places.ts';

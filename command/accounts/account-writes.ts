@@ -5,11 +5,11 @@ import {
   type AccountCommand,
   type AccountRefusal,
 } from '../../domain/accounts/account.ts';
-import type { Clock } from '../../shared/clock.ts';
-import type { CommandContext } from '../../shared/command/command-context.ts';
-import type { Outcome } from '../../shared/command/execute-command.ts';
-import { handlerFor } from '../../shared/command/handler-for.ts';
-import type { LoadedStream } from '../../shared/command/load-stream.ts';
+import type { Clock } from '../../shared/async/clock.ts';
+import type { CommandContext } from '../../shared/aggregate/command-context.ts';
+import type { Outcome } from '../../shared/aggregate/execute-command.ts';
+import { handlerFor } from '../../shared/aggregate/handler-for.ts';
+import type { LoadedStream } from '../../shared/aggregate/load-stream.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { accountRefused } from './account-refusals.ts';

@@ -6,10 +6,10 @@ import {
   type ApiKey,
   type Sealer,
 } from '../../shared/auth/api-key.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import type { CommandContext } from '../../shared/command/command-context.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { AlreadyDoneError, type ApiError } from '../../shared/http/errors.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { accountRefused } from './account-refusals.ts';
 import { loadAccount, runOnAccount, type AccountWrites } from './account-writes.ts';
 import {

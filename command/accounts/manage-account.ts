@@ -1,11 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { Role } from '../../domain/accounts/access.ts';
 import { writeAccess, writeUsers } from '../../shared/auth/account-rows.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { randomId } from '../../shared/ids.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
 import { accountOf, loadAccount, runOnAccount, type InstallationWrites } from './account-writes.ts';
 
 const contextOf = (customerId: number) => {
-  const commandId = randomId();
+  const commandId = randomUUID();
   return { commandId, customerId, actor: 'operator', requestId: commandId };
 };
 

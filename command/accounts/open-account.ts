@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { firstUser } from '../../domain/accounts/account.ts';
 import { scopesOfRole } from '../../domain/accounts/access.ts';
 import { writeOpened } from '../../shared/auth/account-rows.ts';
 import { generateApiKey } from '../../shared/auth/api-key.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { randomId } from '../../shared/ids.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
 import { runOnAccount, type InstallationWrites } from './account-writes.ts';
 
 export interface OpenedAccount {
@@ -58,7 +58,7 @@ export const openAccount = async (
       user.role,
     ],
   );
-  const commandId = randomId();
+  const commandId = randomUUID();
   const firstKey = { keyId, name: keyName, maskedKey };
   const outcome = await runOnAccount(
     store,

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { sleep } from '../../shared/async/backoff.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import type { Logger } from '../../shared/log.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
+import type { Logger } from 'pino';
 
 /** How often uses are written down: a key that works all the time costs one write in this time. */
 const EVERY_MS = 60_000;

@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { ENDED_KEYS_DAYS } from '../../domain/accounts/account.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
 import { REPLAY_HOURS } from '../../shared/idempotency/replay-window.ts';
-import { randomId } from '../../shared/ids.ts';
-import type { Purgeable } from '../../shared/purge-regularly.ts';
-import { createSweep } from '../../shared/sweep.ts';
+import type { Purgeable } from '../../shared/async/purge-regularly.ts';
+import { createSweep } from '../../shared/work-list/sweep.ts';
 import { loadAccount, runOnAccount, type InstallationWrites } from './account-writes.ts';
 
 /** As long as an abandoned idempotency key is kept: until then a repeat may finish what was begun. */
@@ -80,7 +80,7 @@ const retire = async (
   const counted = state.status === 'NONE' ? {} : state.keys;
   const isCounted = ({ keyId }: RetiredRow): boolean => counted[keyId] !== undefined;
   for (const { keyId } of rows.filter((row) => row.revoked && isCounted(row))) {
-    const commandId = randomId();
+    const commandId = randomUUID();
     const context = { commandId, customerId, actor: ACTOR, requestId: commandId };
     await runOnAccount(store, { type: 'RevokeApiKey', now: isoTimestamp(clock.now()), keyId }, context);
   }

@@ -1,5 +1,5 @@
-import { isoTimestamp } from '../../shared/clock.ts';
-import type { CommandContext } from '../../shared/command/command-context.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { accountOf, runOnAccount, type AccountWrites } from './account-writes.ts';
 import { revokeKeyRow } from './key-rows.ts';

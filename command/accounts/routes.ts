@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Scope } from '../../domain/accounts/access.ts';
 import { NewApiKeyResource } from '../../domain/accounts/account-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import type { CommandContext } from '../../shared/command/command-context.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText, instant } from '../../shared/http/schemas.ts';
 import type { AccountWrites } from './account-writes.ts';

@@ -2,8 +2,8 @@ import { advertiserFields, type LinkedBrand } from '../../domain/advertisers/adv
 import type { CreateAdvertiser, UpdateAdvertiser } from '../../domain/advertisers/advertiser.ts';
 import { brandDomainOf } from '../../domain/advertisers/brand.ts';
 import { initialMembers } from '../../domain/fields.ts';
-import { defined } from '../../shared/defined.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import type { CreateAdvertiserBody, UpdateAdvertiserBody } from './advertiser-input.ts';
 
 /** From what a buyer sent to what the domain decides on: defaults (decisions.md E2), normal forms, ids. */
@@ -41,13 +41,13 @@ export const createAdvertiser = (
   ...ids,
   details: {
     ...DEFAULTS,
-    ...defined(body),
+    ...omitUndefined(body),
     ...brandMembers(linkedBrand),
     autonomy: {
       inventorySelection: body.autonomy?.inventorySelection ?? DEFAULTS.autonomy.inventorySelection,
       rebriefing: body.autonomy?.rebriefing ?? DEFAULTS.autonomy.rebriefing,
     },
-    controls: defined(body.controls ?? DEFAULTS.controls),
+    controls: omitUndefined(body.controls ?? DEFAULTS.controls),
   },
   frequencyCaps,
   newCapIds: newCapIds(commandId, frequencyCaps),
@@ -72,14 +72,14 @@ export const updateAdvertiser = (
   return {
     type: 'UpdateAdvertiser',
     now,
-    changes: defined({
+    changes: omitUndefined({
       ...rest,
       ...brandMembers(linkedBrand),
-      autonomy: autonomy && defined(autonomy),
-      controls: controls && defined(controls),
+      autonomy: autonomy && omitUndefined(autonomy),
+      controls: controls && omitUndefined(controls),
     }),
     frequencyCaps,
     newCapIds: newCapIds(commandId, frequencyCaps),
-    unchangeable: defined({ id, customerId, status, sandbox }),
+    unchangeable: omitUndefined({ id, customerId, status, sandbox }),
   };
 };

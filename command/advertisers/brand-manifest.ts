@@ -1,6 +1,6 @@
 import type { LinkedBrand } from '../../domain/advertisers/advertiser-resource.ts';
 import { brandDomainOf } from '../../domain/advertisers/brand.ts';
-import { isHttpUrl } from '../../shared/http-url.ts';
+import { isHttpUrl } from '../../shared/outbound/outbound-url.ts';
 
 /**
  * Reads `brand.json` (AdCP brand manifest): the portfolio of a house, or the members of one brand at the top. Its text

@@ -1,7 +1,7 @@
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import { advertiserAggregate } from '../../domain/advertisers/advertiser.ts';
-import { handlerFor, type CommandRequest, type CommandStores } from '../../shared/command/handler-for.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { handlerFor, type CommandRequest, type CommandStores } from '../../shared/aggregate/handler-for.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { advertiserRefused } from './advertiser-refusals.ts';
 
 /** Commands on advertisers. `loadAdvertiser` also finds one that is archived. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AdvertiserResource, type LinkedBrand } from '../../domain/advertisers/advertiser-resource.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { ofRequest, type CommandStores } from '../../shared/command/handler-for.ts';
-import type { SnapshotStore } from '../../shared/command/snapshots.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
+import { ofRequest, type CommandStores } from '../../shared/aggregate/handler-for.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';

@@ -1,5 +1,5 @@
 import { agentAggregate, type Agent, type AgentRefusal } from '../../domain/agents/agent.ts';
-import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
+import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 
 /** Every reason an agent's command can be refused for, and what the caller is told. */

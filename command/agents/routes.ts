@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import {
   agentFields,
@@ -9,13 +10,13 @@ import {
 } from '../../domain/agents/agent-resource.ts';
 import { AGENT } from '../../domain/agents/agent.ts';
 import { createInput } from '../../domain/fields.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { defined } from '../../shared/defined.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, foreignCredential, outboundAddress } from '../../shared/http/schemas.ts';
-import { derivedId, randomId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import type { OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
 import type { SecretStore } from '../../shared/secrets/secret-store.ts';
 import type { AskCapabilities } from '../workers/syndication/ask-capabilities.ts';
@@ -80,12 +81,18 @@ const registerRoute = (writes: AgentWrites): Route => {
         ? {}
         : await askedOf(writes, { ...body, token: auth?.token });
       // Of this run: one that stalled must not put its token over what another run's event names since.
-      const secretId = auth === undefined ? undefined : randomId();
+      const secretId = auth === undefined ? undefined : randomUUID();
       // Before the event that refers to it: what a crash leaves behind is a secret that nothing leads to.
       if (!isThere && auth !== undefined && secretId !== undefined) {
         await secrets.put(customerId, secretId, auth.token, { kind: AGENT, id: agentId });
       }
-      const agent: AgentRegistered = defined({ agentId, customerId, ...body, secretId, supportedTasks });
+      const agent: AgentRegistered = omitUndefined({
+        agentId,
+        customerId,
+        ...body,
+        secretId,
+        supportedTasks,
+      });
       const now = isoTimestamp(clock.now());
       const command = { type: 'RegisterAgent', now, agent, silence } as const;
       const registered = await createAgent(stores, agentId, command, request);

@@ -1,7 +1,7 @@
 import type { AssetState } from '../../domain/assets/asset.ts';
 import { assetIdOfUpload, shownAssetId, type Asset } from '../../domain/assets/asset-resource.ts';
 import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
-import type { LoadedStream } from '../../shared/command/load-stream.ts';
+import type { LoadedStream } from '../../shared/aggregate/load-stream.ts';
 import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 import { ApiError, KnownHolderError, unavailable } from '../../shared/http/errors.ts';
 import { writableAdvertiser } from '../advertisers/load-advertiser.ts';

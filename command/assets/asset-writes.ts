@@ -1,11 +1,11 @@
 import type { QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { assetAggregate } from '../../domain/assets/asset.ts';
-import type { Clock } from '../../shared/clock.ts';
-import { handlerFor } from '../../shared/command/handler-for.ts';
-import type { SnapshotStore } from '../../shared/command/snapshots.ts';
+import type { Clock } from '../../shared/async/clock.ts';
+import { handlerFor } from '../../shared/aggregate/handler-for.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { ObjectStore } from '../../shared/storage/object-store.ts';
-import type { UploadBytesMax } from '../../shared/upload-limits.ts';
+import type { UploadBytesMax } from './upload-limits.ts';
 import type { UploadTokens } from './upload-token.ts';
 
 /** As a pool is asked; it may refuse. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { assetIdOf } from '../../domain/assets/asset-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { ofRequest } from '../../shared/command/handler-for.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { ofRequest } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';

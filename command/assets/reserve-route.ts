@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { shownAssetId, shownUploadId, type ReservedAsset } from '../../domain/assets/asset-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { ofRequest } from '../../shared/command/handler-for.ts';
-import { defined } from '../../shared/defined.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { ofRequest } from '../../shared/aggregate/handler-for.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { MEDIA_TYPE, mediaTypeOf } from '../../shared/media/media-types.ts';
 import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
 import { executeOnAsset, type AssetWrites } from './asset-writes.ts';
@@ -77,7 +77,7 @@ export const reserveRoute = (writes: AssetWrites): Route =>
       const assetId = derivedId(request.commandId, 'asset');
       const expiresAt = isoTimestamp((await databaseTime(writes)) + TOKEN_MINUTES * 60_000);
       const { kind: mediaKind } = mediaTypeOf(body.mimeType);
-      const asset = defined({
+      const asset = omitUndefined({
         assetId,
         customerId,
         advertiserId,

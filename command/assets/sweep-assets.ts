@@ -1,8 +1,8 @@
-import { isoTimestamp } from '../../shared/clock.ts';
-import { derivedId } from '../../shared/ids.ts';
-import type { Purgeable } from '../../shared/purge-regularly.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
+import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { objectKeyOf } from '../../shared/storage/object-store.ts';
-import { createSweep } from '../../shared/sweep.ts';
+import { createSweep } from '../../shared/work-list/sweep.ts';
 import { executeOnAsset, loadAsset, type AssetWrites } from './asset-writes.ts';
 import { createObjectAttempts, type UnsettledAttempt } from './object-attempts.ts';
 

@@ -8,8 +8,8 @@ import {
 } from '../../domain/audiences/audience-events.ts';
 import { audienceBatchStream } from '../../domain/audiences/audience.ts';
 import type { FailedMember } from '../../domain/tasks/task-resource.ts';
-import type { CommandContext } from '../../shared/command/command-context.ts';
-import { toNewEvents } from '../../shared/command/recorded-domain-event.ts';
+import type { CommandContext } from '../../shared/aggregate/command-context.ts';
+import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 

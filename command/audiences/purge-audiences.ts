@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { SIZES_KEPT_DAYS } from '../../domain/audiences/audience-resource.ts';
 import { oldRows } from '../../shared/postgres/old-rows.ts';
-import type { Purgeable } from '../../shared/purge-regularly.ts';
+import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 
 /** The tables of audiences that shrink, by what they hold; also of accounts that sync nothing any more. */
 export const purgeableAudiences = (pool: Pick<Pool, 'query'>): Readonly<Record<string, Purgeable>> => ({

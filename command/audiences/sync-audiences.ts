@@ -7,10 +7,10 @@ import {
 } from '../../domain/audiences/audience.ts';
 import type { Audience } from '../../domain/audiences/audience-resource.ts';
 import type { AudienceSyncResponse, FailedMember } from '../../domain/tasks/task-resource.ts';
-import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
+import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import {
   syncResources,
   type Named,

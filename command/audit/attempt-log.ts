@@ -1,13 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { Counter, type Registry } from 'prom-client';
 import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import type { RefusedRequest } from '../../shared/http/route-handler.ts';
 import type { Route } from '../../shared/http/route.ts';
-import { randomId } from '../../shared/ids.ts';
-import type { Logger } from '../../shared/log.ts';
+import type { Logger } from 'pino';
 import { int4Array, int8Array, textArray, uuidArray } from '../../shared/postgres/binary-array.ts';
-import type { Purgeable } from '../../shared/purge-regularly.ts';
+import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 
 /** Which thing a route is about, and which parameters of its path say so. */
 export interface RouteSubject {
@@ -193,7 +193,7 @@ const attemptOf = (
   at: string,
   subject: RouteSubject | undefined,
 ): Attempt => ({
-  id: randomId(),
+  id: randomUUID(),
   customerId: holder.customerId,
   at,
   operation: route.operationId,

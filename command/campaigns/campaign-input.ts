@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CurrencyCode } from '../../domain/advertisers/advertiser-resource.ts';
 import { CampaignPhase } from '../../domain/campaigns/campaign-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
 import { boundedText, instant } from '../../shared/http/schemas.ts';
 
 /** What a buyer may send for a campaign (decisions.md section 2). Unknown members are ignored. */

@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { randomId } from '../../shared/ids.ts';
-import type { Purgeable } from '../../shared/purge-regularly.ts';
-import { createSweep } from '../../shared/sweep.ts';
+import type { Purgeable } from '../../shared/async/purge-regularly.ts';
+import { createSweep } from '../../shared/work-list/sweep.ts';
 import { executeOnCampaign } from './run-on-campaign.ts';
 
 const ACTOR = 'worker:campaigns';
@@ -47,7 +47,7 @@ export const createEndedFlights = ({ store, pool, clock }: Installation, runMsMa
         return rows;
       },
       work: async ({ customerId, id }) => {
-        const commandId = randomId();
+        const commandId = randomUUID();
         const context = { commandId, customerId, actor: ACTOR, requestId: commandId };
         // Refused is what has been archived meanwhile. A flight ends below an archived advertiser, too.
         const now = isoTimestamp(clock.now());

@@ -1,9 +1,9 @@
 import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { defined } from '../../shared/defined.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { lockCurrency } from '../advertisers/load-advertiser.ts';
 import type { CreateCampaignBody } from './campaign-input.ts';
 import { createNewCampaign, loadCampaign, type CampaignStores } from './run-on-campaign.ts';
@@ -33,7 +33,7 @@ export const createCampaign = async (
   const currency =
     before?.currency ??
     (await lockCurrency(stores, advertiserId, budget?.currency, now, request).catch(namingTheAdvertiser));
-  const campaign = defined({
+  const campaign = omitUndefined({
     campaignId,
     customerId,
     advertiserId,

@@ -6,8 +6,8 @@ import {
   type Campaign,
 } from '../../domain/campaigns/campaign-resource.ts';
 import type { CampaignStep, MoveCampaign, UpdateCampaign } from '../../domain/campaigns/campaign.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { defined } from '../../shared/defined.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
@@ -60,7 +60,7 @@ const updateRoute = (stores: CampaignStores): Route =>
     responses: { 200: { description: 'The campaign after the change', ...campaign } },
     handle: async ({ params: { id }, body, request }) => {
       const { expectedRevision, id: ownId, advertiserId, phase, ...changes } = body;
-      const unchangeable = defined({ id: ownId, advertiserId, phase });
+      const unchangeable = omitUndefined({ id: ownId, advertiserId, phase });
       const now = isoTimestamp(stores.clock.now());
       const command = { type: 'UpdateCampaign', now, changes, expectedRevision, unchangeable } as const;
       return { status: 200, data: campaignResource(await run(stores, id, command, request)) };

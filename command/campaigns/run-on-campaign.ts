@@ -1,7 +1,7 @@
 import { campaignAggregate } from '../../domain/campaigns/campaign.ts';
-import type { Clock } from '../../shared/clock.ts';
-import { handlerFor } from '../../shared/command/handler-for.ts';
-import type { SnapshotStore } from '../../shared/command/snapshots.ts';
+import type { Clock } from '../../shared/async/clock.ts';
+import { handlerFor } from '../../shared/aggregate/handler-for.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { campaignRefused } from './campaign-refusals.ts';
 

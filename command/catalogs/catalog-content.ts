@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { catalogContentEvents, type CatalogItem } from '../../domain/catalogs/catalog-events.ts';
 import { catalogContentStream } from '../../domain/catalogs/catalog.ts';
-import type { CommandContext } from '../../shared/command/command-context.ts';
-import { toDomainEvent, toNewEvents } from '../../shared/command/recorded-domain-event.ts';
+import type { CommandContext } from '../../shared/aggregate/command-context.ts';
+import { toDomainEvent, toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 
 /** Of one event: far below what every event store takes. In characters of JSON, which are at most 3 bytes each. */
 const PART_JSON_MAX = 128 * 1024;

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { CatalogDefinition, CatalogItem } from '../../domain/catalogs/catalog-events.ts';
 import { CatalogType, FeedFormat, UpdateFrequency } from '../../domain/catalogs/catalog-values.ts';
 import { EventType } from '../../domain/event-sources/event-type.ts';
-import { defined } from '../../shared/defined.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { boundedText, outboundAddress } from '../../shared/http/schemas.ts';
-import { canonicalJson } from '../../shared/idempotency/canonical-json.ts';
+import { canonicalJson } from '../../shared/json/canonical-json.ts';
 import type { OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
 import {
   AccountReference,
@@ -71,13 +71,13 @@ export const wantedCatalog = (key: string, input: CatalogInput): WantedCatalog |
   }
   return {
     items: items ?? [],
-    definition: defined({
+    definition: omitUndefined({
       type,
       name: input.name ?? key,
       content:
         url === undefined
           ? { kind: 'inline' as const, contentHash: hashOf(items), itemCount: items?.length ?? 0 }
-          : defined({
+          : omitUndefined({
               kind: 'feed' as const,
               url,
               feedFormat: input.feed_format,

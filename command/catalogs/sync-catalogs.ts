@@ -6,7 +6,7 @@ import {
   type CatalogRefusal,
   type CatalogState,
 } from '../../domain/catalogs/catalog.ts';
-import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
+import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import {
   syncResources,

@@ -1,12 +1,12 @@
 import { conversionEvents } from '../../domain/conversions/conversion-events.ts';
-import { toNewEvents } from '../../shared/command/recorded-domain-event.ts';
+import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
 import {
   WrongExpectedRevisionError,
   type EventStore,
   type NewEvent,
 } from '../../shared/event-store/event-store.ts';
-import { failpoint } from '../../shared/failpoints.ts';
+import { failpoint } from '../../shared/async/failpoints.ts';
 import type { Decided } from './decide-group.ts';
 import type { SourceIndex } from './source-index.ts';
 

@@ -1,8 +1,8 @@
 import type { SourceFacts } from '../../domain/conversions/admit-call.ts';
 import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { eventSourceAggregate, eventSourceStream } from '../../domain/event-sources/event-source.ts';
-import type { Fold } from '../../shared/command/aggregate.ts';
-import { toDomainEvent, type StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import type { Fold } from '../../shared/aggregate/aggregate.ts';
+import { toDomainEvent, type StorableEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 
 /**

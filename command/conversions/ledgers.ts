@@ -1,5 +1,5 @@
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import type { Logger } from '../../shared/log.ts';
+import type { Logger } from 'pino';
 import { followSource } from './follow-source.ts';
 import type { Segments } from './segments.ts';
 import { createSourceLedger, type SourceLedger } from './source-ledger.ts';

@@ -9,9 +9,9 @@ import {
 import type { FingerprintInto } from '../../domain/conversions/fingerprint.ts';
 import { validateItems, type ValidatedItems } from '../../domain/conversions/validate-items.ts';
 import type { EventType } from '../../domain/event-sources/event-type.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import type { CommandContext } from '../../shared/command/command-context.ts';
-import { readRfc3339 } from '../../shared/rfc3339.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import type { CommandContext } from '../../shared/aggregate/command-context.ts';
+import { readRfc3339 } from '../../shared/http/rfc3339.ts';
 import type { OwnChunks } from './own-chunks.ts';
 import { scatterAll } from './scatter.ts';
 import type { LoggedCall } from './stream-fold.ts';

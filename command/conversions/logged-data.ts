@@ -1,5 +1,5 @@
 import { conversionEvents, type ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
-import { currentData } from '../../shared/command/event-versions.ts';
+import { currentData } from '../../shared/aggregate/event-versions.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { oldRows } from '../../shared/postgres/old-rows.ts';
-import type { Purgeable } from '../../shared/purge-regularly.ts';
+import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { DAYS_KNOWN } from './fingerprint-table.ts';
 
 /** What every day costs, and what nobody asks for any more (docs/conversions.md, Retention). */

@@ -1,15 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
 import { UnreadableItem } from '../../domain/conversions/validate-items.ts';
 import { EVENT_SOURCE } from '../../domain/event-sources/event-source.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 import type { Principal } from '../../shared/http/principal.ts';
 import { route, type Reply, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
-import { derivedId, randomId, resourceIdOf } from '../../shared/ids.ts';
+import { derivedId, resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
-import { RefusedItem } from '../../shared/refused-item.ts';
+import { RefusedItem } from '../../shared/json/refused-item.ts';
 import { callRefused, confirmationExpired, confirmationOfOther, severalSources } from './call-refusals.ts';
 import { isConfirmationUid, type Confirmation, type Confirmations } from './confirmations.ts';
 import { BatchResultResource, LogConversionsBody } from './conversion-input.ts';
@@ -70,7 +71,7 @@ const logConversions = async (writes: ConversionWrites, input: Input): Promise<R
   const { accepted, rejected, duplicates, health } = result;
   const data = { accepted, rejected, duplicates, health };
   if (body.confirm !== false) return { status: 200, data };
-  const offered = request.isRepeatable ? derivedId(request.commandId, 'confirmation') : randomId();
+  const offered = request.isRepeatable ? derivedId(request.commandId, 'confirmation') : randomUUID();
   const expiresMs = await writes.confirmations.offer(confirmationOf(input, offered));
   const headers = { 'Confirmation-Uid': offered, 'Confirmation-Expires': isoTimestamp(expiresMs) };
   return { status: 200, data, headers };

@@ -1,8 +1,8 @@
 import { FINGERPRINT_WORDS } from '../../domain/conversions/fingerprint.ts';
-import { randomWords } from '../../shared/ids.ts';
+import { getRandomValues } from 'node:crypto';
 
 /** Known to this process alone, for as long as it runs. */
-const [KEY_0, KEY_1] = randomWords(2) as unknown as readonly [number, number];
+const [KEY_0, KEY_1] = getRandomValues(new Uint32Array(2)) as unknown as readonly [number, number];
 const LENGTH = (4 * FINGERPRINT_WORDS) << 24;
 
 const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));

@@ -3,7 +3,7 @@ import type { SourceFacts } from '../../domain/conversions/admit-call.ts';
 import { conversionStream } from '../../domain/conversions/conversion-events.ts';
 import { fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 import { backoffMs, sleep } from '../../shared/async/backoff.ts';
-import { CommandAbandonedError } from '../../shared/command/execute-command.ts';
+import { CommandAbandonedError } from '../../shared/aggregate/execute-command.ts';
 import { EventStoreUnavailableError, type EventStore } from '../../shared/event-store/event-store.ts';
 import { appendGroup } from './append-group.ts';
 import { createCallQueue, type WaitingCall } from './call-queue.ts';

@@ -7,10 +7,10 @@ import {
   whyNotEvaluate,
   whyNotRefine,
 } from '../../domain/creative-sessions/creative-session.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { defined } from '../../shared/defined.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { askEngine, briefOf, evaluationsOf, RefinedCopy } from './creative-engine.ts';
 import type { RefineVariantBody } from './creative-session-input.ts';
 import { runOnSession } from './run-on-session.ts';
@@ -94,6 +94,6 @@ const evaluationsBy = async (
     engine.evaluate(briefOf(session), { stage, copies }, call),
   );
   return evaluated.map(({ index, score, notes }) =>
-    defined({ variantId: left[index]?.variantId ?? '', score, notes }),
+    omitUndefined({ variantId: left[index]?.variantId ?? '', score, notes }),
   );
 };

@@ -2,10 +2,10 @@ import type { CreativeSession } from '../../domain/creative-sessions/creative-se
 import { whyNotFinalize } from '../../domain/creative-sessions/creative-session.ts';
 import { newNames } from '../../domain/creatives/creative-names.ts';
 import type { Creative } from '../../domain/creatives/creative-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { createGenerated } from '../creatives/create-creative.ts';
 import { openCampaign } from '../creatives/creative-writes.ts';
 import { loadCreative } from '../creatives/run-on-creative.ts';

@@ -1,5 +1,5 @@
 import { creativeSessionAggregate } from '../../domain/creative-sessions/creative-session.ts';
-import { handlerFor } from '../../shared/command/handler-for.ts';
+import { handlerFor } from '../../shared/aggregate/handler-for.ts';
 import { creativeSessionRefused } from './creative-session-refusals.ts';
 
 export const {

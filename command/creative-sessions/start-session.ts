@@ -1,8 +1,8 @@
 import type { CreativeSession } from '../../domain/creative-sessions/creative-session-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { defined } from '../../shared/defined.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { openCampaign } from '../creatives/creative-writes.ts';
 import { askEngine, GeneratedCopies } from './creative-engine.ts';
 import type { StartCreativeSessionBody } from './creative-session-input.ts';
@@ -36,7 +36,7 @@ export const startSession = async (
     copy,
   }));
   const now = isoTimestamp(writes.clock.now());
-  const session = defined({
+  const session = omitUndefined({
     sessionId,
     customerId,
     campaignId,

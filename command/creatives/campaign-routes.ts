@@ -13,7 +13,7 @@ import { CreateCreativeBody, UpdateCreativeBody } from './creative-input.ts';
 import { findCampaign, findCreative, openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { duplicateCreative } from './duplicate-creative.ts';
 import { creativeDoneBefore } from './run-on-creative.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 
 const path = '/api/v2/buyer/campaigns/{id}/creatives';
 const tag = 'Creatives';

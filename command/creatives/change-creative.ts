@@ -1,13 +1,13 @@
 import { shownCampaignId, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
 import type { Creative } from '../../domain/creatives/creative-resource.ts';
 import type { CreativeCommand, CreativeRefusal, CreativeStateOf } from '../../domain/creatives/creative.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import type { Outcome } from '../../shared/command/execute-command.ts';
-import { ofRequest } from '../../shared/command/handler-for.ts';
-import { defined } from '../../shared/defined.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import type { Outcome } from '../../shared/aggregate/execute-command.ts';
+import { ofRequest } from '../../shared/aggregate/handler-for.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { requireAssets } from './asset-library.ts';
 import type { UpdateCreativeBody } from './creative-input.ts';
 import { isAdvertiserArchived, openCampaign, type CreativeWrites } from './creative-writes.ts';
@@ -66,7 +66,7 @@ export const updateCreative = async (
     type: 'UpdateCreative',
     now: isoTimestamp(writes.clock.now()),
     advertiserIsArchived: await isAdvertiserArchived(writes, creative),
-    changes: defined(changes),
+    changes: omitUndefined(changes),
     frequencyCaps,
     newCapIds: (frequencyCaps ?? []).map((_, n) => derivedId(request.commandId, `frequency-cap-${n}`)),
     expectedRevision,

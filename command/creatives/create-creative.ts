@@ -3,12 +3,12 @@ import type { Creative } from '../../domain/creatives/creative-resource.ts';
 import { newNames } from '../../domain/creatives/creative-names.ts';
 import type { CreateCreative, CreativeRefusal, CreativeStateOf } from '../../domain/creatives/creative.ts';
 import { formatLabelOf } from '../../domain/creatives/format-kinds-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import type { Outcome } from '../../shared/command/execute-command.ts';
-import { ofRequest } from '../../shared/command/handler-for.ts';
-import { defined } from '../../shared/defined.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import type { Outcome } from '../../shared/aggregate/execute-command.ts';
+import { ofRequest } from '../../shared/aggregate/handler-for.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
 import { requireAssets } from './asset-library.ts';
 import type { CreateCreativeBody } from './creative-input.ts';
@@ -117,7 +117,7 @@ const create = async (
   const command: CreateCreative = {
     type: 'CreateCreative',
     now: isoTimestamp(writes.clock.now()),
-    creative: defined({
+    creative: omitUndefined({
       creativeId,
       customerId: request.principal.customerId,
       advertiserId,
@@ -126,7 +126,7 @@ const create = async (
       source,
       campaignId,
       madeIn,
-      content: defined({
+      content: omitUndefined({
         ...content,
         slots: content.slots ?? [],
         copy: content.copy ?? {},

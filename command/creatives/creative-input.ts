@@ -10,7 +10,7 @@ import {
 } from '../../domain/creatives/creative-resource.ts';
 import { ReviewStatus } from '../../domain/creatives/seller-review-resource.ts';
 import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
-import { isHttpUrl } from '../../shared/http-url.ts';
+import { isHttpUrl } from '../../shared/outbound/outbound-url.ts';
 import { boundedText, fitsJson } from '../../shared/http/schemas.ts';
 import { FrequencyCapsInput } from '../advertisers/frequency-caps-input.ts';
 

@@ -2,10 +2,10 @@ import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
 import { copyNames } from '../../domain/creatives/creative-names.ts';
 import type { Creative } from '../../domain/creatives/creative-resource.ts';
 import { contentOf, type CreateCreative } from '../../domain/creatives/creative.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { defined } from '../../shared/defined.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import type { CreativeWrites } from './creative-writes.ts';
 import { holdName } from './hold-names.ts';
 import { createCreative, creativeDoneBefore } from './run-on-creative.ts';
@@ -29,7 +29,7 @@ export const duplicateCreative = async (
   const command: CreateCreative = {
     type: 'CreateCreative',
     now: isoTimestamp(writes.clock.now()),
-    creative: defined({
+    creative: omitUndefined({
       creativeId,
       customerId,
       advertiserId,
@@ -38,7 +38,7 @@ export const duplicateCreative = async (
       source: source.source,
       campaignId,
       copyOf: source.creativeId,
-      content: defined(contentOf(source)),
+      content: omitUndefined(contentOf(source)),
     }),
     frequencyCaps,
     newCapIds: frequencyCaps.map((_, n) => derivedId(request.commandId, `frequency-cap-${n}`)),

@@ -1,14 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import {
   creativeNamesAggregate,
   nameHeldBy,
   type CreativeNamesCommand,
   type CreativeNamesRefusal,
 } from '../../domain/creatives/creative-names.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { handlerFor } from '../../shared/command/handler-for.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { handlerFor } from '../../shared/aggregate/handler-for.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { randomId } from '../../shared/ids.ts';
 import type { CampaignStores } from '../campaigns/run-on-campaign.ts';
 import { nameTaken, tooManyCreatives } from './creative-refusals.ts';
 import { loadCreative } from './run-on-creative.ts';
@@ -59,7 +59,7 @@ export const holdName = async (
   request: RequestContext,
 ): Promise<NewlyHeldName> => {
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
-    const claimId = randomId();
+    const claimId = randomUUID();
     const claiming = { now: isoTimestamp(stores.clock.now()), creativeId, claimId };
     const outcome = await runOnNames(
       stores,
@@ -146,7 +146,7 @@ const runOnNames = (
   { requestId, isAbandoned, principal: { customerId, actor } }: RequestContext,
 ) =>
   execute(stores, campaignId, command, {
-    context: { commandId: randomId(), customerId, actor, requestId },
+    context: { commandId: randomUUID(), customerId, actor, requestId },
     isAbandoned,
     hasRunBefore: async () => false,
   });

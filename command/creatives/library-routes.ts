@@ -9,7 +9,7 @@ import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
 import { archiveCreative, attachCreative, detachCreative, promoteCreative } from './change-creative.ts';
 import { createInLibrary } from './create-creative.ts';

@@ -1,9 +1,9 @@
 import { creativeIdOf, shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
 import type { CreativeCommand } from '../../domain/creatives/creative.ts';
 import { sellerStatuses, type SellerStatus } from '../../domain/creatives/seller-review-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import type { CommandContext } from '../../shared/command/command-context.ts';
-import { ofRequest } from '../../shared/command/handler-for.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import type { CommandContext } from '../../shared/aggregate/command-context.ts';
+import { ofRequest } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { loadAdvertiser } from '../advertisers/load-advertiser.ts';

@@ -1,5 +1,5 @@
 import { creativeAggregate } from '../../domain/creatives/creative.ts';
-import { handlerFor } from '../../shared/command/handler-for.ts';
+import { handlerFor } from '../../shared/aggregate/handler-for.ts';
 import { creativeRefused } from './creative-refusals.ts';
 
 export const {

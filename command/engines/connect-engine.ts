@@ -1,14 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { ENGINE_CONNECTION } from '../../domain/engines/engine-connection.ts';
 import {
   connectionIdOf,
   maskedKeyOf,
   type EngineConnection,
 } from '../../domain/engines/engine-connection-resource.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId, randomId } from '../../shared/ids.ts';
-import type { Logger } from '../../shared/log.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
+import type { Logger } from 'pino';
 import type { SecretStore } from '../../shared/secrets/secret-store.ts';
 import {
   connectionDoneBefore,
@@ -64,7 +65,7 @@ export const connectEngine = async (
     if (live?.connectionId !== wanted) throw unknownConnection();
   }
   const accounts = isRepeat ? [] : await writes.verifyKey(engineId, apiKey);
-  const secretId = randomId();
+  const secretId = randomUUID();
   if (!isRepeat)
     await writes.secrets.put(customerId, secretId, apiKey, { kind: ENGINE_CONNECTION, id: slotId });
   const connectionId = derivedId(commandId, 'connection');

@@ -1,6 +1,6 @@
 import { connectionIdOf, type EngineConnection } from '../../domain/engines/engine-connection-resource.ts';
 import { creativeEngines } from '../../domain/engines/engine-resource.ts';
-import type { CommandStores } from '../../shared/command/handler-for.ts';
+import type { CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { loadConnection, slotIdOf } from './run-on-connection.ts';
 
 /**

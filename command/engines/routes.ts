@@ -8,7 +8,7 @@ import {
 } from '../../domain/engines/engine-connection-resource.ts';
 import type { EngineConnectionCommand } from '../../domain/engines/engine-connection.ts';
 import { creativeEngineOf } from '../../domain/engines/engine-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import {
@@ -18,7 +18,7 @@ import {
   pathTextId,
   queryOffset,
 } from '../../shared/http/schemas.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
 import { loadAdvertiser } from '../advertisers/load-advertiser.ts';
 import { connectEngine, forget, type ConnectionWrites } from './connect-engine.ts';

@@ -4,9 +4,9 @@ import {
   type EngineConnectionRefusal,
 } from '../../domain/engines/engine-connection.ts';
 import type { EngineConnection } from '../../domain/engines/engine-connection-resource.ts';
-import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
+import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { notFound, type ApiError } from '../../shared/http/errors.ts';
-import { resourceIdOf } from '../../shared/ids.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { advertiserRefused } from '../advertisers/advertiser-refusals.ts';
 
 export type ConnectionStores = Required<CommandStores>;

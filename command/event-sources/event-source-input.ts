@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EventSourceDefinition } from '../../domain/event-sources/event-source-events.ts';
 import { EventType } from '../../domain/event-sources/event-type.ts';
-import { defined } from '../../shared/defined.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
 import {
   AccountReference,
@@ -49,7 +49,7 @@ type EventSourceItem = Extract<SyncEventSourcesBody['event_sources'][number], { 
 
 /** A sync says all about a source: members that are left out are at their defaults. */
 export const definitionOf = (key: string, item: EventSourceItem): EventSourceDefinition =>
-  defined({
+  omitUndefined({
     name: item.name ?? key,
     eventTypes: item.event_types,
     allowedDomains: item.allowed_domains,

@@ -6,7 +6,7 @@ import {
   type EventSourceRefusal,
   type EventSourceState,
 } from '../../domain/event-sources/event-source.ts';
-import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
+import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import {
   syncResources,

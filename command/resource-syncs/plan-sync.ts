@@ -1,12 +1,12 @@
 import { resourceSyncAggregate, type ResourceSyncPlan } from '../../domain/resource-syncs/resource-sync.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { TooManyConflictsError, type Outcome } from '../../shared/command/execute-command.ts';
-import { handlerFor, ofRequest, type CommandStores } from '../../shared/command/handler-for.ts';
-import type { SnapshotStore } from '../../shared/command/snapshots.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
+import { TooManyConflictsError, type Outcome } from '../../shared/aggregate/execute-command.ts';
+import { handlerFor, ofRequest, type CommandStores } from '../../shared/aggregate/handler-for.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { unavailable } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 
 export interface SyncStores {
   readonly store: EventStore;

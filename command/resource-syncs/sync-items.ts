@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { check, sentenceOf } from '../../shared/http/problems.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
-import { RefusedItem } from '../../shared/refused-item.ts';
+import { RefusedItem } from '../../shared/json/refused-item.ts';
 
 /** The buyer's own id of a thing. */
 const Key = boundedText(1, 256);

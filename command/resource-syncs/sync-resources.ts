@@ -1,8 +1,8 @@
-import { isoTimestamp } from '../../shared/clock.ts';
-import type { Outcome } from '../../shared/command/execute-command.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import type { Outcome } from '../../shared/aggregate/execute-command.ts';
 import { ApiError, unavailable } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { resourceIdOf } from '../../shared/ids.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
 import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
 import { carryOut, planSync, type SyncHandler, type SyncStep, type SyncStores } from './plan-sync.ts';

@@ -3,10 +3,10 @@ import { agentEvents } from '../../domain/agents/agent-events.ts';
 import { AGENT, agentStream } from '../../domain/agents/agent.ts';
 import { engineConnectionEvents } from '../../domain/engines/engine-connection-events.ts';
 import { ENGINE_CONNECTION, engineConnectionStream } from '../../domain/engines/engine-connection.ts';
-import type { SchemaVersions } from '../../shared/command/event-versions.ts';
+import type { SchemaVersions } from '../../shared/aggregate/event-versions.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import type { Logger } from '../../shared/log.ts';
-import type { Purgeable } from '../../shared/purge-regularly.ts';
+import type { Logger } from 'pino';
+import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { loadAgent } from '../agents/load-agent.ts';
 import { loadConnection, type ConnectionStores } from '../engines/run-on-connection.ts';
 

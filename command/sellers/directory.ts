@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   INSTALLATION,
   sellerDirectoryAggregate,
@@ -5,10 +6,9 @@ import {
   type SellerRefusal,
 } from '../../domain/sellers/seller-directory.ts';
 import type { SellerDirectory } from '../../domain/sellers/seller-resource.ts';
-import type { Outcome } from '../../shared/command/execute-command.ts';
-import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
+import type { Outcome } from '../../shared/aggregate/execute-command.ts';
+import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 
 const { execute, loadAt } = handlerFor(sellerDirectoryAggregate);
 
@@ -21,7 +21,7 @@ export const runOnDirectory = (
   store: EventStore,
   command: SellerCommand,
 ): Promise<Outcome<SellerDirectory, SellerRefusal>> => {
-  const commandId = randomId();
+  const commandId = randomUUID();
   const context = { commandId, customerId: INSTALLATION, actor: 'operator', requestId: commandId };
   return execute({ store }, undefined, command, { context });
 };

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { Channel } from '../../domain/advertisers/advertiser-resource.ts';
 import type { SellerChanges, SellerCommand, SellerRefusal } from '../../domain/sellers/seller-directory.ts';
 import type { Seller } from '../../domain/sellers/seller-resource.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { defined } from '../../shared/defined.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
+import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
-import { isHttpUrl } from '../../shared/http-url.ts';
+import { isHttpUrl } from '../../shared/outbound/outbound-url.ts';
 import { boundedText, listOf } from '../../shared/http/schemas.ts';
 import { runOnDirectory } from './directory.ts';
 
@@ -40,7 +40,7 @@ const run = async ({ store, clock }: Writes, command: Below<SellerCommand>): Pro
  * @throws ApiError CONFLICT (name taken, directory full)
  */
 export const addSeller = async (writes: Writes, seller: SellerInput): Promise<Seller> => {
-  const directory = await run(writes, { type: 'AddSeller', seller: defined(seller) });
+  const directory = await run(writes, { type: 'AddSeller', seller: omitUndefined(seller) });
   const added = directory.find(({ name }) => name === seller.name);
   if (added === undefined) throw new Error('a seller that was added is in the directory');
   return added;
@@ -52,7 +52,7 @@ export const changeSeller = async (
   sellerId: number,
   given: { readonly [Member in keyof SellerChanges]: SellerChanges[Member] | undefined },
 ): Promise<Seller> => {
-  const changes = defined(given);
+  const changes = omitUndefined(given);
   const directory = await run(writes, { type: 'ChangeSeller', sellerId, changes });
   const changed = directory.find((seller) => seller.sellerId === sellerId);
   if (changed === undefined) throw new Error('a seller that was changed is in the directory');

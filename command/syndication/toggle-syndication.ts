@@ -7,11 +7,11 @@ import { SYNDICATION, type ToggleSyndication } from '../../domain/syndication/sy
 import type { Agent } from '../../domain/agents/agent-resource.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import { agentIdOf, silenceOf } from '../../domain/agents/agent-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import type { CommandStores } from '../../shared/command/handler-for.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import type { CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { resourceIdOf } from '../../shared/ids.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { loadAdvertiser, writableAdvertiser } from '../advertisers/load-advertiser.ts';
 import { loadAgent, loadAgentOfAnyTime } from '../agents/load-agent.ts';
 import { carryOut, stepRequest, type SyncStores } from '../resource-syncs/plan-sync.ts';

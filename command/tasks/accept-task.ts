@@ -1,9 +1,9 @@
 import { taskAggregate } from '../../domain/tasks/task.ts';
 import type { TaskAccepted } from '../../domain/tasks/task-resource.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
-import { handlerFor, type CommandStores } from '../../shared/command/handler-for.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
+import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 
 const tasks = handlerFor(taskAggregate);
 

@@ -1,5 +1,5 @@
 import { sleep } from '../../shared/async/backoff.ts';
-import type { Logger } from '../../shared/log.ts';
+import type { Logger } from 'pino';
 
 /** Begins to watch a list; resolves when something may be due that was not, or after that many milliseconds. */
 export type Watch = () => (ms: number) => Promise<void>;

@@ -4,7 +4,7 @@ import {
   type EventBatch,
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
-import { failpoint } from '../../shared/failpoints.ts';
+import { failpoint } from '../../shared/async/failpoints.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { applyIsolated, TRIES, type FailedEvent } from './apply-events.ts';
 import { moveCheckpoint, type Checkpoint } from './checkpoint.ts';

@@ -4,7 +4,7 @@ import {
   currentData,
   UnknownEventVersionError,
   type EventVersions,
-} from '../../shared/command/event-versions.ts';
+} from '../../shared/aggregate/event-versions.ts';
 import { UnprojectableEventError } from './projection.ts';
 
 /** An event type that a read model knows, with the schema of its current version. */

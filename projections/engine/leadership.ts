@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Client, type ClientConfig } from 'pg';
 import { backoffMs, sleep } from '../../shared/async/backoff.ts';
 import { settled } from '../../shared/async/timeout.ts';
-import type { Logger } from '../../shared/log.ts';
+import type { Logger } from 'pino';
 import { advisoryLocks } from '../../shared/postgres/advisory-locks.ts';
 import { withChildSignal } from './child-signal.ts';
 

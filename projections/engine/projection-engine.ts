@@ -1,7 +1,7 @@
 import type { ClientConfig, Pool } from 'pg';
 import type { Registry } from 'prom-client';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import type { Logger } from '../../shared/log.ts';
+import type { Logger } from 'pino';
 import { connectionConfig } from '../../shared/postgres/pool.ts';
 import { SERVICE_CONNECTION } from '../../shared/postgres/running-services.ts';
 import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';

@@ -7,7 +7,7 @@ import {
   type EventStore,
   type Position,
 } from '../../shared/event-store/event-store.ts';
-import type { Logger } from '../../shared/log.ts';
+import type { Logger } from 'pino';
 import { withChildSignal } from './child-signal.ts';
 import { CheckpointMovedError, openCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { commitBatch, type CommittedBatch } from './commit-batch.ts';

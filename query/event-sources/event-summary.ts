@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EventType } from '../../domain/event-sources/event-source-resource.ts';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { instant, pathIntegerId } from '../../shared/http/schemas.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
-import type { SchemaVersions } from '../../shared/command/event-versions.ts';
-import type { StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import type { SchemaVersions } from '../../shared/aggregate/event-versions.ts';
+import type { StorableEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Scope } from '../../shared/http/principal.ts';
 import type { RouteDeclaration } from '../../shared/http/route.ts';

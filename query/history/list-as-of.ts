@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoTimestamp, type Clock } from '../../shared/clock.ts';
+import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { parameterNames } from '../../shared/http/openapi.ts';
 import {

@@ -4,7 +4,7 @@ import {
   type Change,
   type Explanation,
 } from '../../domain/history/change-resource.ts';
-import { toDomainEvent } from '../../shared/command/recorded-domain-event.ts';
+import { toDomainEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { UnheardError } from '../../shared/http/errors.ts';
 import type { AuditedKind, FoundStream } from './audited-kind.ts';

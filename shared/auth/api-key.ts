@@ -1,5 +1,4 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { randomSecret } from '../ids.ts';
 
 /** `bx_<key id>_<secret>` (decisions.md 1.4). The id is public; the secret is kept only as its SHA-256. */
 const API_KEY = /^bx_([A-Za-z0-9]{16})_([A-Za-z0-9_-]{43})$/;
@@ -16,8 +15,8 @@ export interface ApiKey {
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
 /** A new key with 256 bits of secret. */
-export const generateApiKey = (keyId: string = publicId(randomSecret(32))): ApiKey =>
-  apiKeyOf(keyId, randomSecret(32));
+export const generateApiKey = (keyId: string = publicId(randomBytes(32).toString('base64url'))): ApiKey =>
+  apiKeyOf(keyId, randomBytes(32).toString('base64url'));
 
 /** The key of an id and its secret, as they were generated. */
 export const apiKeyOf = (keyId: string, secret: string): ApiKey => ({

@@ -27,7 +27,7 @@ export interface EventMetadata {
 }
 
 export interface NewEvent {
-  /** UUID. Derived from the command (`shared/ids.ts`), so that a repeated command repeats its ids. */
+  /** UUID. Derived from the command (`shared/aggregate/ids.ts`), so that a repeated command repeats its ids. */
   readonly id: string;
   readonly type: string;
   readonly data: JsonObject;

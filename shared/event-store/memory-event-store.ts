@@ -1,4 +1,4 @@
-import { isoTimestamp, systemClock, type Clock } from '../clock.ts';
+import { isoTimestamp, systemClock, type Clock } from '../async/clock.ts';
 import { appendLimits, encodeAppend, type AppendRequest } from './append-request.ts';
 import { parsePosition, printPosition } from './dense-position.ts';
 import {

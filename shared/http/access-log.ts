@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Histogram } from 'prom-client';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import type { Exchange } from './exchange.ts';
 
 /**

@@ -1,8 +1,15 @@
-import { UnknownEventVersionError } from '../command/event-versions.ts';
-import { CommandAbandonedError, TooManyConflictsError } from '../command/execute-command.ts';
-import { AppendOutcomeUnknownError } from '../event-store/event-store.ts';
-import { isUnavailable } from '../unavailable.ts';
+import { UnknownEventVersionError } from '../aggregate/event-versions.ts';
+import { CommandAbandonedError, TooManyConflictsError } from '../aggregate/execute-command.ts';
+import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store/event-store.ts';
+import { isPostgresUnavailable } from '../postgres/postgres-unavailable.ts';
+import { ObjectStoreUnavailableError } from '../storage/object-store.ts';
 import { ApiError, unavailable, UnheardError } from './errors.ts';
+
+/** A store that could not be asked, or did not answer. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof EventStoreUnavailableError ||
+  error instanceof ObjectStoreUnavailableError ||
+  isPostgresUnavailable(error);
 
 /** Nobody heard the answer: a read has stopped, and nothing has failed. */
 export const isOfUnheard = ({ cause }: ApiError): boolean => cause instanceof UnheardError;

@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { STATUS_CODES, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { randomId } from '../ids.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import { errorEnvelope } from './envelope.ts';
 import type { ErrorCode } from './errors.ts';
-import { createPatience, type Pace } from './long-bodies.ts';
+import { createPaceCheck, type Pace } from './long-bodies.ts';
 import type { HeaderLines } from './security-headers.ts';
 
 type Refusal = readonly [status: number, code: ErrorCode, message: string];
@@ -40,10 +40,10 @@ interface BrokenRequestOptions {
  * request that does not arrive in time, unless it is a long body that keeps its pace.
  */
 export const answerBrokenRequests = (server: Server, { log, headers, pace }: BrokenRequestOptions): void => {
-  const isPatient = createPatience(pace);
+  const keepsPace = createPaceCheck(pace);
   const headerText = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   const answer = (socket: Duplex & Answering, [status, code, message]: Refusal): void => {
-    const requestId = randomId();
+    const requestId = randomUUID();
     const body = errorEnvelope({ code, message });
     socket.end(
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nX-Request-Id: ${requestId}\r\n${headerText}` +
@@ -66,7 +66,7 @@ export const answerBrokenRequests = (server: Server, { log, headers, pace }: Bro
   };
 
   server.on('clientError', (error: Error & { code?: string }, socket: Duplex & Answering) => {
-    if (error.code === TIMEOUT && isPatient(socket, () => refuse(error, socket))) return;
+    if (error.code === TIMEOUT && keepsPace(socket, () => refuse(error, socket))) return;
     refuse(error, socket);
   });
   server.on('connect', (_request, socket) => {

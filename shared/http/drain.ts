@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { sleep } from '../async/backoff.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import { isBehindLast, makeLast } from './last-answer.ts';
 
 /**

@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto';
 import type { Response } from 'express';
-import { randomId } from '../ids.ts';
 import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
 
@@ -22,7 +22,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 export const beginExchange = (response: Response): Exchange => {
   const inbound = response.req.headers['x-request-id'];
   const exchange: Exchange = {
-    requestId: typeof inbound === 'string' && REQUEST_ID.test(inbound) ? inbound : randomId(),
+    requestId: typeof inbound === 'string' && REQUEST_ID.test(inbound) ? inbound : randomUUID(),
     startedAt: performance.now(),
   };
   response.locals['exchange'] = exchange;

@@ -1,5 +1,5 @@
-import { RefusedItem } from '../refused-item.ts';
-import { elementTexts } from './element-texts.ts';
+import { RefusedItem } from '../json/refused-item.ts';
+import { elementTexts } from '../json/element-texts.ts';
 import { ApiError } from './errors.ts';
 
 /**

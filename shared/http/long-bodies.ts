@@ -22,7 +22,7 @@ interface Underway {
 
 const ofSocket = new WeakMap<Duplex, Underway>();
 
-/** From now on the body of the request may take `withinMs`, at the pace that the server asks for (`createPatience`). */
+/** From now on the body of the request may take `withinMs`, at the pace that the server asks for (`createPaceCheck`). */
 export const beginLongBody = (request: IncomingMessage, withinMs: number): LongBody => {
   const { socket } = request;
   const begunAt = performance.now();
@@ -61,7 +61,7 @@ export interface Pace {
  * each span of time.
  * @returns true when it is a long body that keeps its pace; `tooSlow` is called when that ends before the body does
  */
-export const createPatience = ({ bytesPerSecondMin, spanMs }: Pace) => {
+export const createPaceCheck = ({ bytesPerSecondMin, spanMs }: Pace) => {
   const keepsPace = (body: Underway, now: number): boolean => {
     const { request, begunAt, withinMs, judged } = body;
     if (now - begunAt >= withinMs) return false;

@@ -1,12 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { z } from 'zod';
-import { failpoint } from '../failpoints.ts';
-import { randomId } from '../ids.ts';
+import { failpoint } from '../async/failpoints.ts';
 import { fingerprintOf } from '../idempotency/fingerprint.ts';
 import type { ExecuteOnce, KeyedCommand } from '../idempotency/execute-once.ts';
 import type { StoredAnswer } from '../idempotency/claim.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import { apiErrorOf, isOfUnheard } from './api-error-of.ts';
 import { readJsonBytes } from './body.ts';
 import { createDeadline } from './deadline.ts';
@@ -264,7 +264,7 @@ const answer = async (
   const reserved = route.reserves === undefined ? nothing : await reserve(route);
   failpoint('after-reserve');
   if (idempotencyKey === undefined || executeOnce === undefined) {
-    return run({ commandId: randomId(), reserved, hasRunBefore: neverRunBefore });
+    return run({ commandId: randomUUID(), reserved, hasRunBefore: neverRunBefore });
   }
   const { scope, fingerprint } = await keyOf(route, input, keyedDigest);
   const keepsAnswer = route.answerIsSecret !== true;

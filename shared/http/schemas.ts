@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { urlProblem, type OutboundPolicy } from '../outbound/outbound-url.ts';
-import { readRfc3339 } from '../rfc3339.ts';
+import { readRfc3339 } from './rfc3339.ts';
 import { ApiError } from './errors.ts';
 
 /** Pieces that routes build their schemas of. Nothing is coerced: text becomes a number only after a pattern. */

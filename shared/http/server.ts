@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import { answerBrokenRequests } from './broken-request.ts';
 import { createDrain } from './drain.ts';
 import { messagesOf } from './express-messages.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { commandIdOfKey } from '../ids.ts';
+import { commandIdOfKey } from '../aggregate/ids.ts';
 import type { Claim, ClaimRequest } from './claim.ts';
 import { REPLAY_HOURS } from './replay-window.ts';
 

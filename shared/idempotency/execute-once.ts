@@ -1,6 +1,6 @@
-import { failpoint } from '../failpoints.ts';
+import { failpoint } from '../async/failpoints.ts';
 import { ApiError } from '../http/errors.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import type { ClaimRequest, StoredAnswer } from './claim.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
 
 export interface FingerprintParts {
   readonly method: string;

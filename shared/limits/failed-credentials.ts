@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../async/clock.ts';
 import { isOver, type Limiter, type Standing, type Windows } from './limiter.ts';
 
 /** Which API keys an address may still use once too many of its credentials did not verify. */

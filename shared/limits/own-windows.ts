@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../async/clock.ts';
 
 /** Subjects of one limit at most: about 500 bytes each, the package's timer included. */
 const SUBJECTS_MAX = 100_000;

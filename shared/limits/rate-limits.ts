@@ -7,9 +7,9 @@ import {
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible';
 import type { ReadinessPart } from '../http/readiness.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import { createPool } from '../postgres/pool.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../async/clock.ts';
 import { evictionPolicyOf } from '../redis/eviction-policy.ts';
 import { createFailedCredentials, type FailedCredentials } from './failed-credentials.ts';
 import { createLimiter, type Limiter } from './limiter.ts';

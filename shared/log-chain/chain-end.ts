@@ -9,7 +9,7 @@ import {
   type ChainEnd,
   type Checkpoint,
 } from './checkpoints.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { LogBytes } from './log-bytes.ts';
 import { isAnyKeyKept, isNameTaken, type LogKeys } from './log-keys.ts';
 

@@ -3,8 +3,8 @@ import { backoffMs, sleep } from '../async/backoff.ts';
 import { parsePosition, printPosition } from '../event-store/dense-position.ts';
 import { EventStoreUnavailableError, type EventStore, type Position } from '../event-store/event-store.ts';
 import { isPosition } from '../event-store/is-position.ts';
-import { canonicalJson } from '../idempotency/canonical-json.ts';
-import { isPostgresUnavailable } from '../postgres/unavailable.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import { isPostgresUnavailable } from '../postgres/postgres-unavailable.ts';
 import { eventBytes } from './chain.ts';
 
 /** An event of the log, and what the chain takes of it. */

@@ -1,5 +1,5 @@
 import { backoffMs, sleep } from '../async/backoff.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import { SealRefusedError, type SealOptions } from './chain-end.ts';
 import type { ChainEnd, Checkpoint } from './checkpoints.ts';
 import { sealLog, witnessOf } from './seal-log.ts';

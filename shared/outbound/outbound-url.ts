@@ -1,5 +1,4 @@
 import ipaddr from 'ipaddr.js';
-import { isHttpUrl } from '../http-url.ts';
 
 /** Why an address that somebody gave us is not one that the service connects to. */
 export type UrlProblem = string;
@@ -58,3 +57,9 @@ export const isPublicAddress = (text: string): boolean => {
 
 export const isLoopbackAddress = (address: string): boolean =>
   ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
+
+/**
+ * Whether text is an address of the web as people write one. The URL parser alone takes more: it makes
+ * `https://example.com` of `https:example.com`, which other readers of the same text take for a relative address.
+ */
+export const isHttpUrl = (text: string): boolean => /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text);

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { EventStoreUnavailableError } from '../event-store/event-store.ts';
-import { derivedId, randomId } from '../ids.ts';
+import { derivedId } from '../aggregate/ids.ts';
 import { inTransaction } from '../postgres/pool.ts';
 import { askedOnce, type KeyRing } from '../secrets/key-ring.ts';
 import { unseal } from '../secrets/seal.ts';
@@ -211,7 +211,7 @@ const keepNodes = async (
 /** Two processes may do so at once: then there are two, and both are good. */
 const createKeys = (pool: Pool, ring: () => Promise<KeyRing>, customerId: number): Promise<void> =>
   inTransaction(pool, async (client) => {
-    const id = randomId();
+    const id = randomUUID();
     await client.query('insert into personal_keys (customer_id, id) values ($1, $2)', [customerId, id]);
     const whole: KeptText = { whole: randomBytes(SEED_BYTES).toString('base64') };
     const secrets = createSecretStore(client, ring);

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
 import { Client } from 'pg';
-import { ConfigError } from '../config.ts';
 import { advisoryLocks } from './advisory-locks.ts';
 import { SYSTEM_ACCESS } from './isolate-tenants.ts';
 
@@ -8,6 +7,11 @@ export interface Migration {
   /** Unique, never renamed. */
   readonly name: string;
   up(knex: Knex): Promise<void>;
+}
+
+/** The schema was made by another line of migrations; the message says what the operator can do. */
+export class ForeignSchemaError extends Error {
+  override readonly name = 'ForeignSchemaError';
 }
 
 const CONNECT_MS_MAX = 5_000;
@@ -18,7 +22,7 @@ const WAIT_MS_MAX = 60_000;
  * Brings the database's schema up to date. Safe when several nodes start at once and when one was killed in
  * the middle: an advisory lock, released by Postgres with its connection, is the only lock that counts.
  * @returns the names of the migrations that were run
- * @throws ConfigError for a database that another line of migrations has made
+ * @throws ForeignSchemaError for a database that another line of migrations has made
  */
 export const migrate = async (
   connectionString: string,
@@ -46,7 +50,7 @@ export const migrate = async (
 /** A schema that does not begin with our first migration cannot become ours. */
 const refuseOtherSchema = (done: ReadonlySet<string>, [first]: readonly Migration[]): void => {
   if (done.size === 0 || first === undefined || done.has(first.name)) return;
-  throw new ConfigError(
+  throw new ForeignSchemaError(
     'The database was made by version 0.1.0, which this version cannot read: go on with 0.1.0, or begin with an ' +
       'empty database (an empty DATA_DIR, or another DATABASE_URL)',
   );

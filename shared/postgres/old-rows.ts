@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Purgeable } from '../purge-regularly.ts';
+import type { Purgeable } from '../async/purge-regularly.ts';
 
 /** How long a table's rows are kept: since the time in a column that has an index. */
 export interface Retention {

@@ -16,7 +16,7 @@ export interface PostgresTimeouts {
 export const requestTimeouts: PostgresTimeouts = { statementMs: 2_000, queryMs: 2_500, connectMs: 2_000 };
 
 /** For whatever no request waits for: it rather takes longer than to end in its middle. */
-export const patientTimeouts: PostgresTimeouts = {
+export const longTimeouts: PostgresTimeouts = {
   statementMs: 20_000,
   queryMs: 25_000,
   connectMs: 20_000,

@@ -1,5 +1,5 @@
 import type { Pool, QueryResult, QueryResultRow } from 'pg';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import { REQUEST_ROLE, type TenantIsolation } from './isolate-tenants.ts';
 import { createPool, type PoolOptions } from './pool.ts';
 import { prepareBinding, TenantQuery, type TenantQuestion, type TenantStatement } from './tenant-query.ts';

@@ -7,9 +7,9 @@ import {
   type JobProgress,
 } from 'bullmq';
 import { backoffMs } from '../async/backoff.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../async/clock.ts';
 import type { JsonObject } from '../event-store/event-store.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import type { JobBackend } from './job-backend.ts';
 import type { JobMetrics } from './job-metrics.ts';
 import {

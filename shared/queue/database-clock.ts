@@ -1,5 +1,5 @@
 import type { ClientBase, Pool } from 'pg';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 
 export interface DatabaseClock {
   /** How far this process's clock is ahead of the database's, ms; below `TOLERATED_MS` either way it counts as none. */

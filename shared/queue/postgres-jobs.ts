@@ -8,7 +8,7 @@ import {
   type IQueueBackend,
 } from 'bullmq';
 import type { Pool, PoolClient } from 'pg';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import { createPool } from '../postgres/pool.ts';
 import { databaseClock } from './database-clock.ts';
 import type { JobBackend } from './job-backend.ts';

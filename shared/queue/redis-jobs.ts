@@ -1,6 +1,6 @@
 import { createRedisBackend, type BackendFactory, type IQueueBackend } from 'bullmq';
 import { Redis } from 'ioredis';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import { evictionPolicyOf } from '../redis/eviction-policy.ts';
 import type { JobBackend } from './job-backend.ts';
 

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { backoffMs, sleep } from '../async/backoff.ts';
 import type { PartStatus } from '../http/readiness.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 import type { JobBackend } from './job-backend.ts';
 import { createJobMetrics, type JobMetrics } from './job-metrics.ts';
 import type { HandleJob, JobQueue, Processing } from './job-queue.ts';

@@ -1,7 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { randomSecret } from '../ids.ts';
 
 /** A key of AES-256. */
 export interface SecretKey {
@@ -66,11 +66,13 @@ export const keyRingOfFile = async (dataDir: string): Promise<KeyRing> => {
   });
   if (known !== undefined) return parseKeyRing(KeyFile.parse(JSON.parse(known)).keys);
   await mkdir(dataDir, { recursive: true });
-  const draft = join(dataDir, `.${FILE_NAME}-${process.pid}-${randomSecret(6)}`);
+  const draft = join(dataDir, `.${FILE_NAME}-${process.pid}-${randomBytes(6).toString('base64url')}`);
   const file = await open(draft, 'wx', 0o600);
   try {
     // Sorts before any id that is given later, like a year: `keyed-digest.ts` goes by what sorts first.
-    await file.writeFile(`${JSON.stringify({ keys: `0-${randomSecret(6)}:${randomSecret(32)}` })}\n`);
+    await file.writeFile(
+      `${JSON.stringify({ keys: `0-${randomBytes(6).toString('base64url')}:${randomBytes(32).toString('base64url')}` })}\n`,
+    );
     await file.sync();
     // Unlike a rename, a link never replaces what is there.
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {

@@ -1,4 +1,4 @@
-import { isHttpUrl } from '../http-url.ts';
+import { isHttpUrl } from '../outbound/outbound-url.ts';
 
 /** Where objects are in an S3-compatible store. */
 export interface S3Location {

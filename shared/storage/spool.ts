@@ -1,9 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { systemClock } from '../clock.ts';
-import { randomSecret } from '../ids.ts';
+import { systemClock } from '../async/clock.ts';
 import type { ByteSource } from '../media/byte-source.ts';
 import { ifMissing, orUnavailable } from './file-errors.ts';
 import { ObjectStoreUnavailableError, type Draft } from './object-store.ts';
@@ -33,7 +33,7 @@ const WAITING_BYTES_MAX = 256 * 1024;
 export const createSpool = (folder: string, flush: boolean): Spool => ({
   create: async () => {
     await orUnavailable(() => mkdir(folder, { recursive: true }));
-    const path = join(folder, `${PREFIX}${process.pid}-${randomSecret(12)}`);
+    const path = join(folder, `${PREFIX}${process.pid}-${randomBytes(12).toString('base64url')}`);
     return {
       path,
       write: async (bytes) => {

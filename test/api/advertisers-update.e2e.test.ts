@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { randomId } from '../../shared/ids.ts';
 import { invalid, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -47,7 +47,7 @@ const append = (type: string): Promise<unknown> =>
     `advertiser-${account.customerId}-${acme.id}`,
     [
       {
-        id: randomId(),
+        id: randomUUID(),
         type,
         data: {},
         metadata: {
@@ -262,7 +262,7 @@ describe('updates at the same time', () => {
     const names = Array.from({ length: 100 }, (_, n) => `Name ${n}`);
     const answers = await Promise.all(
       names.map((name) => {
-        const key = { 'Idempotency-Key': randomId() };
+        const key = { 'Idempotency-Key': randomUUID() };
         return untilTold(() => account.api.put<AdvertiserResource>(`/advertisers/${acme.id}`, { name }, key));
       }),
     );

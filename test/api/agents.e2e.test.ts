@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { createOrphanSecrets } from '../../command/secrets/orphan-secrets.ts';
 import { agentIdOf, type AgentResource } from '../../domain/agents/agent-resource.ts';
 import { agentStream } from '../../domain/agents/agent.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';

@@ -1,12 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
 import { createKeyUse, forgetSealed } from '../../command/accounts/record-key-use.ts';
 import { createRetiredKeys } from '../../command/accounts/retire-keys.ts';
 import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
 import { createKey, createUser, setAccess } from '../../cli/accounts.ts';
-import { isoTimestamp, systemClock } from '../../shared/clock.ts';
+import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
 import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
-import { randomId } from '../../shared/ids.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -273,7 +273,7 @@ describe('a key that is over', () => {
       return id;
     };
     const [kept, gone] = [await retireAt(unreadable, '92 days'), await retireAt(other, '91 days')];
-    const id = randomId();
+    const id = randomUUID();
     const ids = { requestId: id, correlationId: id, causationId: id };
     const { customerId } = unreadable;
     const occurredAt = isoTimestamp(systemClock.now());

@@ -8,7 +8,7 @@ import { assetIdOf, assetIdOfUpload, type AssetResource } from '../../domain/ass
 import { assetStream } from '../../domain/assets/asset.ts';
 import { setAccess } from '../../cli/accounts.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
 import { openObjectStore } from '../../shared/storage/open-object-store.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { randomId } from '../../shared/ids.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { createFailingAppends, everyAppendOf } from '../support/failing-appends.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -84,7 +84,7 @@ const expected = {
 
 it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', async (n, how) => {
   const id = await given();
-  const key = randomId();
+  const key = randomUUID();
   const before = (await service.eventsOfAccount(account)).length;
   failFrom(n, how);
   expect((await run(id, key)).status).toBe(503);

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { amount } from '../support/amount.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { randomId, resourceIdOf } from '../../shared/ids.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -194,7 +194,7 @@ describe('sync', () => {
   });
 
   it(`${LARGE} members go through events of bounded size`, async () => {
-    const key = { 'Idempotency-Key': randomId() };
+    const key = { 'Idempotency-Key': randomUUID() };
     const send = () => sync([{ audienceId: 'large', add: members(0, LARGE) }], {}, key);
     let accepted = await send();
     // On a busy machine the answer may not come in time: the repeat with the same key goes on from there.
@@ -258,7 +258,7 @@ describe('sync', () => {
   });
 
   it('again with its key is the same task, and one effect', async () => {
-    const key = { 'Idempotency-Key': randomId() };
+    const key = { 'Idempotency-Key': randomUUID() };
     const first = await sync([{ audienceId: 'crm', add: members(0, 5) }], {}, key);
     const again = await sync([{ audienceId: 'crm', add: members(0, 5) }], {}, key);
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
@@ -471,7 +471,7 @@ describe('what is wrong with an audience or a member', () => {
   });
 
   it('fails alike when the sync is repeated with its key', async () => {
-    const key = { 'Idempotency-Key': randomId() };
+    const key = { 'Idempotency-Key': randomUUID() };
     const send = () => sync([{ audienceId: 'crm', add: [member(1), {}] }, { name: 'B' }], {}, key);
     const [first, again] = [await send(), await send()];
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);

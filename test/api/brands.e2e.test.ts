@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createFindBrand } from '../../command/advertisers/find-brand.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { createOutboundFetch, type OutboundFetch } from '../../shared/outbound/outbound-fetch.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

@@ -12,7 +12,7 @@ import { createUploadTokens, type UploadGrant } from '../../command/assets/uploa
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import { assetIdOf, type AssetResource } from '../../domain/assets/asset-resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
 import type { ObjectStore } from '../../shared/storage/object-store.ts';
 import { openObjectStore } from '../../shared/storage/open-object-store.ts';

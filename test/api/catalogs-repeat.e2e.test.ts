@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { randomId } from '../../shared/ids.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { createFailingAppends, everyAppendOf } from '../support/failing-appends.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -30,9 +30,9 @@ const APPENDS = 6;
 
 it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', async (n, how) => {
   const { id } = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
-  await sync(id, [catalog('same', 'a'), catalog('changed', 'a'), catalog('gone', 'a')], randomId());
+  await sync(id, [catalog('same', 'a'), catalog('changed', 'a'), catalog('gone', 'a')], randomUUID());
   const wanted = [catalog('same', 'a'), catalog('changed', 'b'), catalog('new', 'c')];
-  const key = randomId();
+  const key = randomUUID();
   const before = (await service.eventsOfAccount(account)).length;
   failFrom(n, how);
   expect((await sync(id, wanted, key)).status).toBe(503);

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readCatalogItems } from '../../command/catalogs/catalog-content.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { randomId, resourceIdOf } from '../../shared/ids.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -213,7 +214,7 @@ describe('what is wrong', () => {
 });
 
 it('the same request with its key is answered byte for byte', async () => {
-  const key = { 'Idempotency-Key': randomId() };
+  const key = { 'Idempotency-Key': randomUUID() };
   const first = await sync([products('a', [{ n: 1 }])], {}, key);
   await sync([products('a', [{ n: 2 }])]);
   const again = await sync([products('a', [{ n: 1 }])], {}, key);

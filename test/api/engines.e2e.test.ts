@@ -6,7 +6,7 @@ import { slotIdOf } from '../../command/engines/run-on-connection.ts';
 import { connectEngine, type ConnectionWrites } from '../../command/engines/connect-engine.ts';
 import { askSandboxEngine } from '../../command/engines/sandbox-engine.ts';
 import { createVerifyKey } from '../../command/engines/verify-key.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import { createOrphanSecrets } from '../../command/secrets/orphan-secrets.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import {
@@ -16,7 +16,8 @@ import {
 import { ENGINE_CONNECTION, engineConnectionStream } from '../../domain/engines/engine-connection.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
-import { createLog, type Logger } from '../../shared/log.ts';
+import type { Logger } from 'pino';
+import { createLog } from '../../app/log.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
 import { reEncryptSecrets } from '../../shared/secrets/re-encrypt-secrets.ts';
 import { createSecretStore } from '../../shared/secrets/secret-store.ts';

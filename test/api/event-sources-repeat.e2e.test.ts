@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { randomId } from '../../shared/ids.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { createFailingAppends, everyAppendOf } from '../support/failing-appends.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -71,7 +71,7 @@ const historyOf = async (id: number): Promise<readonly string[]> =>
 
 it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', async (n, how) => {
   const id = await given();
-  const key = randomId();
+  const key = randomUUID();
   const eventsBefore = (await service.eventsOfAccount(account)).length;
   failFrom(n, how);
   expect((await run(id, key)).status).toBe(503);
@@ -90,7 +90,7 @@ it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', as
 
 it('once begun, it is completed whatever has happened to the advertiser since', async () => {
   const id = await given();
-  const key = randomId();
+  const key = randomUUID();
   failFrom(3, 'after');
   expect((await run(id, key)).status).toBe(503);
   await heal();
@@ -100,7 +100,7 @@ it('once begun, it is completed whatever has happened to the advertiser since', 
 
 it('refused before it began, it stays without effect', async () => {
   const id = await given();
-  const key = randomId();
+  const key = randomUUID();
   failFrom(1, 'before');
   expect((await run(id, key)).status).toBe(503);
   await heal();
@@ -112,7 +112,7 @@ it('refused before it began, it stays without effect', async () => {
 
 it('twenty requests of one key at once: one effect, one answer', async () => {
   const id = await given();
-  const key = randomId();
+  const key = randomUUID();
   const before = (await service.eventsOfAccount(account)).length;
   const answers = await Promise.all(Array.from({ length: 20 }, () => run(id, key)));
   const done = answers.filter(({ status }) => status === 200);

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import { notSeen, type EventSourceResource } from '../../domain/event-sources/event-source-resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { randomId } from '../../shared/ids.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -48,7 +48,7 @@ const sync = (
   );
 /** As a client would: what ended unknown (503), or is still running (409), is sent again with its key. */
 const syncToTheEnd = async (event_sources: unknown, more: object = {}): Promise<ApiAnswer<Synced>> => {
-  const key = { 'Idempotency-Key': randomId() };
+  const key = { 'Idempotency-Key': randomUUID() };
   for (let tries = 1; ; tries += 1) {
     const answer = await sync(event_sources, more, key);
     if (answer.status === 200 || tries === 20) return answer;
@@ -223,7 +223,7 @@ describe('sync', () => {
 describe('the same request again', () => {
   it('with its key is answered byte for byte', async () => {
     await sync(named('old'));
-    const key = { 'Idempotency-Key': randomId() };
+    const key = { 'Idempotency-Key': randomUUID() };
     const first = await sync(named('a', 'b'), { delete_missing: true }, key);
     const again = await sync(named('a', 'b'), { delete_missing: true }, key);
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);

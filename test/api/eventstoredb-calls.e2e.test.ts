@@ -7,8 +7,7 @@ import {
   type AdvertiserCommand,
 } from '../../domain/advertisers/advertiser.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
-import { randomId } from '../../shared/ids.ts';
+import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import {
   startEventStoreService,
   type EventStoreService,
@@ -90,10 +89,10 @@ describe('calls to EventStoreDB', () => {
       executeCommand(another, advertiserAggregate, {
         stream: advertiserStream(customerId, advertiserId),
         command,
-        context: { commandId: randomId(), customerId, actor: 'test', requestId: 'calls' },
+        context: { commandId: randomUUID(), customerId, actor: 'test', requestId: 'calls' },
       });
     const now = '2026-01-01T00:00:00.000Z';
-    const origin = { commandId: randomId(), now };
+    const origin = { commandId: randomUUID(), now };
     await byAnother(createAdvertiser({ name: 'Unknown' }, { advertiserId, customerId }, origin));
     expect(await update(advertiserId, 'Read once')).toEqual({ 'read-stream': 1, append: 1 });
     expect(await update(advertiserId, 'Known now')).toEqual({ append: 1 });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import type { CauseNode } from '../../domain/history/cause-resource.ts';
@@ -13,7 +14,6 @@ import { auditedKinds } from '../../app/audited-kinds/all-kinds.ts';
 import { subjectsOfRoutes } from '../../app/audited-kinds/subjects-of-routes.ts';
 import { createUser } from '../../cli/accounts.ts';
 import { auditSearch, SCANNED_MAX, type AuditFilters } from '../../query/history/audit-search.ts';
-import { randomId } from '../../shared/ids.ts';
 import { builtStatement, sql } from '../../shared/postgres/build-statement.ts';
 import { createTenantDatabase } from '../../shared/postgres/tenant-database.ts';
 
@@ -637,7 +637,7 @@ describe('the audit log', () => {
       );
       const { text, parameters } = builtStatement(sql.raw('explain with ? select * from page', [search]));
       const rows = await requests.query<{ 'QUERY PLAN': string }>(planned.customerId, {
-        name: `explain-${randomId()}`,
+        name: `explain-${randomUUID()}`,
         text,
         values: parameters.map((parameter) => given[parameter]),
       });

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
 import { createIdempotencyStore } from '../../shared/idempotency/idempotency-store.ts';
-import { randomId } from '../../shared/ids.ts';
 import { apiOf, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   account = await service.openAccount();
 });
 beforeEach(() => {
-  key = randomId();
+  key = randomUUID();
 });
 afterAll(() => service.stop());
 
@@ -133,7 +133,7 @@ describe('the purge', () => {
 
   it('takes no more at once than it is told to', async () => {
     for (let n = 0; n < 3; n++) {
-      key = randomId();
+      key = randomUUID();
       await claimedBefore('49 hours', '49 hours');
     }
     const store = createIdempotencyStore(service.pool);

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
-import { randomId } from '../../shared/ids.ts';
 import { invalid, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -17,13 +17,13 @@ beforeAll(async () => {
   // What a process does for the first time takes longest: no test is about that.
   const { api } = await service.openAccount();
   expect(
-    (await untilTold(() => api.post('/advertisers', { name: 'First' }, withKey(randomId())))).status,
+    (await untilTold(() => api.post('/advertisers', { name: 'First' }, withKey(randomUUID())))).status,
   ).toBe(201);
   expect((await untilTold(() => api.get('/advertisers'))).status).toBe(200);
 });
 beforeEach(async () => {
   account = await service.openAccount();
-  key = randomId();
+  key = randomUUID();
 });
 afterAll(() => service.stop());
 
@@ -33,7 +33,7 @@ const create = (
   headers = withKey(),
 ): Promise<ApiAnswer<AdvertiserResource>> => account.api.post('/advertisers', body, headers);
 const advertiser = async (): Promise<AdvertiserResource> =>
-  (await create({ name: 'Acme' }, withKey(randomId()))).body.data;
+  (await create({ name: 'Acme' }, withKey(randomUUID()))).body.data;
 const eventTypes = async (): Promise<readonly string[]> =>
   (await service.eventsOfAccount(account)).map(({ type }) => type).filter((type) => type.startsWith('Adv'));
 const isReplay = ({ headers }: ApiAnswer<unknown>): boolean => headers.get('idempotent-replayed') === 'true';

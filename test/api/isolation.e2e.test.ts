@@ -3,7 +3,7 @@ import type { AdvertiserResource } from '../../domain/advertisers/advertiser-res
 import { createKey, createUser, setAccess } from '../../cli/accounts.ts';
 import { createSellerAccount } from '../../cli/create-account.ts';
 import { getAdvertisers } from '../../query/advertisers/get-advertisers.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 import { createTenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { prepareBinding } from '../../shared/postgres/tenant-query.ts';

@@ -6,9 +6,9 @@ import { advertiserEvents } from '../../domain/advertisers/advertiser-events.ts'
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { type AudienceMember } from '../../domain/audiences/audience-events.ts';
 import { AUDIENCE, audienceAggregate, audienceStream } from '../../domain/audiences/audience.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
-import { toNewEvents } from '../../shared/command/recorded-domain-event.ts';
-import { resourceIdOf } from '../../shared/ids.ts';
+import { executeCommand } from '../../shared/aggregate/execute-command.ts';
+import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { amount } from '../support/amount.ts';
 import { invalid, refusalOf, untilTold, type Api, type ApiEnvelope } from '../support/api-client.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';

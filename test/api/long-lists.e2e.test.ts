@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { randomId } from '../../shared/ids.ts';
 import type { NewEvent } from '../../shared/event-store/event-store.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { until } from '../support/toy-projection.ts';
@@ -33,7 +33,7 @@ const createMany = async (): Promise<void> => {
         .replaceAll(createdAt, at),
     ) as Pick<NewEvent, 'type' | 'data' | 'metadata'>;
     const stream = `advertiser-${account.customerId}-${advertiserId}`;
-    await service.store.append(stream, [{ ...other, id: randomId() }], 'no-stream');
+    await service.store.append(stream, [{ ...other, id: randomUUID() }], 'no-stream');
   };
   for (let from = 0; from < COUNT; from += AT_ONCE) {
     await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => append(from + n)));

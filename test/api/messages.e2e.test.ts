@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createSellerAccount } from '../../cli/create-account.ts';
-import { readConfig, variables } from '../../shared/config.ts';
+import { readConfig, variables } from '../../app/config.ts';
 import type { ErrorBody } from '../../shared/http/errors.ts';
 import { readOperations, type ApiDocument, type Operation, type Schema } from '../fuzz/read-operations.ts';
 import type { Api } from '../support/api-client.ts';

@@ -7,7 +7,7 @@ import { assetStream } from '../../domain/assets/asset.ts';
 import { setAccess } from '../../cli/accounts.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import type { ClientTimeouts } from '../../shared/http/server.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
 import { untilTold } from '../support/api-client.ts';
 import { atOnce } from '../support/at-once.ts';

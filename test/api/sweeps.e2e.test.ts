@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { executeOnAsset } from '../../command/assets/asset-writes.ts';
 import { createOrphanedObjects, createOverdueReservations } from '../../command/assets/sweep-assets.ts';
@@ -8,8 +9,7 @@ import { assetStream } from '../../domain/assets/asset.ts';
 import type { CampaignResource } from '../../domain/campaigns/campaign-resource.ts';
 import { campaignStream } from '../../domain/campaigns/campaign.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { isoTimestamp, systemClock } from '../../shared/clock.ts';
-import { randomId } from '../../shared/ids.ts';
+import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
 import type { ObjectStore } from '../../shared/storage/object-store.ts';
 import { openObjectStore } from '../../shared/storage/open-object-store.ts';
 import { amount } from '../support/amount.ts';
@@ -36,7 +36,7 @@ afterAll(() => service.stop());
 
 /** From now on no command on the stream comes to anything: a later version has written to it. */
 const poison = (stream: string, type: string): Promise<unknown> => {
-  const id = randomId();
+  const id = randomUUID();
   const metadata = {
     customerId: account.customerId,
     actor: 'test',
@@ -77,7 +77,7 @@ describe(`behind ${POISONED} that cannot be done`, () => {
   it(`${DUE} overdue reservations end in one run, each once, also by two processes at once`, async () => {
     const { customerId } = account;
     const streamOf = (id: string): string => assetStream(customerId, id);
-    const ids = Array.from({ length: POISONED + DUE }, () => randomId());
+    const ids = Array.from({ length: POISONED + DUE }, () => randomUUID());
     const writes = { ...service.backbone, clock: systemClock, objects };
     const reserve = async (assetId: string): Promise<void> => {
       const now = isoTimestamp(Date.now());
@@ -145,7 +145,7 @@ describe(`behind ${POISONED} that cannot be done`, () => {
 
     const attempts = createObjectAttempts(pool);
     for (let n = 0; n < POISONED + 60; n++) {
-      const assetId = randomId();
+      const assetId = randomUUID();
       const storageKey = `${assetId.replaceAll('-', '')}-${'0'.repeat(24)}.bin`;
       await attempts.begin({ customerId, assetId, storageKey });
       if (n < POISONED) await poison(assetStream(customerId, assetId), 'AssetRemoved');

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
-import { randomId } from '../../shared/ids.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { createFailingAppends } from '../support/failing-appends.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -93,7 +93,7 @@ it.each([
   ['of the last', 11, 'after'],
 ] as const)('everything ends with the append %s (%d, %s it)', async (_what, n, how) => {
   const id = await given();
-  const key = randomId();
+  const key = randomUUID();
   await cut(id, key, n, how);
   expect(await toggles(id)).toBe(how === 'after' ? n : n - 1);
   expect(await run(id, key, agents)).toEqual(done(agents));
@@ -117,30 +117,30 @@ it.each<[string, (id: number) => Promise<unknown>]>([
     [11, 'after'],
   ] as const) {
     const one = n === 10 ? id : await given();
-    const key = randomId();
+    const key = randomUUID();
     await cut(one, key, n, how);
     await since(one);
     expect(await run(one, key, agents)).toEqual(done(agents));
     expect(await toggles(one)).toBe(AGENTS);
     // The same without the key is refused, or would be of another type.
-    expect((await run(one, randomId(), agents)).status).toBeGreaterThanOrEqual(400);
+    expect((await run(one, randomUUID(), agents)).status).toBeGreaterThanOrEqual(400);
   }
 });
 
 it('once begun, it is completed although an agent that comes later was removed', async () => {
   const id = await given();
-  const key = randomId();
+  const key = randomUUID();
   const last = await register();
   const all = [...agents.slice(0, 10), last];
   await cut(id, key, 10, 'after', all);
   expect((await account.api.delete(`/adcp-agents/${last}`)).status).toBe(204);
   expect(await run(id, key, all)).toEqual(done(all));
-  expect((await run(id, randomId(), all)).status).toBe(404);
+  expect((await run(id, randomUUID(), all)).status).toBe(404);
 });
 
 it('refused before it began, it stays without effect', async () => {
   const id = await given();
-  const key = randomId();
+  const key = randomUUID();
   await cut(id, key, 1, 'before');
   expect((await account.api.delete(`/advertisers/${id}`)).status).toBe(204);
   const before = await service.store.head();

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { Pool } from 'pg';
 import type { NewEvent } from '../../shared/event-store/event-store.ts';
 import { createPostgresEventStore } from '../../shared/event-store/postgres/postgres-event-store.ts';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { packageDirectory } from '../../app/version.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 
 /** Appends one event to a stream that does not exist yet. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Queue, Worker } from 'bullmq';
 import { createAdcpAgent } from '../../command/workers/syndication/adcp-agent.ts';
-import { systemClock } from '../../shared/clock.ts';
-import { createLog } from '../../shared/log.ts';
+import { systemClock } from '../../shared/async/clock.ts';
+import { createLog } from '../../app/log.ts';
 import { createOutboundLines } from '../../shared/outbound/outbound-fetch.ts';
 import { openJobBackend } from '../../shared/queue/running-jobs.ts';
 import { steadyRate } from './steady-rate.ts';

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts';
 import { chosenSizes, type PostgresSettings } from '../../shared/postgres/embedded/settings.ts';
 

@@ -1,4 +1,4 @@
-import { isoTimestamp, systemClock } from '../../shared/clock.ts';
+import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
 import { rawRequest } from './http-load.ts';
 
 /** Ids of a fixed width: a request is put together from pieces that are made once. */

@@ -3,7 +3,7 @@ import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { pino } from 'pino';
 import { copyEvents } from '../../cli/event-move/copy-events.ts';
 import { START, type Position } from '../../shared/event-store/event-store.ts';
-import { patientCallLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
+import { longCallLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
 import {
   createEventStoreDbEventStore,
   type EventStoreDbEventStore,
@@ -18,7 +18,7 @@ export const openAdapter = (url: string): EventStoreDbEventStore =>
   createEventStoreDbEventStore({
     connectionString: url,
     log: pino({ level: 'silent' }),
-    limits: patientCallLimits,
+    limits: longCallLimits,
     markAccount: async () => undefined,
   });
 

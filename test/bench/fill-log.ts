@@ -1,7 +1,7 @@
 import { createAdvertiser } from '../../command/advertisers/advertiser-commands.ts';
 import { advertiserEvents } from '../../domain/advertisers/advertiser-events.ts';
 import { advertiserAggregate } from '../../domain/advertisers/advertiser.ts';
-import { toNewEvents } from '../../shared/command/recorded-domain-event.ts';
+import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import { runSql } from './bench-database.ts';
 
 const STEP = 100_000;

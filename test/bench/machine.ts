@@ -1,7 +1,7 @@
 import { cpus, release, totalmem, type } from 'node:os';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { packageDirectory } from '../../app/version.ts';
 import { runSql } from './bench-database.ts';
 
 export interface Machine {

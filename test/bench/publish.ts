@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { packageDirectory } from '../../app/version.ts';
 import { mergeFigures, type Figures } from './figures/figures.ts';
 import { documentPaths, publicationOf, type Documents } from './figures/publication.ts';
 

@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { migrations } from '../../migrations/index.ts';
-import { isoTimestamp, systemClock } from '../../shared/clock.ts';
+import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
 import { migrate } from '../../shared/postgres/migrate.ts';
 import { benchSizes, createBenchDatabase, openPostgres } from './bench-database.ts';
 import { eventLoopDelays } from './event-loop-delay.ts';

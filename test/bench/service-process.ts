@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { generousLimits } from '../support/generous-limits.ts';
 import { shippedProgram } from '../support/bundles.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { packageDirectory } from '../../app/version.ts';
 
 const run = promisify(execFile);
 

@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { callLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
 import type { EventStoreDbEventStore } from '../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 import { testProgram } from '../support/bundles.ts';
 import { startEventStoreNodes, type EventStoreNodes } from '../support/eventstoredb/event-store-nodes.ts';
 import { openEventStoreDbStore } from './make-eventstoredb-store.ts';
@@ -37,7 +37,7 @@ const untilAppended = async (to: EventStoreDbEventStore, stream: string): Promis
 
 describe('a node that a command line starts', () => {
   it('has its ports, its folder and the addresses of the others put in', async () => {
-    const path = join(tmpdir(), `exchange-command-${randomId()}`);
+    const path = join(tmpdir(), `exchange-command-${randomUUID()}`);
     const line = `echo "{port} {replicationPort} {folder} {seeds}" >> ${path}; ${MAIN} --port {port}`;
     await start(line, 2);
     const lines = (await readFile(path, 'utf8')).trim().split('\n').toSorted();

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { status } from '@grpc/grpc-js';
 import { pino } from 'pino';
@@ -5,7 +6,6 @@ import { encodeAppend } from '../../shared/event-store/append-request.ts';
 import { createConnection, type Connection } from '../../shared/event-store/eventstoredb/connection.ts';
 import { sendAppend } from '../../shared/event-store/eventstoredb/send-append.ts';
 import { toEventData } from '../../shared/event-store/eventstoredb/stored-event.ts';
-import { randomId } from '../../shared/ids.ts';
 import {
   startEventStoreService,
   type EventStoreService,
@@ -41,7 +41,7 @@ const send = (on: Connection) => {
   return sendAppend(on, {
     stream,
     expected: 'no-stream',
-    events: toEventData(encodeAppend(stream, sampleEvents(1), 'no-stream').events, randomId()),
+    events: toEventData(encodeAppend(stream, sampleEvents(1), 'no-stream').events, randomUUID()),
     endMs: performance.now() + 5_000,
   });
 };

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { patientCallLimits, type CallLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
+import { longCallLimits, type CallLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
 import type { Position } from '../../shared/event-store/event-store.ts';
 import {
   createEventStoreDbEventStore,
@@ -23,7 +23,7 @@ export interface EventStoreDbUnderTest {
 export const openEventStoreDbStore = (
   connectionString: string,
   markAccount: () => Promise<void> = async () => undefined,
-  limits: CallLimits = patientCallLimits,
+  limits: CallLimits = longCallLimits,
 ): EventStoreDbUnderTest => {
   const marks: Mark[] = [];
   const store = createEventStoreDbEventStore({

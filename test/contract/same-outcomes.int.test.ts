@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
@@ -9,7 +10,6 @@ import {
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 import { makeEventStoreDbOnService } from './make-eventstoredb-store.ts';
 import { makePostgresStore } from './make-postgres-store.ts';
 import type { MakeStore } from './make-store.ts';
@@ -66,7 +66,7 @@ const concrete = async (steps: readonly Step[]): Promise<Append[]> => {
     const stream = streams[step.stream] as string;
     const current = (await toArray(store.readStream(stream))).length - 1;
     const expected = step.expected === 'current' ? (current < 0 ? 'no-stream' : current) : step.expected;
-    const events = Array.from({ length: step.count }, () => sampleEvent({ data: { id: randomId() } }));
+    const events = Array.from({ length: step.count }, () => sampleEvent({ data: { id: randomUUID() } }));
     const append = earlier === undefined ? { stream, events, expected, together } : changed(earlier, step);
     appends.push(append);
     await store.append(append.stream, append.events, append.expected).catch(() => undefined);

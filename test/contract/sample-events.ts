@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
 import {
   comparePositions,
@@ -7,11 +8,10 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 
 /** An event that nothing depends on. */
 export const sampleEvent = (overrides: Partial<NewEvent> = {}): NewEvent => ({
-  id: randomId(),
+  id: randomUUID(),
   type: 'SampleRecorded',
   data: { text: 'grüezi 👋', nested: { list: [1, 2.5, null, true], empty: {} } },
   metadata: {

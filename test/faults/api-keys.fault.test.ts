@@ -1,14 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Backbone } from '../../app/composition.ts';
 import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
 import { createAccount } from '../../cli/create-account.ts';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../app/config.ts';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
 } from '../../shared/event-store/event-store.ts';
-import { randomId } from '../../shared/ids.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf, refusalOf, untilTold, type Api } from '../support/api-client.ts';
 import { startRunningService } from '../support/running-service.ts';
@@ -54,12 +54,12 @@ describe('two processes', () => {
         for (let n = 0; n < PAIRS; n++) {
           const [here, there] = n % 2 === 0 ? [0, 1] : [1, 0];
           const own = node(here, apiKey);
-          const headers = { 'Idempotency-Key': randomId() };
+          const headers = { 'Idempotency-Key': randomUUID() };
           const issued = await untilTold(() => own.post<NewKey>('/api-keys', { name: `k${n}` }, headers));
           const { id, key } = issued.body.data;
           const used = (index: number) => untilTold(() => node(index, key).get('/advertisers'));
           expect((await used(there)).status).toBe(200);
-          const revoking = { 'Idempotency-Key': randomId() };
+          const revoking = { 'Idempotency-Key': randomUUID() };
           expect((await untilTold(() => own.delete(`/api-keys/${id}`, revoking))).status).toBe(204);
           const answers = await Promise.all([used(there), used(here)]);
           accepted += answers.filter(({ status }) => status !== 401).length;
@@ -75,7 +75,7 @@ describe('two processes', () => {
     const { apiKey, customerId } = await createAccount(backbone, 'Limit');
     const issue = async (n: number): Promise<readonly [number, unknown]> => {
       // One key, however often it must be asked for.
-      const headers = { 'Idempotency-Key': randomId() };
+      const headers = { 'Idempotency-Key': randomUUID() };
       const answer = await untilTold(() =>
         node(n % 2, apiKey).post<NewKey>('/api-keys', { name: `k${n}` }, headers),
       );

@@ -6,7 +6,7 @@ import {
   type ConversionsLogged,
 } from '../../domain/conversions/conversion-events.ts';
 import { fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import type { Replacements } from '../../app/service.ts';
 import type { NewEvent } from '../../shared/event-store/event-store.ts';
 

@@ -9,8 +9,8 @@ import {
 } from '../../domain/conversions/conversion-events.ts';
 import { createAccount } from '../../cli/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { isoTimestamp, systemClock } from '../../shared/clock.ts';
-import { readConfig } from '../../shared/config.ts';
+import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
+import { readConfig } from '../../app/config.ts';
 import { categoryOf, START, type EventStore } from '../../shared/event-store/event-store.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf } from '../support/api-client.ts';

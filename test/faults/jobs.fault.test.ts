@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { openBullmqQueue } from '../../shared/queue/bullmq-queue.ts';
 import { openJobBackend } from '../../shared/queue/running-jobs.ts';
 import { createTestDatabase } from '../support/test-database.ts';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Client } from 'pg';
 import { Registry } from 'prom-client';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import {
   EventStoreUnavailableError,
   START,
@@ -20,7 +20,7 @@ import { sealLog, witnessOf } from '../../shared/log-chain/seal-log.ts';
 import { registerSealMetrics } from '../../shared/log-chain/seal-metrics.ts';
 import { sealRegularly } from '../../shared/log-chain/seal-regularly.ts';
 import { verifyLog, type VerifyOptions } from '../../shared/log-chain/verify-log.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
 import { sampleEvent } from '../contract/sample-events.ts';

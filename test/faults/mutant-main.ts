@@ -1,7 +1,7 @@
 import { startService } from '../../app/service.ts';
-import { readConfig } from '../../shared/config.ts';
-import { armFailpoints } from '../../shared/failpoints.ts';
-import { createLog } from '../../shared/log.ts';
+import { readConfig } from '../../app/config.ts';
+import { armFailpoints } from '../../shared/async/failpoints.ts';
+import { createLog } from '../../app/log.ts';
 import { conversionMutants } from './conversion-mutants.ts';
 import { mutants } from './mutants.ts';
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Replacements } from '../../app/service.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import {
@@ -8,7 +9,6 @@ import {
 } from '../../shared/event-store/event-store.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { IdempotencyStore } from '../../shared/idempotency/idempotency-store.ts';
-import { randomId } from '../../shared/ids.ts';
 
 /**
  * Deliberate defects, each one a mistake that systems like this have made. The harness must catch every one:
@@ -24,7 +24,7 @@ const withClaims = (change: (store: IdempotencyStore) => Partial<IdempotencyStor
 });
 
 const withNewIds = (events: readonly NewEvent[]): readonly NewEvent[] =>
-  events.map((event) => ({ ...event, id: randomId() }));
+  events.map((event) => ({ ...event, id: randomUUID() }));
 
 async function* changed(
   events: AsyncIterable<RecordedEvent>,
@@ -48,7 +48,7 @@ export const mutants: Readonly<Record<string, Replacements>> = {
   'random-command-id': withClaims((store) => ({
     claim: async (request) => {
       const claim = await store.claim(request);
-      return claim.outcome === 'claimed' ? { ...claim, commandId: randomId() } : claim;
+      return claim.outcome === 'claimed' ? { ...claim, commandId: randomUUID() } : claim;
     },
   })),
   /** A repeated creation gets another integer id. */

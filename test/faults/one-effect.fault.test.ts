@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Backbone } from '../../app/composition.ts';
 import { createAccount } from '../../cli/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../app/config.ts';
 import { START } from '../../shared/event-store/event-store.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { allProjections } from '../../projections/all-projections.ts';
 import { advertisersProjection } from '../../projections/advertisers.ts';
@@ -17,7 +17,6 @@ import { sleep } from '../../shared/async/backoff.ts';
 import { START, type Position } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
-import { randomId } from '../../shared/ids.ts';
 import { amount } from '../support/amount.ts';
 import { apiOf, untilTold, type Api, type ApiAnswer } from '../support/api-client.ts';
 import { generousLimits } from '../support/generous-limits.ts';
@@ -80,7 +79,7 @@ const startServing = async () => {
 
 /** Every request until it is told: on a machine that is busy elsewhere any may need that. */
 const patient = ({ post, put, delete: remove }: Api): Pick<Api, 'post' | 'put' | 'delete'> => {
-  const once = () => ({ 'Idempotency-Key': randomId() });
+  const once = () => ({ 'Idempotency-Key': randomUUID() });
   return {
     post: <Data>(path: string, body?: unknown) => {
       const headers = once();

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createAdvertiser } from '../../command/advertisers/advertiser-commands.ts';
 import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
-import { randomId } from '../../shared/ids.ts';
+import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { untilTold } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -22,7 +22,7 @@ afterAll(() => service.stop());
 
 const write = (advertiserId: number): Promise<unknown> => {
   const { customerId } = account;
-  const commandId = randomId();
+  const commandId = randomUUID();
   const origin = { commandId, now: '2026-01-01T00:00:00.000Z' };
   return executeCommand(service.store, advertiserAggregate, {
     stream: advertiserStream(customerId, advertiserId),

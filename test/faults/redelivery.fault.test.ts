@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client, type ClientBase } from 'pg';
 import {
@@ -7,8 +8,7 @@ import {
 } from '../../domain/advertisers/advertiser.ts';
 import { advertisersProjection } from '../../projections/advertisers.ts';
 import type { Projection } from '../../projections/engine/projection.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
-import { randomId } from '../../shared/ids.ts';
+import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
 import { createRandom, type Random } from './kit/random.ts';
 
@@ -78,7 +78,7 @@ const write = async (writer: number): Promise<void> => {
     await executeCommand(fixture.store, advertiserAggregate, {
       stream: advertiserStream(CUSTOMER, id),
       command,
-      context: { commandId: randomId(), customerId: CUSTOMER, actor: 'test', requestId: 'redelivery' },
+      context: { commandId: randomUUID(), customerId: CUSTOMER, actor: 'test', requestId: 'redelivery' },
     });
   }
 };

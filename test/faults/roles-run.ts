@@ -1,6 +1,6 @@
 import { createAccount } from '../../cli/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../app/config.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { createTestStores, describeStores, type EventsIn } from '../support/test-stores.ts';
 import { projectTheRest, today } from './crash-run.ts';

@@ -7,14 +7,14 @@ import { syndicationEvents, type SyndicationEvent } from '../../domain/syndicati
 import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
 import { evolve, initialState, type SyndicationState } from '../../domain/syndication/syndication.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../app/config.ts';
 import {
   categoryOf,
   START,
   type EventStore,
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { startOwnRedis } from '../support/own-redis.ts';

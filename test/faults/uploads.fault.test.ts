@@ -14,8 +14,8 @@ import type { AdvertiserResource } from '../../domain/advertisers/advertiser-res
 import type { AssetResource } from '../../domain/assets/asset-resource.ts';
 import { createAccount } from '../../cli/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { systemClock } from '../../shared/clock.ts';
-import { readConfig } from '../../shared/config.ts';
+import { systemClock } from '../../shared/async/clock.ts';
+import { readConfig } from '../../app/config.ts';
 import { openObjectStore } from '../../shared/storage/open-object-store.ts';
 import type { ObjectStore } from '../../shared/storage/object-store.ts';
 import { openPatiently } from '../support/open-patiently.ts';

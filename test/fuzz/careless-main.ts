@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerBrokenRequests } from '../../shared/http/broken-request.ts';
 import { statusOfCode, type ErrorCode } from '../../shared/http/errors.ts';
-import { randomId } from '../../shared/ids.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import type { Defect } from './planted-defects.ts';
 import { reportToParent } from './report-to-parent.ts';
 
@@ -151,7 +151,7 @@ const refuse = (response: ServerResponse, failure: unknown): void => {
 };
 
 const serve = (request: IncomingMessage, response: ServerResponse): void => {
-  response.setHeader('X-Request-Id', randomId());
+  response.setHeader('X-Request-Id', randomUUID());
   // What is thrown while refusing ends the process: nobody waits for it.
   void answer(request, response).catch((failure: unknown) => refuse(response, failure));
 };

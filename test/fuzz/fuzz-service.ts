@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAccount, createSellerAccount } from '../../cli/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../app/config.ts';
 import { specifiedLimits } from '../../shared/limits/limits.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import { checkLogAndRows } from '../faults/kit/checker.ts';

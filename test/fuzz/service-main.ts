@@ -1,6 +1,6 @@
 import { startService } from '../../app/service.ts';
-import { readConfig } from '../../shared/config.ts';
-import { createLog } from '../../shared/log.ts';
+import { readConfig } from '../../app/config.ts';
+import { createLog } from '../../app/log.ts';
 import { createInvariantCheck } from '../support/answer-invariants.ts';
 import { createResponseCheck } from '../support/response-check.ts';
 import { reportToParent } from './report-to-parent.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allProjections } from '../../projections/all-projections.ts';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { packageDirectory } from '../../app/version.ts';
 
 /** Who writes an event and who reads it, as the registries and the source say. */
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 
 /** Examples of events' data, made of their JSON Schemas: always the same, and fitting one another by their members' names. */
 

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join, relative } from 'node:path';
 import { z } from 'zod';
 import { allEvents, type EventDefinition, type StreamKind } from '../../domain/all-events.ts';
-import { canonicalJson } from '../../shared/idempotency/canonical-json.ts';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { canonicalJson } from '../../shared/json/canonical-json.ts';
+import { packageDirectory } from '../../app/version.ts';
 import type { JsonSchema } from './example-data.ts';
 
 /** Stored samples of every event type and version, and what their schemas were when they were made. */

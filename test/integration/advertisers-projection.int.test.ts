@@ -7,7 +7,7 @@ import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/
 import { advertisersProjection } from '../../projections/advertisers.ts';
 import { openCheckpoint } from '../../projections/engine/checkpoint.ts';
 import { commitBatch } from '../../projections/engine/commit-batch.ts';
-import { toNewEvents } from '../../shared/command/recorded-domain-event.ts';
+import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool, QueryConfig } from 'pg';
 import { loadAudience } from '../../command/audiences/sync-audiences.ts';
@@ -7,10 +8,10 @@ import { type AudienceMember } from '../../domain/audiences/audience-events.ts';
 import { AUDIENCE, audienceAggregate, audienceStream } from '../../domain/audiences/audience.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication.ts';
 import { audiencesProjection } from '../../projections/audiences.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
+import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { randomId, resourceIdOf } from '../../shared/ids.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { takeOutPersons } from '../../cli/take-out-persons.ts';
 import { createPool, inTransaction } from '../../shared/postgres/pool.ts';
 import { createRandom, type Random } from '../faults/kit/random.ts';
@@ -59,8 +60,8 @@ const newAudience = async (): Promise<Audience & { readonly advertiserId: number
   return {
     advertiserId,
     sync: async (add, remove) => {
-      const commandId = randomId();
-      const batch = await storeMembers(store, randomId(), { add, remove }, context);
+      const commandId = randomUUID();
+      const batch = await storeMembers(store, randomUUID(), { add, remove }, context);
       const who = { audienceId, customerId, advertiserId, key: 'vip' };
       await executeCommand(store, audienceAggregate, {
         stream: audienceStream(customerId, audienceId),

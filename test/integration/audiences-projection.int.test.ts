@@ -4,7 +4,7 @@ import { Client, type ClientBase, type QueryResult } from 'pg';
 import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
 import { audiencesProjection } from '../../projections/audiences.ts';
 import { UnprojectableEventError } from '../../projections/engine/projection.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { createRandom } from '../faults/kit/random.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { packageDirectory } from '../../app/version.ts';
 
 const run = promisify(execFile);
 

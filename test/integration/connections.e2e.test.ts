@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { allProjections } from '../../projections/all-projections.ts';
-import { variables } from '../../shared/config.ts';
+import { variables } from '../../app/config.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 
 /** How many connections a process opens to Postgres: what docs/operations.md says, once. */
@@ -61,7 +61,7 @@ it('a process opens the connections that are documented, and no others, however 
 }, 60_000);
 
 it('says it nowhere else', async () => {
-  const others = ['README.md', 'docker-compose.yml', 'shared/config.ts', 'docs/guarantees.md'];
+  const others = ['README.md', 'docker-compose.yml', 'app/config.ts', 'docs/guarantees.md'];
   for (const file of others) {
     expect(await readFile(file, 'utf8')).not.toMatch(
       /(?:twenty|\d+|few)(?: connections)? of (?:its own|each process)/i,

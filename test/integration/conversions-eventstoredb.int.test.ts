@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { isoTimestamp, systemClock } from '../../shared/clock.ts';
+import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
 import { AppendOutcomeUnknownError, type EventStore } from '../../shared/event-store/event-store.ts';
 import {
   makeEventStoreDbOnService,

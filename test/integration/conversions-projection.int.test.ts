@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { createLedgers } from '../../command/conversions/ledgers.ts';
 import { purgeableConversions } from '../../command/conversions/purge-conversions.ts';
@@ -6,8 +7,7 @@ import { conversionStream } from '../../domain/conversions/conversion-events.ts'
 import { conversionsProjection } from '../../projections/conversions.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { randomId } from '../../shared/ids.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { createSourceLedger } from '../../command/conversions/source-ledger.ts';
 import { createWaitingBytes } from '../../command/conversions/waiting-bytes.ts';
@@ -23,7 +23,7 @@ const nowMs = Date.now();
 const at = new Date(nowMs - agoMs).toISOString();
 const here = (id: string, members: object = {}) => item(id, { eventTime: at, ...members });
 
-const openLedger = (sourceId = randomId(), store = createMemoryEventStore()) => {
+const openLedger = (sourceId = randomUUID(), store = createMemoryEventStore()) => {
   const ledger = createSourceLedger({
     store,
     segments: createSegments(readModels.pool),
@@ -221,7 +221,7 @@ it('ledgers beyond the memory go, the one used last stays, and nothing is forgot
     bytesMax: 6_000,
     log: createLog('silent'),
   });
-  const ids = Array.from({ length: 5 }, () => randomId());
+  const ids = Array.from({ length: 5 }, () => randomUUID());
   for (const id of ids) {
     // No such source: refused, but its ledger was opened.
     expect(await ledgers.of(CUSTOMER, id).submit(callOf([here('a')], { nowMs }))).toMatchObject({

@@ -32,7 +32,7 @@ import {
   listCampaignCreatives,
   listLibraryCreatives,
 } from '../../query/creatives/list-creatives.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
 import {
   categoryOf,
   START,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { loadSession, runOnSession } from '../../command/creative-sessions/run-on-session.ts';
@@ -11,9 +12,9 @@ import {
   type SessionPlace,
 } from '../../query/creative-sessions/list-sessions.ts';
 import { createSessionCursors } from '../../query/creative-sessions/session-cursor.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
 import { categoryOf, START, type Position } from '../../shared/event-store/event-store.ts';
-import { derivedId, randomId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
@@ -46,7 +47,7 @@ const steps = fc.array(
 );
 
 const NOON = Date.parse('2026-01-01T12:00:00Z');
-const made = (n: number) => ({ variantId: randomId(), copy: { headline: `Text ${n}` } });
+const made = (n: number) => ({ variantId: randomUUID(), copy: { headline: `Text ${n}` } });
 
 const start = async (log: CampaignLog, campaignId: string, { atMs }: Pick<Step, 'atMs'>): Promise<string> => {
   const request = commandRequest(CUSTOMER);
@@ -168,7 +169,7 @@ it('a walk shows what does not change exactly once, what changes at most once, a
 }, 600_000);
 
 it('cursors are good for the list that they were given out for only', async () => {
-  const place = { updatedAt: isoTimestamp(NOON), id: randomId() };
+  const place = { updatedAt: isoTimestamp(NOON), id: randomUUID() };
   const cursor = await cursors.of(1, 'campaign', place);
   expect(await cursors.read(1, 'campaign', cursor)).toEqual(place);
   const refused = { body: { code: 'VALIDATION_ERROR', field: 'cursor' } };
@@ -187,14 +188,14 @@ it('a page is found in the index, wherever it begins', async () => {
      select 1 + n % 2, gen_random_uuid(), 0, case when n % 4 < 2 then $1::uuid else gen_random_uuid() end,
        timestamptz '2026-01-01' + (n / 8) * interval '1 ms', '{}', '{}'
      from generate_series(1, 20000) n`,
-    [randomId()],
+    [randomUUID()],
   );
   await readModels.pool.query('analyze creative_sessions');
   const { rows } = await readModels.pool.query<{ campaign_id: string }>(
     'select campaign_id from creative_sessions where customer_id = 1 group by 1 order by count(*) desc limit 1',
   );
   const campaignId = rows[0]?.campaign_id ?? '';
-  for (const after of [undefined, { updatedAt: '2026-01-01T00:00:01.000Z', id: randomId() }]) {
+  for (const after of [undefined, { updatedAt: '2026-01-01T00:00:01.000Z', id: randomUUID() }]) {
     const { text, values } = listSessionsQuery(1, campaignId, after, 50);
     const plan = await readModels.pool.query<{ 'QUERY PLAN': string }>(
       `explain (analyze, timing off) ${text}`,

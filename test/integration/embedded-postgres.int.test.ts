@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { attach, PortTakenError } from '../../shared/postgres/embedded/attach.ts';
 import { locateBinaries } from '../../shared/postgres/embedded/binaries.ts';
 import {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { copyEvents, SourceWrittenError } from '../../cli/event-move/copy-events.ts';
 import type { CopyCheckpoint, CopyState } from '../../cli/event-move/copy-checkpoint.ts';
@@ -11,7 +12,6 @@ import {
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 import { makeEventStoreDbOnService } from '../contract/make-eventstoredb-store.ts';
 import { makePostgresStore } from '../contract/make-postgres-store.ts';
 import type { MakeStore } from '../contract/make-store.ts';
@@ -174,7 +174,7 @@ describe('copy of one account', () => {
     return {
       ...event,
       data,
-      metadata: { ...metadata, correlationId: randomId(), causationId: randomId(), ...more },
+      metadata: { ...metadata, correlationId: randomUUID(), causationId: randomUUID(), ...more },
     };
   };
 
@@ -218,7 +218,7 @@ describe('copy of one account', () => {
       const named = await write(`advertiser-7-${1_000 + n}`, eventOf({}));
       await write(`campaign-7-named-${n}`, eventOf({ list: [{ advertiserId: 1_000 + n }] }), named);
       await write(`campaign-7-caused-${n}`, eventOf({}, { causationId: named }), named);
-      const correlationId = randomId();
+      const correlationId = randomUUID();
       const first = await write(`campaign-7-first-${n}`, eventOf({}, { correlationId }));
       await write(`campaign-7-second-${n}`, eventOf({}, { correlationId }), first);
       const before = await write(`campaign-7-before-${n}`, eventOf({}));

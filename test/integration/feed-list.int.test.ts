@@ -5,7 +5,7 @@ import { createFeedList, type DueFeed } from '../../command/workers/catalog-feed
 import { catalogStream } from '../../domain/catalogs/catalog.ts';
 import { catalogFeedsProjection } from '../../projections/catalog-feeds.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { createPool, inTransaction } from '../../shared/postgres/pool.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { scopeOf } from '../../command/workers/syndication/audience-scope.ts';
@@ -9,11 +10,11 @@ import { forgetSubjects, withForgetting, type Forgotten } from '../../cli/forget
 import { audiencesProjection } from '../../projections/audiences.ts';
 import { rebuildOnline, verifyOnline } from '../../projections/engine/copy/online-rebuild.ts';
 import { UnprojectableEventError, type Projection } from '../../projections/engine/projection.ts';
-import { systemClock } from '../../shared/clock.ts';
-import { readConfig } from '../../shared/config.ts';
+import { systemClock } from '../../shared/async/clock.ts';
+import { readConfig } from '../../app/config.ts';
 import { START } from '../../shared/event-store/event-store.ts';
-import { randomId, resourceIdOf } from '../../shared/ids.ts';
-import { createLog } from '../../shared/log.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
+import { createLog } from '../../app/log.ts';
 import { personalParts } from '../../domain/personal-data/split-personal-data.ts';
 import { MissingKeysError, type PersonalKeys } from '../../shared/personal-data/personal-keys.ts';
 import { createSealedStore, openParts } from '../../shared/personal-data/sealed-store.ts';
@@ -310,8 +311,11 @@ it('goes on where it was ended, and takes in who comes again', async () => {
 
 it('does not take keys that are missing for keys that were taken away', async () => {
   const { sealedStore, personalKeys } = service.backbone;
-  await expect(personalKeys.of(account.customerId, randomId())).rejects.toThrow(MissingKeysError);
-  const lost: PersonalKeys = { ...personalKeys, of: (customerId) => personalKeys.of(customerId, randomId()) };
+  await expect(personalKeys.of(account.customerId, randomUUID())).rejects.toThrow(MissingKeysError);
+  const lost: PersonalKeys = {
+    ...personalKeys,
+    of: (customerId) => personalKeys.of(customerId, randomUUID()),
+  };
   const log = await createSealedStore(sealedStore, lost, personalParts).readAll({
     after: START,
     limit: 1_000,
@@ -356,13 +360,13 @@ it('says how much was written in clear by the version before', async () => {
     actor: 'api-key:1',
     requestId: 'r',
     correlationId: 'r',
-    causationId: randomId(),
+    causationId: randomUUID(),
     occurredAt: new Date().toISOString(),
     schemaVersion: 1,
   };
   const data = { part: 0, add: [dave], remove: [] };
-  const event = { id: randomId(), type: 'AudienceMembersStored', data, metadata };
-  await sealedStore.append(`audienceBatch-${customerId}-${randomId()}`, [event], 'no-stream');
+  const event = { id: randomUUID(), type: 'AudienceMembersStored', data, metadata };
+  await sealedStore.append(`audienceBatch-${customerId}-${randomUUID()}`, [event], 'no-stream');
   expect(await forget([hash(0xd1)], {}, customerId)).toMatchObject({ places: 0, inClear: 1 });
   expect(await tablesWith(['dave-id'])).toEqual(['events']);
 });

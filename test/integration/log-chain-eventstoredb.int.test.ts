@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Backbone } from '../../app/composition.ts';
 import { migrations } from '../../migrations/index.ts';
-import { systemClock } from '../../shared/clock.ts';
-import { readConfig } from '../../shared/config.ts';
+import { systemClock } from '../../shared/async/clock.ts';
+import { readConfig } from '../../app/config.ts';
 import { portLogBytes, type LogBytes } from '../../shared/log-chain/log-bytes.ts';
 import { START } from '../../shared/event-store/event-store.ts';
 import { logKeysOf } from '../../shared/log-chain/log-keys.ts';

@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Knex } from 'knex';
 import { Client } from 'pg';
 import { migrations } from '../../migrations/index.ts';
-import { ConfigError } from '../../shared/config.ts';
-import { migrate } from '../../shared/postgres/migrate.ts';
+import { ForeignSchemaError, migrate } from '../../shared/postgres/migrate.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let database: TestDatabase;
@@ -60,7 +59,7 @@ it('a database that nobody uses yet gets all of them or none', async () => {
 it('a database of version 0.1.0 is refused in one sentence, and nothing is done to it', async () => {
   await migrate(database.url, [{ ...creates('events'), name: '0001-event-log' }]);
   await expect(migrate(database.url, migrations)).rejects.toThrow(
-    new ConfigError(
+    new ForeignSchemaError(
       'The database was made by version 0.1.0, which this version cannot read: go on with 0.1.0, or begin with an ' +
         'empty database (an empty DATA_DIR, or another DATABASE_URL)',
     ),

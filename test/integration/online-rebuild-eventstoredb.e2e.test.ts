@@ -8,7 +8,7 @@ import {
 } from '../../projections/engine/copy/online-rebuild.ts';
 import type { ReadModelHealth } from '../../projections/engine/read-model-health.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { untilTold } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';

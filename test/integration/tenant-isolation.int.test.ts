@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import type { Backbone } from '../../app/composition.ts';
 import { createAccount, createSellerAccount } from '../../cli/create-account.ts';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../app/config.ts';
 import { provideRequestRole } from '../../shared/postgres/isolate-tenants.ts';
 import { createTenantDatabase, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { openPatiently } from '../support/open-patiently.ts';

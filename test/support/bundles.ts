@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { packageDirectory } from '../../app/version.ts';
 
 /** A program as it is shipped, e.g. `main.js`. */
 export const shippedProgram = (file: string): string => join(packageDirectory, 'dist', 'bundle', file);

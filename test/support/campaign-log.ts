@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createCampaign } from '../../command/campaigns/create-campaign.ts';
 import type { CreativeWrites } from '../../command/creatives/creative-writes.ts';
 import {
@@ -6,11 +7,10 @@ import {
   type AdvertiserCommand,
 } from '../../domain/advertisers/advertiser.ts';
 import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 import { commandRequest } from './command-request.ts';
 import { noSnapshots } from './two-processes.ts';
 
@@ -32,7 +32,7 @@ const runOnAdvertiser = (store: EventStore, command: AdvertiserCommand) =>
   executeCommand(store, advertiserAggregate, {
     stream: advertiserStream(CUSTOMER, ADVERTISER),
     command,
-    context: { commandId: randomId(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
+    context: { commandId: randomUUID(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
   });
 
 export const openCampaignLog = async (): Promise<CampaignLog> => {

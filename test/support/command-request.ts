@@ -1,13 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { randomId } from '../../shared/ids.ts';
 
 /** A write as its handler sees it. @param commandId the same when it is sent again */
 export const commandRequest = (
   customerId: number,
-  commandId = randomId(),
+  commandId = randomUUID(),
   hasRunBefore = false,
 ): RequestContext => ({
-  requestId: randomId(),
+  requestId: randomUUID(),
   principal: { customerId, actor: 'test', scopes: ['exchange:write'] },
   commandId,
   isRepeatable: true,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { SourceFacts } from '../../domain/conversions/admit-call.ts';
 import type { LogCall } from '../../command/conversions/log-call.ts';
 import { createWaitingBytes } from '../../command/conversions/waiting-bytes.ts';
@@ -6,7 +7,6 @@ import { noSegments } from '../../command/conversions/segments.ts';
 import type { ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
 import { conversionStream } from '../../domain/conversions/conversion-events.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 
 /** A source, its calls and what its stream holds, for tests of the ledger. */
 
@@ -30,7 +30,7 @@ export const callOf = (
   events: readonly unknown[],
   members: Partial<LogCall> & { commandId?: string } = {},
 ): LogCall => {
-  const { commandId = randomId(), ...rest } = members;
+  const { commandId = randomUUID(), ...rest } = members;
   return {
     context: { commandId, customerId: CUSTOMER, actor: 'test', requestId: 'request' },
     events,

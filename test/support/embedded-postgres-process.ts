@@ -1,4 +1,4 @@
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts';
 
 /** A process that uses the embedded Postgres of the folder it is given, until its standard input ends. */

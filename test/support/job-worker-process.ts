@@ -5,7 +5,7 @@
  */
 import { Registry } from 'prom-client';
 import { sleep } from '../../shared/async/backoff.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { startJobs } from '../../shared/queue/running-jobs.ts';
 
 const [, , databaseUrl = '', redisUrl = '', redisKeyPrefix = '', name = '', holdMs = '0', aheadMs = '0'] =

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import type { Pool } from 'pg';
 import { migrations } from '../../migrations/index.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { migrate } from '../../shared/postgres/migrate.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';

@@ -1,6 +1,6 @@
 import { migrations } from '../../migrations/index.ts';
 import type { OnlineOptions } from '../../projections/engine/copy/online-rebuild.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 
 /** What a rebuild or a comparison beside a service is called with, by nobody who would hear of it or end it. */
 export const rebuildOptions = (

@@ -5,7 +5,7 @@ import type { Pool } from 'pg';
 import { openBackbone, type Backbone } from '../../app/composition.ts';
 import { createAccount } from '../../cli/create-account.ts';
 import { startService, type Replacements } from '../../app/service.ts';
-import { readConfig } from '../../shared/config.ts';
+import { readConfig } from '../../app/config.ts';
 import {
   EventStoreUnavailableError,
   START,
@@ -13,8 +13,9 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
-import { createLog, type Logger } from '../../shared/log.ts';
-import { operatorPatience, requestPatience } from '../../shared/patience.ts';
+import type { Logger } from 'pino';
+import { createLog } from '../../app/log.ts';
+import { operatorStoreTimeouts, requestStoreTimeouts } from '../../app/store-timeouts.ts';
 import { apiOf, type Api } from './api-client.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
 import { generousLimits } from './generous-limits.ts';
@@ -95,10 +96,10 @@ export const startRunningService = async (
       invariant.onAnswer(route, status, text, headers);
     },
     {
-      patience:
+      storeTimeouts:
         stores.settings['EVENTSTORE_URL'] !== undefined
-          ? operatorPatience
-          : { ...operatorPatience, calls: requestPatience.calls },
+          ? operatorStoreTimeouts
+          : { ...operatorStoreTimeouts, calls: requestStoreTimeouts.calls },
       ...replace,
     },
   );
@@ -129,7 +130,7 @@ export const startRunningService = async (
     eventsOfAccount: async ({ customerId }) =>
       (await wholeLog(store)).filter(({ metadata }) => metadata.customerId === customerId),
     readLog: async () => {
-      const other = await openBackbone(config, 'exchange-test', log, operatorPatience);
+      const other = await openBackbone(config, 'exchange-test', log, operatorStoreTimeouts);
       try {
         return await wholeLog(other.store);
       } finally {

@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto';
 import type { EventStore, NewEvent } from '../../shared/event-store/event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 
 const ACCOUNTS = 40;
 const STREAMS_EACH = 12;
@@ -25,7 +25,7 @@ export const fillWithHistory = async (store: EventStore, count: number): Promise
 };
 
 const eventOf = (customerId: number, n: number): NewEvent => ({
-  id: randomId(),
+  id: randomUUID(),
   type: n === 0 ? 'SampleStarted' : 'SampleChanged',
   data: { n, text: 'grüezi 👋 \u0000 \ud800', nested: { list: [1.5, null, true], '10': 'ten', a: {} } },
   metadata: {

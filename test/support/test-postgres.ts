@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 import { locateBinaries } from '../../shared/postgres/embedded/binaries.ts';
 import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts';
 import { stopPostgres } from '../../shared/postgres/embedded/pg-ctl.ts';

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ClientBase, Pool } from 'pg';
 import { pino } from 'pino';
 import { byStream, foldStream } from '../../projections/engine/fold-streams.ts';
@@ -8,7 +9,6 @@ import type {
   NewEvent,
   RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 
 /**
@@ -90,7 +90,7 @@ export const projectorPool = (url: string): Pool =>
   createPool({ connectionString: url, applicationName: 'test-projector', max: 4, asyncCommit: true }, silent);
 
 export const toyEvent = (customerId: number, data: JsonObject = { n: 1 }): NewEvent => ({
-  id: randomId(),
+  id: randomUUID(),
   type: data['bad'] === undefined ? 'Added' : 'Bad',
   data,
   metadata: {

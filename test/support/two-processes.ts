@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { SnapshotStore } from '../../shared/command/snapshots.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 
 export const noSnapshots: SnapshotStore = {

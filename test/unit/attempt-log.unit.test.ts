@@ -6,7 +6,7 @@ import { ApiError, notFound, type ErrorCode } from '../../shared/http/errors.ts'
 import { anonymous, type Holder } from '../../shared/http/principal.ts';
 import type { RefusedRequest } from '../../shared/http/route-handler.ts';
 import type { Route } from '../../shared/http/route.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 
 const somebody: Holder = { customerId: 7, actor: 'api-key:k' };
 const route: Route = {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { AgentAnswer } from '../../command/workers/syndication/agent-call.ts';
@@ -8,9 +9,8 @@ import { shownText } from '../../command/workers/syndication/shown-text.ts';
 import { take } from '../../command/workers/syndication/take.ts';
 import { membersConcealed } from '../../command/workers/syndication/without-members.ts';
 import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
+import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 
 /** An agent that repeats whom it was sent does not bring them into the log. */
 
@@ -25,8 +25,8 @@ const request = { account, audiences: [{ audience_id: 'vip', name: 'VIP', add, r
 /** What the log has of a delivery of one part that an agent answered. */
 const kept = async (answer: AgentAnswer, isLastAttempt = true): Promise<string> => {
   const store = createMemoryEventStore();
-  const [customerId, recordId] = [1, randomId()];
-  const context = { commandId: randomId(), customerId, actor: 'test', requestId: 'r' };
+  const [customerId, recordId] = [1, randomUUID()];
+  const context = { commandId: randomUUID(), customerId, actor: 'test', requestId: 'r' };
   const ids = { recordId, customerId, advertiserId: 5, resourceType: 'AUDIENCE', resourceId: 'vip' } as const;
   const stream = syndicationStream(customerId, recordId);
   const now = '2026-01-01T00:00:00.000Z';
@@ -35,7 +35,7 @@ const kept = async (answer: AgentAnswer, isLastAttempt = true): Promise<string> 
     command: {
       type: 'ToggleSyndication',
       now,
-      record: { ...ids, agentId: randomId(), account },
+      record: { ...ids, agentId: randomUUID(), account },
       enabled: true,
     },
     context,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { packageDirectory } from '../../app/version.ts';
 import { chartOf } from '../bench/figures/chart.ts';
 import { mergeFigures, type Figures, type RunFigures } from '../bench/figures/figures.ts';
 import { mainLines, mainLinesOf } from '../bench/figures/main-lines.ts';

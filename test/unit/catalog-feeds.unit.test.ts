@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { createFetchFeed, type Feed } from '../../command/workers/catalog-feeds/fetch-feed.ts';
 import { readFeed } from '../../command/workers/catalog-feeds/read-feed.ts';
 import { catalogAggregate, catalogStream } from '../../domain/catalogs/catalog.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
-import { randomId } from '../../shared/ids.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { ADVERTISER, CUSTOMER, openCampaignLog } from '../support/campaign-log.ts';
 import { OutboundError } from '../../shared/outbound/outbound-error.ts';
 
@@ -43,7 +43,7 @@ describe('what cannot be a feed', () => {
 describe('two readings at once', () => {
   it('leave the catalog to a third one when they do not agree', async () => {
     const log = await openCampaignLog();
-    const catalogId = randomId();
+    const catalogId = randomUUID();
     const stream = catalogStream(CUSTOMER, catalogId);
     await executeCommand(log.store, catalogAggregate, {
       stream,
@@ -56,7 +56,7 @@ describe('two readings at once', () => {
         key: 'shoes',
         definition: { type: 'product', name: 'Shoes', content: { kind: 'feed', url: feed.url } },
       },
-      context: { commandId: randomId(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
+      context: { commandId: randomUUID(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
     });
     const due = { customerId: CUSTOMER, catalogId, revision: 0, attempt: 1, lease: '' };
     const readAs = (contentHash: string, meanwhile: () => Promise<unknown> = async () => undefined) =>

@@ -25,10 +25,10 @@ import type { AuditedKind } from '../../query/history/audited-kind.ts';
 import { causeTree } from '../../query/history/cause-tree.ts';
 import { causesOf } from '../../query/history/causes-of.ts';
 import type { SeenJob } from '../../query/history/seen-job.ts';
-import { toNewEvents, type StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import { toNewEvents, type StorableEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { derivedId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
 
 /** What a request has led to: by ids and by the order of the log, never by clocks. */

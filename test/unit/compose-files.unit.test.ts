@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { variables } from '../../shared/config.ts';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { variables } from '../../app/config.ts';
+import { packageDirectory } from '../../app/version.ts';
 
 const read = (name: string): Promise<string> => readFile(join(packageDirectory, name), 'utf8');
 

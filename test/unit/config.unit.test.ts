@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConfigError, limitsOf, readConfig } from '../../shared/config.ts';
+import { ConfigError, limitsOf, readConfig } from '../../app/config.ts';
 import { specifiedLimits } from '../../shared/limits/limits.ts';
 
 describe('the configuration', () => {

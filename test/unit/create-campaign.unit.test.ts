@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { lockCurrency, loadAdvertiser } from '../../command/advertisers/load-advertiser.ts';
@@ -6,7 +7,7 @@ import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { campaignStream } from '../../domain/campaigns/campaign.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError } from '../../shared/http/errors.ts';
-import { derivedId, randomId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { ADVERTISER, CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { createFailingAppends, everyAppendOf } from '../support/failing-appends.ts';
@@ -80,7 +81,7 @@ it.each(everyAppendOf(2))(
   async (n, how) => {
     const failing = createFailingAppends();
     const through = failing.wrap(log.store);
-    const commandId = randomId();
+    const commandId = randomUUID();
     failing.failFrom(n, how);
     await expect(
       createCampaign(log.writes(through), body, commandRequest(CUSTOMER, commandId)),

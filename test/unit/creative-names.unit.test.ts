@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -23,7 +24,7 @@ import {
 } from '../../shared/event-store/event-store.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { derivedId, randomId } from '../../shared/ids.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { createFailingAppends, everyAppendOf } from '../support/failing-appends.ts';
@@ -370,7 +371,7 @@ describe('a creation that ends', () => {
     const { campaignId } = await log.newCampaign();
     const failing = createFailingAppends();
     const writes = log.writes(failing.wrap(log.store));
-    const request = commandRequest(CUSTOMER, randomId());
+    const request = commandRequest(CUSTOMER, randomUUID());
     const again = { ...request, hasRunBefore: async () => true };
     const create = (asked: RequestContext) =>
       createInCampaign(writes, shownCampaignId(campaignId), body('A'), asked);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { updateCreative } from '../../command/creatives/change-creative.ts';
@@ -18,7 +19,6 @@ import { sellerDirectoryAggregate, type SellerCommand } from '../../domain/selle
 import type { SellerEvent } from '../../domain/sellers/seller-events.ts';
 import { builtInSellers, sellsIn, type Seller } from '../../domain/sellers/seller-resource.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 import { CUSTOMER, openCampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { specificationOf } from '../support/given.ts';
@@ -293,7 +293,7 @@ it('a change that comes in between is not decided about', async () => {
       return log.store.append(...asked);
     },
   };
-  const context = { commandId: randomId(), customerId: CUSTOMER, actor: 'test', requestId: 'r' };
+  const context = { commandId: randomUUID(), customerId: CUSTOMER, actor: 'test', requestId: 'r' };
   const decided = reviewForSeller(log.writes(store), shown, 1, { status: 'approved' }, context);
   await expect(decided).rejects.toMatchObject({ body: { code: 'CONFLICT', field: 'expectedRevision' } });
   expect(changes).toBe(1);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { evaluateSession, refineVariant } from '../../command/creative-sessions/change-session.ts';
@@ -24,7 +25,7 @@ import {
   creativeSessionAggregate,
   creativeSessionStream,
 } from '../../domain/creative-sessions/creative-session.ts';
-import { isoTimestamp } from '../../shared/clock.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
 import {
   AppendOutcomeUnknownError,
   categoryOf,
@@ -32,7 +33,6 @@ import {
   type EventStore,
 } from '../../shared/event-store/event-store.ts';
 import { ApiError } from '../../shared/http/errors.ts';
-import { randomId } from '../../shared/ids.ts';
 import { CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { createFailingAppends, everyAppendOf } from '../support/failing-appends.ts';
@@ -275,7 +275,7 @@ describe('in a campaign', () => {
   it('a repeat of a change asks no engine again, and answers as it did', async () => {
     const session = await start();
     const path = { ...pathOf(session), variantId: variantOf(session, 0) };
-    const [id, body] = [randomId(), { feedback: 'Louder' }];
+    const [id, body] = [randomUUID(), { feedback: 'Louder' }];
     const first = await refineVariant(writes(), path, body, commandRequest(CUSTOMER, id));
     await log.onAdvertiser({ type: 'ArchiveAdvertiser', now: later });
     const never: CreativeEngine['refine'] = () => Promise.reject(new Error('asked again'));
@@ -297,7 +297,7 @@ describe('in a campaign', () => {
         const path = pathOf(session);
         const failing = createFailingAppends();
         const through = failing.wrap(log.store);
-        const commandId = randomId();
+        const commandId = randomUUID();
         const body = { variantId: variantOf(session, 1), name: 'Ours' };
         failing.failFrom(n, how);
         await expect(
@@ -317,7 +317,7 @@ describe('in a campaign', () => {
           expect(refused).toMatchObject([409, undefined, { variantId: body.variantId }]);
         }
         const repeat = () =>
-          isKeyed ? commandRequest(CUSTOMER, commandId, true) : commandRequest(CUSTOMER, randomId());
+          isKeyed ? commandRequest(CUSTOMER, commandId, true) : commandRequest(CUSTOMER, randomUUID());
         const again = await finalizeSession(writes(through), path, body, repeat());
         expect(await finalizeSession(writes(through), path, body, repeat())).toEqual(again);
         expect(await creativesOf()).toHaveLength(1);

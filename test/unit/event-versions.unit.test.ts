@@ -5,9 +5,9 @@ import { advertiserEvents, type AdvertiserEvent } from '../../domain/advertisers
 import type { EventDefinition } from '../../domain/all-events.ts';
 import { decodeEvent, type EventSchemas } from '../../projections/engine/decode-event.ts';
 import { UnprojectableEventError } from '../../projections/engine/projection.ts';
-import { UnknownEventVersionError } from '../../shared/command/event-versions.ts';
-import { loadStream } from '../../shared/command/load-stream.ts';
-import { toDomainEvent, type StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import { UnknownEventVersionError } from '../../shared/aggregate/event-versions.ts';
+import { loadStream } from '../../shared/aggregate/load-stream.ts';
+import { toDomainEvent, type StorableEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import {
   START,
   type JsonObject,

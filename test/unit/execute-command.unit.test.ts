@@ -1,13 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Decider } from '../../shared/command/aggregate.ts';
-import { executeCommand, TooManyConflictsError } from '../../shared/command/execute-command.ts';
+import type { Decider } from '../../shared/aggregate/aggregate.ts';
+import { executeCommand, TooManyConflictsError } from '../../shared/aggregate/execute-command.ts';
 import {
   AppendOutcomeUnknownError,
   WrongExpectedRevisionError,
   type EventStore,
 } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { eventIdOf, randomId } from '../../shared/ids.ts';
+import { eventIdOf } from '../../shared/aggregate/ids.ts';
 
 interface Added {
   readonly type: 'Added';
@@ -169,21 +170,21 @@ describe('executing a command', () => {
     });
 
     it('does not read it again, however often it writes', async () => {
-      for (let n = 0; n < 5; n += 1) await addHere(randomId(), 1);
+      for (let n = 0; n < 5; n += 1) await addHere(randomUUID(), 1);
       expect(reads).toBe(1);
       expect(await history()).toHaveLength(6);
     });
 
     it('meets what others have written as a lost race', async () => {
       await add(two, 4);
-      expect(await addHere(randomId(), 2)).toMatchObject({ outcome: 'done', state: { sum: 7 } });
+      expect(await addHere(randomUUID(), 2)).toMatchObject({ outcome: 'done', state: { sum: 7 } });
       expect(reads).toBe(2);
     });
 
     it('reads it where it would refuse or do nothing: others may have changed that', async () => {
       await add(two, -1);
-      expect(await addHere(randomId(), 10)).toMatchObject({ outcome: 'done', state: { sum: 10 } });
-      expect(await addHere(randomId(), 0)).toMatchObject({ outcome: 'done', state: { sum: 10 } });
+      expect(await addHere(randomUUID(), 10)).toMatchObject({ outcome: 'done', state: { sum: 10 } });
+      expect(await addHere(randomUUID(), 0)).toMatchObject({ outcome: 'done', state: { sum: 10 } });
       expect(await history()).toHaveLength(3);
     });
 
@@ -201,16 +202,16 @@ describe('executing a command', () => {
 
     it('does not keep a state that is large: what is kept is bounded', async () => {
       const command = { amount: 1, by: 'x'.repeat(100_000) };
-      await executeCommand(own, counter, { stream, command, context: context(randomId()) });
+      await executeCommand(own, counter, { stream, command, context: context(randomUUID()) });
       expect(reads).toBe(1);
-      await addHere(randomId(), 1);
-      await addHere(randomId(), 1);
+      await addHere(randomUUID(), 1);
+      await addHere(randomUUID(), 1);
       expect(reads).toBe(3);
     });
 
     it('finds its own events that another process has written since', async () => {
       await add(two, 2);
-      await add(randomId(), 3);
+      await add(randomUUID(), 3);
       expect(await addHere(two, 2)).toMatchObject({ outcome: 'done', state: { sum: 3 }, revision: 1 });
       expect(await history()).toHaveLength(3);
     });
@@ -245,7 +246,7 @@ describe('executing a command', () => {
         executeCommand(counting, counter, {
           stream,
           command: { amount: 0.01, by: '' },
-          context: context(randomId()),
+          context: context(randomUUID()),
         }),
       ),
     );

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
@@ -8,7 +9,7 @@ import {
   type Change,
   type Explanation,
 } from '../../domain/history/change-resource.ts';
-import { toNewEvents, type StorableEvent } from '../../shared/command/recorded-domain-event.ts';
+import { toNewEvents, type StorableEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { createKeptFolds } from '../../query/history/kept-folds.ts';
 import type { Until } from '../../query/history/fold.ts';
@@ -21,8 +22,7 @@ import { campaignsAfter } from '../../domain/history/audited-event.ts';
 import { emptyMap, valueOf, withValue, type SharedMap } from '../../domain/history/shared-map.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { RefusedRequest } from '../../shared/http/route-handler.ts';
-import { randomId } from '../../shared/ids.ts';
-import { createLog } from '../../shared/log.ts';
+import { createLog } from '../../app/log.ts';
 
 const json = fc.dictionary(
   fc.constantFrom('a', 'b', 'a/b', '~0', '', '__proto__x'),
@@ -116,7 +116,7 @@ const storeOf = async (events: number) => {
   const store = createMemoryEventStore();
   for (let n = 0; n < events; n += 1) {
     const event = { type: 'Noted', data: { note: n }, occurredAt: timeOf(n) };
-    const context = { commandId: randomId(), customerId: 1, actor: 'operator', requestId: 'r' };
+    const context = { commandId: randomUUID(), customerId: 1, actor: 'operator', requestId: 'r' };
     await store.append(stream, toNewEvents([event], context, { Noted: { schemaVersion: 1 } }), 'any');
   }
   return store;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { equalJson } from '../../domain/equal-json.ts';
-import { canonicalJson } from '../../shared/idempotency/canonical-json.ts';
+import { canonicalJson } from '../../shared/json/canonical-json.ts';
 import { fingerprintOf, type FingerprintParts } from '../../shared/idempotency/fingerprint.ts';
 
 /** What makes two requests the same request (decisions.md 1.2, fingerprint; RFC 8785). */

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ApiError } from '../../shared/http/errors.ts';
 import { parseJsonBody } from '../../shared/http/json-ingress.ts';
 import { parseQueryString } from '../../shared/http/query-string.ts';
-import { RefusedItem } from '../../shared/refused-item.ts';
+import { RefusedItem } from '../../shared/json/refused-item.ts';
 
 const parse = (text: string): unknown => parseJsonBody(Buffer.from(text));
 const refusedWith = (work: () => unknown): ApiError['body'] | undefined => {

@@ -11,7 +11,7 @@ import {
   queryBoolean,
 } from '../../shared/http/schemas.ts';
 import { validate } from '../../shared/http/validate.ts';
-import { NOT_RFC_3339 } from '../../shared/rfc3339.ts';
+import { NOT_RFC_3339 } from '../../shared/http/rfc3339.ts';
 
 const id = pathIntegerId('thing');
 const paging = z.object(pagingParameters(200));

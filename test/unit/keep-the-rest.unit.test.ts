@@ -1,11 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { AgentAnswer, AgentCall } from '../../command/workers/syndication/agent-call.ts';
 import { loadRecord } from '../../command/workers/syndication/record-steps.ts';
 import { keepTheRest } from '../../command/workers/syndication/withdraw.ts';
 import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
+import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 import { PostponeJobError, RetryJobError } from '../../shared/queue/job-queue.ts';
 
 /** An agent is told all that stays, and nothing else, until that is so there. */
@@ -18,7 +18,7 @@ const notKnown = new PostponeJobError('what is at agents is not known again yet'
 /** X was switched on and off at an agent that does each key once. */
 const given = async () => {
   const store = createMemoryEventStore();
-  const [recordId, agentId] = [randomId(), randomId()];
+  const [recordId, agentId] = [randomUUID(), randomUUID()];
   const account = { account_id: 'acct' };
   const record = {
     recordId,
@@ -37,7 +37,7 @@ const given = async () => {
     { type: 'StartSyndication', now: NOW, generation: 1, request: { account } },
     { type: 'ToggleSyndication', now: NOW, record, enabled: false },
   ] as const) {
-    await executeCommand(store, type, { stream, command, context: { ...context, commandId: randomId() } });
+    await executeCommand(store, type, { stream, command, context: { ...context, commandId: randomUUID() } });
   }
 
   const agent = {

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Fold } from '../../shared/command/aggregate.ts';
-import { loadStream, type LoadOptions } from '../../shared/command/load-stream.ts';
-import type { Snapshot, SnapshotStore } from '../../shared/command/snapshots.ts';
+import type { Fold } from '../../shared/aggregate/aggregate.ts';
+import { loadStream, type LoadOptions } from '../../shared/aggregate/load-stream.ts';
+import type { Snapshot, SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { eventIdOf } from '../../shared/ids.ts';
+import { eventIdOf } from '../../shared/aggregate/ids.ts';
 
 interface Counted {
   readonly type: 'Counted';

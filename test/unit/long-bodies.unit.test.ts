@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
-import { beginLongBody, createPatience, type LongBody } from '../../shared/http/long-bodies.ts';
+import { beginLongBody, createPaceCheck, type LongBody } from '../../shared/http/long-bodies.ts';
 
 const pace = { bytesPerSecondMin: 1_000, spanMs: 40 };
 
@@ -24,7 +24,7 @@ it('what has arrived counts, also while the service does not get to take it', as
   const { request } = begin();
   await sleep(20);
   request.push(Buffer.alloc(10_000));
-  expect(createPatience(pace)(request.socket, never)).toBe(true);
+  expect(createPaceCheck(pace)(request.socket, never)).toBe(true);
 });
 
 it('what has arrived does not count twice', async () => {
@@ -32,7 +32,7 @@ it('what has arrived does not count twice', async () => {
   request.push(Buffer.alloc(10_000));
   await sleep(5);
   const late = new Promise<number>((resolve) => {
-    expect(createPatience(pace)(request.socket, () => resolve(performance.now()))).toBe(true);
+    expect(createPaceCheck(pace)(request.socket, () => resolve(performance.now()))).toBe(true);
   });
   const startedAt = performance.now();
   request.read();
@@ -43,9 +43,9 @@ it('what has arrived does not count twice', async () => {
 it('ended, it is like any other connection again, and nothing is looked at any more', async () => {
   const { request, body } = begin();
   body.took(10_000);
-  const isPatient = createPatience(pace);
-  expect(isPatient(request.socket, never)).toBe(true);
+  const keepsPace = createPaceCheck(pace);
+  expect(keepsPace(request.socket, never)).toBe(true);
   body.end();
   await sleep(3 * pace.spanMs);
-  expect(isPatient(request.socket, never)).toBe(false);
+  expect(keepsPace(request.socket, never)).toBe(false);
 });

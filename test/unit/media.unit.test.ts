@@ -6,7 +6,7 @@ import { byteRangeOf } from '../../query/assets/byte-range.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { ByteSource } from '../../shared/media/byte-source.ts';
 import { mediaTypeOf, servedTypeOf } from '../../shared/media/media-types.ts';
-import { parseUploadLimits } from '../../shared/upload-limits.ts';
+import { parseUploadLimits } from '../../command/assets/upload-limits.ts';
 import { amount } from '../support/amount.ts';
 import { box, gif, jpeg, mp4, png, webpExtended, webpLossless, webpLossy } from '../support/sample-media.ts';
 

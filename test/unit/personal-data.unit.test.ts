@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { personalParts } from '../../domain/personal-data/split-personal-data.ts';
-import { randomId } from '../../shared/ids.ts';
 import { nodeOf, punctured, seedAt, type KeyTree } from '../../shared/personal-data/key-tree.ts';
 import {
   BrokenSealError,
@@ -12,7 +12,7 @@ import {
 
 const root = nodeOf(Buffer.from(Array.from({ length: 512 }, (_, n) => (n * 7) % 251)));
 const newKeys = (tree: KeyTree = new Map([['', root]])): KeySet => ({
-  id: randomId(),
+  id: randomUUID(),
   whole: Buffer.alloc(32, 7),
   tree,
 });
@@ -45,7 +45,7 @@ describe('sealed items', () => {
   const texts = Array.from({ length: 300 }, (_, n) => `person ${n} ${'é'.repeat(n % 5)}`);
 
   it('are opened one by one, but for those whose keys are gone', () => {
-    const [keys, event] = [newKeys(), randomId()];
+    const [keys, event] = [newKeys(), randomUUID()];
     const sealed = sealItems(keys, event, texts);
     expect(openItems(keys, event, sealed)).toEqual(texts);
     const gone = [0, 17, 299];
@@ -55,15 +55,15 @@ describe('sealed items', () => {
       texts.map((text, n) => (gone.includes(n) ? undefined : text)),
     );
     // What was not forgotten before can still be sealed, and opened.
-    const other = randomId();
+    const other = randomUUID();
     expect(openItems(left, other, sealItems(left, other, texts))).toEqual(texts);
   });
 
   it('are nothing to whoever has other keys, or takes them to another event', () => {
-    const [keys, event] = [newKeys(), randomId()];
+    const [keys, event] = [newKeys(), randomUUID()];
     const sealed = sealItems(keys, event, texts);
     expect(() => openItems({ ...keys, whole: Buffer.alloc(32, 8) }, event, sealed)).toThrow(BrokenSealError);
-    expect(() => openItems(keys, randomId(), sealed)).toThrow(BrokenSealError);
+    expect(() => openItems(keys, randomUUID(), sealed)).toThrow(BrokenSealError);
     expect(sealed).not.toBe(sealItems(keys, event, texts));
   });
 });

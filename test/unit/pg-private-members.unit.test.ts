@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import type * as Pg from 'pg';
-import { packageDirectory } from '../../shared/package-directory.ts';
+import { packageDirectory } from '../../app/version.ts';
 
 /** As it is installed: in the bundle of the tests its text is another. */
 const pg = createRequire(join(packageDirectory, 'package.json'))('pg') as typeof Pg;

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
 import { EventStoreUnavailableError } from '../../shared/event-store/event-store.ts';
-import { createSweep, SweepError } from '../../shared/sweep.ts';
+import { createSweep, SweepError } from '../../shared/work-list/sweep.ts';
 
 const PAGE = 10;
 

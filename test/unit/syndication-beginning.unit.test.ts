@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { loadRecord } from '../../command/workers/syndication/record-steps.ts';
 import { syndicate } from '../../command/workers/syndication/syndicate.ts';
@@ -5,9 +6,8 @@ import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/
 import { agentAggregate, agentStream } from '../../domain/agents/agent.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
 import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
-import { executeCommand } from '../../shared/command/execute-command.ts';
+import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { randomId } from '../../shared/ids.ts';
 import { PostponeJobError } from '../../shared/queue/job-queue.ts';
 
 /** What a generation begins with is loaded beside what says whether it may begin. */
@@ -18,7 +18,7 @@ const notKnown = new PostponeJobError('what is at agents is not known again yet'
 /** A record that was switched on, of an active advertiser or of none, while nobody knows who else has its id. */
 const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => {
   const store = createMemoryEventStore();
-  const [customerId, advertiserId, recordId, agentId] = [1, 2, randomId(), randomId()];
+  const [customerId, advertiserId, recordId, agentId] = [1, 2, randomUUID(), randomUUID()];
   const record = {
     recordId,
     customerId,
@@ -28,7 +28,7 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
     resourceId: 'x',
     account: { account_id: 'acct' },
   } as const;
-  const context = () => ({ commandId: randomId(), customerId, actor: 'test', requestId: 'r' });
+  const context = () => ({ commandId: randomUUID(), customerId, actor: 'test', requestId: 'r' });
   await executeCommand(store, agentAggregate, {
     stream: agentStream(customerId, agentId),
     context: context(),

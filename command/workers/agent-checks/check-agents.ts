@@ -1,8 +1,8 @@
 import type { AgentCommand } from '../../../domain/agents/agent.ts';
-import { isoTimestamp, type Clock } from '../../../shared/clock.ts';
+import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { derivedId } from '../../../shared/ids.ts';
-import type { Logger } from '../../../shared/log.ts';
+import { derivedId } from '../../../shared/aggregate/ids.ts';
+import type { Logger } from 'pino';
 import type { SecretStore } from '../../../shared/secrets/secret-store.ts';
 import { executeOnAgent, loadAgent } from '../../agents/load-agent.ts';
 import { readToken } from '../syndication/ask-agent.ts';

@@ -1,10 +1,10 @@
 import type { Catalog } from '../../../domain/catalogs/catalog-resource.ts';
 import { feedBasis, type CatalogCommand } from '../../../domain/catalogs/catalog.ts';
 import { backoffMs } from '../../../shared/async/backoff.ts';
-import { isoTimestamp, type Clock } from '../../../shared/clock.ts';
-import type { SnapshotStore } from '../../../shared/command/snapshots.ts';
+import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
+import type { SnapshotStore } from '../../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { derivedId } from '../../../shared/ids.ts';
+import { derivedId } from '../../../shared/aggregate/ids.ts';
 import { loadAdvertiser } from '../../advertisers/load-advertiser.ts';
 import { executeOnCatalog, loadCatalog } from '../../catalogs/sync-catalogs.ts';
 import type { DueFeed, NextReading } from './feed-list.ts';

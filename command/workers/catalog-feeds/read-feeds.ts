@@ -1,5 +1,5 @@
 import { backoffMs } from '../../../shared/async/backoff.ts';
-import type { Logger } from '../../../shared/log.ts';
+import type { Logger } from 'pino';
 import { workThrough, type Watch } from '../work-through.ts';
 import type { DueFeed, FeedList } from './feed-list.ts';
 import { readFeed, type ReadFeedOptions } from './read-feed.ts';

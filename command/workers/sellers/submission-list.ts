@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { derivedId } from '../../../shared/ids.ts';
+import { derivedId } from '../../../shared/aggregate/ids.ts';
 import { int8Array, textArray, uuidArray } from '../../../shared/postgres/binary-array.ts';
 
 /** A creative that may have to be submitted. */

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { DefaultAgentCardResolver, JsonRpcTransport } from '@a2a-js/sdk/client';
 import { z } from 'zod';
-import { isHttpUrl } from '../../../shared/http-url.ts';
+import { isHttpUrl } from '../../../shared/outbound/outbound-url.ts';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
-import { randomId } from '../../../shared/ids.ts';
 import {
   refusedBy,
   tasksGetIn,
@@ -127,7 +127,7 @@ const messageOf = (skill: string, parameters: JsonObject) => ({
   message: {
     kind: 'message' as const,
     role: 'user' as const,
-    messageId: randomId(),
+    messageId: randomUUID(),
     // Both names are in use: the first is the protocol's, the second what agents of the official kit were built with.
     parts: [{ kind: 'data' as const, data: { skill, input: parameters, parameters } }],
   },

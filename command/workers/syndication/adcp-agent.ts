@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { abortable } from '../../../shared/async/abortable.ts';
-import type { Clock } from '../../../shared/clock.ts';
+import type { Clock } from '../../../shared/async/clock.ts';
 import type { OpenOutboundLine } from '../../../shared/outbound/outbound-fetch.ts';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
 import { timeoutSignal } from '../../../shared/outbound/timeout-signal.ts';

@@ -4,7 +4,7 @@ import type {
   SubmittedCall,
   SyndicationRecord,
 } from '../../../domain/syndication/syndication-resource.ts';
-import type { Clock } from '../../../shared/clock.ts';
+import type { Clock } from '../../../shared/async/clock.ts';
 import { PostponeJobError, RetryJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
 import { UnreadableSecretError } from '../../../shared/secrets/seal.ts';
 import type { SecretStore } from '../../../shared/secrets/secret-store.ts';

@@ -6,9 +6,9 @@ import {
   JsonMembers,
   type SyndicationRecord,
 } from '../../../domain/syndication/syndication-resource.ts';
-import { derivedId, resourceIdOf } from '../../../shared/ids.ts';
+import { derivedId, resourceIdOf } from '../../../shared/aggregate/ids.ts';
 import { PostponeJobError } from '../../../shared/queue/job-queue.ts';
-import type { Purgeable } from '../../../shared/purge-regularly.ts';
+import type { Purgeable } from '../../../shared/async/purge-regularly.ts';
 
 /** One call of a delivery. */
 export interface DeliveryPart {

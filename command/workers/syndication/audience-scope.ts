@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { AUDIENCE, audienceStream } from '../../../domain/audiences/audience.ts';
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
-import type { Clock } from '../../../shared/clock.ts';
+import type { Clock } from '../../../shared/async/clock.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { resourceIdOf } from '../../../shared/ids.ts';
+import { resourceIdOf } from '../../../shared/aggregate/ids.ts';
 
 /** What a delivery of an audience brings; part of what is fixed when it is started. */
 export type AudienceScope = {

@@ -1,5 +1,5 @@
 import { sleep } from '../../../shared/async/backoff.ts';
-import type { Logger } from '../../../shared/log.ts';
+import type { Logger } from 'pino';
 import type { Job, JobQueue } from '../../../shared/queue/job-queue.ts';
 import type { OfferedWork, Work, WorkList } from './work-list.ts';
 

@@ -10,9 +10,9 @@ import {
   type SyndicationRecord,
 } from '../../../domain/syndication/syndication.ts';
 import { sleep } from '../../../shared/async/backoff.ts';
-import { isoTimestamp, type Clock } from '../../../shared/clock.ts';
+import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import type { EventStore, ExpectedRevision, RecordedEvent } from '../../../shared/event-store/event-store.ts';
-import { derivedId, resourceIdOf } from '../../../shared/ids.ts';
+import { derivedId, resourceIdOf } from '../../../shared/aggregate/ids.ts';
 import { causesSince, lastCorrelation, lastOf, otherCausesSince, type Occasions } from '../causes.ts';
 import { syndicationHandler } from '../../syndication/run-on-record.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../shared/clock.ts';
+import type { Clock } from '../../../shared/async/clock.ts';
 import type { OutboundFetch } from '../../../shared/outbound/outbound-fetch.ts';
 
 /** Longest time that an agent is left alone for because it says so. */

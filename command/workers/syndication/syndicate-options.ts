@@ -1,4 +1,4 @@
-import type { SnapshotStore } from '../../../shared/command/snapshots.ts';
+import type { SnapshotStore } from '../../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { SyndicatedKinds } from '../../syndication/syndicated-kinds.ts';
 import type { AudienceParts } from './audience-parts.ts';

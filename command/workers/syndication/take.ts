@@ -1,7 +1,7 @@
 import { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
-import { canonicalJson } from '../../../shared/idempotency/canonical-json.ts';
-import { derivedId } from '../../../shared/ids.ts';
+import { canonicalJson } from '../../../shared/json/canonical-json.ts';
+import { derivedId } from '../../../shared/aggregate/ids.ts';
 import { PostponeJobError, RetryJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
 import {
   itemIn,

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
-import { canonicalJson } from '../../../shared/idempotency/canonical-json.ts';
-import { derivedId, randomId } from '../../../shared/ids.ts';
+import { canonicalJson } from '../../../shared/json/canonical-json.ts';
+import { derivedId } from '../../../shared/aggregate/ids.ts';
 import { RetryJobError } from '../../../shared/queue/job-queue.ts';
 import {
   CALL_BYTES_MAX,
@@ -125,7 +126,7 @@ export const keepTheRest = async (
       await toldSince(options, question, takenIn);
       takenIn = undefined;
     }
-    const key = known ?? `${list}${randomId()}`;
+    const key = known ?? `${list}${randomUUID()}`;
     const answer = await told(options, question, request, key);
     if ('reason' in answer) return answer.reason;
     const row = answer.data === undefined ? undefined : itemRow(kind, answer.data, record.resourceId);

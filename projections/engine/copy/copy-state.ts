@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { Client, type ClientBase, type ClientConfig, type QueryResult } from 'pg';
 import { comparePositions, START, type Position } from '../../../shared/event-store/event-store.ts';
-import { failpoint } from '../../../shared/failpoints.ts';
+import { failpoint } from '../../../shared/async/failpoints.ts';
 import { advisoryLocks } from '../../../shared/postgres/advisory-locks.ts';
 import { connectionConfig } from '../../../shared/postgres/pool.ts';
 import { lockKeyOf } from '../leadership.ts';

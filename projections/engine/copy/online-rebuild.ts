@@ -5,7 +5,7 @@ import {
   type EventStore,
   type Position,
 } from '../../../shared/event-store/event-store.ts';
-import type { Logger } from '../../../shared/log.ts';
+import type { Logger } from 'pino';
 import { createPool } from '../../../shared/postgres/pool.ts';
 import { openCheckpoint } from '../checkpoint.ts';
 import type { Projection } from '../projection.ts';

@@ -1,6 +1,6 @@
 import { DatabaseError, type Client } from 'pg';
 import { sleep } from '../../../shared/async/backoff.ts';
-import { failpoint } from '../../../shared/failpoints.ts';
+import { failpoint } from '../../../shared/async/failpoints.ts';
 import { advisoryLocks } from '../../../shared/postgres/advisory-locks.ts';
 import { isCopyCurrent } from './copy-state.ts';
 import { copySchemaOf, liveTable, quoted, quotedTable, type TableName } from './copy-schema.ts';

@@ -1,4 +1,4 @@
-import { randomId } from '../../ids.ts';
+import { randomUUID } from 'node:crypto';
 import { createLimit, createOneAtATime } from '../../async/limit.ts';
 import type { AppendRequest } from '../append-request.ts';
 import {
@@ -166,7 +166,7 @@ export const createAppender = (...parts: Parameters<typeof createAppend>): Appen
         return await inTurn(request.stream, () => {
           const leftMs = limits.waitMs - (performance.now() - startMs);
           return inSlot(Math.max(0, leftMs), () =>
-            append({ request, attempt: randomId(), mayBeRepeat, startMs }),
+            append({ request, attempt: randomUUID(), mayBeRepeat, startMs }),
           );
         });
       } finally {

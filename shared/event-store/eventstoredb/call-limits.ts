@@ -17,7 +17,7 @@ export interface CallLimits {
 export const callLimits: CallLimits = { readMs: 2_500, waitMs: 2_000, sendMs: 2_400, answerMs: 2_700 };
 
 /** For whatever no request waits for: a command of the operator's rather takes longer than to end in its middle. */
-export const patientCallLimits: CallLimits = {
+export const longCallLimits: CallLimits = {
   readMs: 25_000,
   waitMs: 20_000,
   sendMs: 24_000,

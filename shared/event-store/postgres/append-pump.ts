@@ -9,7 +9,7 @@ export interface AppendPump {
   readonly pending: number;
   /** @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError */
   append(request: AppendRequest): Promise<AppendResult>;
-  /** Refuses new appends, waits until the others have an answer (bounded by their patience), closes the lanes. */
+  /** Refuses new appends, waits until the others have an answer (bounded by their timeouts), closes the lanes. */
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ const queueLimits: AppendQueueLimits = {
 const SPLIT_FROM = 64;
 
 /** How long a caller waits at most, ms. */
-export interface AppendPatience {
+export interface AppendTimeouts {
   /** For its turn. */
   readonly queuedMs: number;
   /** In all. */
@@ -36,7 +36,7 @@ export interface AppendPatience {
 }
 
 /** An answer within 3 s. */
-const requestPatience: AppendPatience = { queuedMs: 2_000, answerMs: 2_900 };
+const requestTimeouts: AppendTimeouts = { queuedMs: 2_000, answerMs: 2_900 };
 const SWEEP_MS = 100;
 
 /**
@@ -48,10 +48,10 @@ const SWEEP_MS = 100;
 export const createAppendPump = (
   lanes: readonly AppendLane[],
   onAppended: (last: AppendResult) => void,
-  patience: AppendPatience = requestPatience,
+  timeouts: AppendTimeouts = requestTimeouts,
 ): AppendPump => {
   const queue = createAppendQueue(queueLimits);
-  const keepPatience = createPatience(queue, patience);
+  const expireOverdue = createExpiry(queue, timeouts);
   const idle = [...lanes];
   let closed = false;
   let scheduled = false;
@@ -80,7 +80,7 @@ export const createAppendPump = (
         if (last !== undefined) onAppended(last);
       }
     } catch (error) {
-      // No way to the log at all: whoever is still unsent learns it now, not when its patience has ended.
+      // No way to the log at all: whoever is still unsent learns it now, not after its timeout.
       const noneConnected = !lanes.some((other) => other.connected);
       if (noneConnected) queue.giveUp((append) => (append.sent ? 'keep' : (error as Error)));
     } finally {
@@ -95,7 +95,7 @@ export const createAppendPump = (
     append: (request) => {
       if (closed) return Promise.reject(new EventStoreUnavailableError('the event store is closed'));
       const answer = queue.add(request);
-      keepPatience();
+      expireOverdue();
       if (!scheduled && idle.length > 0) {
         // After this turn's callbacks: the callers that one batch has just answered go into one batch again.
         scheduled = true;
@@ -112,7 +112,7 @@ export const createAppendPump = (
 };
 
 /** While anyone waits, looks from time to time who has waited long enough. */
-const createPatience = (queue: AppendQueue, { queuedMs, answerMs }: AppendPatience): (() => void) => {
+const createExpiry = (queue: AppendQueue, { queuedMs, answerMs }: AppendTimeouts): (() => void) => {
   let timer: NodeJS.Timeout | undefined;
   const sweep = (): void => {
     const nowMs = performance.now();

@@ -10,7 +10,7 @@ import { createLogReach } from '../log-reach.ts';
 import { createSharedTail } from '../shared-tail.ts';
 import { subscribeToLog } from '../subscribe-to-log.ts';
 import { createAppendLane } from './append-lane.ts';
-import { createAppendPump, type AppendPatience } from './append-pump.ts';
+import { createAppendPump, type AppendTimeouts } from './append-pump.ts';
 import { createLogListener } from './log-listener.ts';
 import { createLogReader } from './read-log.ts';
 
@@ -32,7 +32,7 @@ export interface PostgresEventStoreOptions {
 }
 
 /** Whoever waits for a turn waits as for a connection; an answer that was given in time is passed on, too. */
-const patienceOf = ({ connectMs, queryMs }: PostgresTimeouts): AppendPatience => ({
+const patienceOf = ({ connectMs, queryMs }: PostgresTimeouts): AppendTimeouts => ({
   queuedMs: connectMs,
   answerMs: queryMs + 400,
 });

@@ -1,6 +1,6 @@
 import { chmod, chown, lstat, mkdir, open, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../../log.ts';
+import type { Logger } from 'pino';
 import type { Binaries } from './binaries.ts';
 import { openBuildSite, type BuildSite } from './build-site.ts';
 import { runProgram } from './run-program.ts';

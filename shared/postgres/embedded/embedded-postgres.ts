@@ -1,6 +1,6 @@
 import { resolve, join } from 'node:path';
 import { backoffMs, sleep } from '../../async/backoff.ts';
-import type { Logger } from '../../log.ts';
+import type { Logger } from 'pino';
 import { attach, type AttachOptions, type Attachment } from './attach.ts';
 import { locateBinaries } from './binaries.ts';
 import { ensureCluster } from './cluster.ts';

@@ -1,7 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock } from '../../clock.ts';
-import { randomSecret } from '../../ids.ts';
+import { systemClock } from '../../async/clock.ts';
 import { existsProcess, isPostmasterOf } from './processes.ts';
 
 /** What a running Postgres says of itself in `postmaster.pid`. */
@@ -57,7 +57,7 @@ export const discardStaleFile = async (dataDirectory: string): Promise<void> => 
       ? await isOld(fileOf(dataDirectory))
       : existsProcess(found.pid) && !(await isPostmasterOf(found.pid, dataDirectory));
   if (!isStale) return;
-  const aside = `${fileOf(dataDirectory)}.${randomSecret(6)}`;
+  const aside = `${fileOf(dataDirectory)}.${randomBytes(6).toString('base64url')}`;
   await rename(fileOf(dataDirectory), aside);
   // Another process may have discarded the same file and started Postgres since we read it: put that back.
   if ((await readFile(aside, 'utf8')) === content) await rm(aside, { force: true });

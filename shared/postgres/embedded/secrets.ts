@@ -1,6 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { randomSecret } from '../../ids.ts';
 
 /** The passwords of the two roles. Kept in a file that only its owner can read, beside the cluster. */
 export interface Secrets {
@@ -25,8 +25,11 @@ export const readSecrets = async (dataDir: string): Promise<Secrets> => {
 
 /** Draws them once: of several processes that start on an empty directory, all use the first one's. */
 export const createSecrets = async (dataDir: string): Promise<Secrets> => {
-  const draft = join(dataDir, `.${fileName}-${process.pid}-${randomSecret(6)}`);
-  const secrets: Secrets = { adminPassword: randomSecret(24), runtimePassword: randomSecret(24) };
+  const draft = join(dataDir, `.${fileName}-${process.pid}-${randomBytes(6).toString('base64url')}`);
+  const secrets: Secrets = {
+    adminPassword: randomBytes(24).toString('base64url'),
+    runtimePassword: randomBytes(24).toString('base64url'),
+  };
   const file = await open(draft, 'wx', 0o600);
   try {
     await file.writeFile(`${JSON.stringify(secrets)}\n`);

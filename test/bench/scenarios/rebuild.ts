@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { advertisersProjection } from '../../../projections/advertisers.ts';
 import { migrations } from '../../../migrations/index.ts';
 import { rebuildOnline, verifyOnline } from '../../../projections/engine/copy/online-rebuild.ts';
-import { systemClock } from '../../../shared/clock.ts';
+import { systemClock } from '../../../shared/async/clock.ts';
 import { START } from '../../../shared/event-store/event-store.ts';
 import { createPostgresEventStore } from '../../../shared/event-store/postgres/postgres-event-store.ts';
 import { postgresLogBytes } from '../../../shared/log-chain/log-bytes.ts';

@@ -1,4 +1,4 @@
-import { isoTimestamp, systemClock } from '../../../shared/clock.ts';
+import { isoTimestamp, systemClock } from '../../../shared/async/clock.ts';
 import { apiOf } from '../../support/api-client.ts';
 import { newIds } from '../conversion-requests.ts';
 import { rawRequest } from '../http-load.ts';

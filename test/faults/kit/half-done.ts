@@ -13,7 +13,7 @@ import { CREATIVE, creativeStream } from '../../../domain/creatives/creative.ts'
 import { maskedKeyOf, type EngineConnection } from '../../../domain/engines/engine-connection-resource.ts';
 import { ENGINE_CONNECTION } from '../../../domain/engines/engine-connection.ts';
 import type { Backbone } from '../../../app/composition.ts';
-import type { Config } from '../../../shared/config.ts';
+import type { Config } from '../../../app/config.ts';
 import { keyRingOf } from '../../../shared/secrets/key-ring.ts';
 import { openObjectStore } from '../../../shared/storage/open-object-store.ts';
 import { createSecretStore, type SecretStore } from '../../../shared/secrets/secret-store.ts';

@@ -16,8 +16,8 @@ import { CREATIVE, creativeAggregate } from '../../../domain/creatives/creative.
 import { engineConnectionEvents } from '../../../domain/engines/engine-connection-events.ts';
 import { ENGINE_CONNECTION, engineConnectionAggregate } from '../../../domain/engines/engine-connection.ts';
 import { TASK, taskAggregate, taskEvents } from '../../../domain/tasks/task.ts';
-import type { SchemaVersions } from '../../../shared/command/event-versions.ts';
-import { toDomainEvent } from '../../../shared/command/recorded-domain-event.ts';
+import type { SchemaVersions } from '../../../shared/aggregate/event-versions.ts';
+import { toDomainEvent } from '../../../shared/aggregate/recorded-domain-event.ts';
 import { START, type EventStore, type RecordedEvent } from '../../../shared/event-store/event-store.ts';
 
 /** How the streams of a category are folded. */

@@ -1,8 +1,8 @@
 import { advertiserRefused } from '../../../command/advertisers/advertiser-refusals.ts';
 import { advertiserAggregate, advertiserStream } from '../../../domain/advertisers/advertiser.ts';
-import { isoTimestamp } from '../../../shared/clock.ts';
-import { executeCommand } from '../../../shared/command/execute-command.ts';
-import type { SnapshotStore } from '../../../shared/command/snapshots.ts';
+import { isoTimestamp } from '../../../shared/async/clock.ts';
+import { executeCommand } from '../../../shared/aggregate/execute-command.ts';
+import type { SnapshotStore } from '../../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { apiErrorOf } from '../../../shared/http/api-error-of.ts';
 import { errorEnvelope, successEnvelope } from '../../../shared/http/envelope.ts';

@@ -1,6 +1,6 @@
 import { advertiserEvents, type AdvertiserEvent } from '../../../domain/advertisers/advertiser-events.ts';
 import { evolve, initialState, type Advertiser } from '../../../domain/advertisers/advertiser.ts';
-import { toDomainEvent } from '../../../shared/command/recorded-domain-event.ts';
+import { toDomainEvent } from '../../../shared/aggregate/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import type { Tables } from './database.ts';
 import { CUSTOMER_ID } from './request.ts';

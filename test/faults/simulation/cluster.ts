@@ -1,6 +1,6 @@
 import { advertisersProjection } from '../../../projections/advertisers.ts';
 import type { Projection } from '../../../projections/engine/projection.ts';
-import { createSnapshotStore } from '../../../shared/command/snapshots.ts';
+import { createSnapshotStore } from '../../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import {
   createIdempotencyStore,

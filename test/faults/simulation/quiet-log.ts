@@ -1,4 +1,4 @@
-import type { Logger } from '../../../shared/log.ts';
+import type { Logger } from 'pino';
 
 const nothing = (): void => undefined;
 

@@ -1,6 +1,6 @@
 import type { Statement } from './statement.ts';
 
-/** The statements of shared/command/snapshots.ts on the table `snapshots`. */
+/** The statements of shared/aggregate/snapshots.ts on the table `snapshots`. */
 export const snapshotStatements: readonly Statement[] = [
   {
     is: 'snapshot-load',

@@ -19,8 +19,8 @@ import {
   syndicationStream,
   type SyndicationState,
 } from '../../../domain/syndication/syndication.ts';
-import { executeCommand } from '../../../shared/command/execute-command.ts';
-import { toNewEvents, type StorableEvent } from '../../../shared/command/recorded-domain-event.ts';
+import { executeCommand } from '../../../shared/aggregate/execute-command.ts';
+import { toNewEvents, type StorableEvent } from '../../../shared/aggregate/recorded-domain-event.ts';
 import {
   WrongExpectedRevisionError,
   type EventStore,
@@ -28,7 +28,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../../shared/event-store/event-store.ts';
-import { derivedId } from '../../../shared/ids.ts';
+import { derivedId } from '../../../shared/aggregate/ids.ts';
 import type { Random } from '../kit/random.ts';
 import { legalSteps } from '../../support/legal-transitions.ts';
 

@@ -2,6 +2,7 @@
  * Appends from a process of its own, as a service does: `node append-load-process.js URL WORKERS`. Says `ready` to its
  * parent, appends until it is told to `stop`, and then says what came of everything that it sent.
  */
+import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import {
   AppendOutcomeUnknownError,
@@ -9,7 +10,6 @@ import {
   type NewEvent,
 } from '../../../shared/event-store/event-store.ts';
 import { createEventStoreDbEventStore } from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
-import { randomId } from '../../../shared/ids.ts';
 import type { AppendLoad } from './append-load.ts';
 
 const [, , connectionString = '', workers = '1'] = process.argv;
@@ -24,7 +24,7 @@ const outcome: AppendLoad = { accepted: [], refused: [], failed: [], unknown: 0 
 let isStopping = false;
 
 const newEvent = (): NewEvent => ({
-  id: randomId(),
+  id: randomUUID(),
   type: 'SampleRecorded',
   data: {},
   metadata: {

@@ -4,12 +4,13 @@
  * the process knows, appends of one call. Says `ready` to its parent, runs commands until it is told to `stop`, and then
  * says what came of them.
  */
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { Pool } from 'pg';
 import { pino } from 'pino';
 import { sleep } from '../../../shared/async/backoff.ts';
-import type { Decider } from '../../../shared/command/aggregate.ts';
-import { executeCommand } from '../../../shared/command/execute-command.ts';
+import type { Decider } from '../../../shared/aggregate/aggregate.ts';
+import { executeCommand } from '../../../shared/aggregate/execute-command.ts';
 import {
   AppendOutcomeUnknownError,
   EventStoreUnavailableError,
@@ -20,7 +21,6 @@ import { apiErrorOf } from '../../../shared/http/api-error-of.ts';
 import { ApiError } from '../../../shared/http/errors.ts';
 import { createExecuteOnce } from '../../../shared/idempotency/execute-once.ts';
 import { createIdempotencyStore } from '../../../shared/idempotency/idempotency-store.ts';
-import { randomId } from '../../../shared/ids.ts';
 import { REPEAT_TAKEN_FOR_THE_FIRST, type CommandLoad, type DoneCommand } from './append-load.ts';
 
 const [, , connectionString = '', workers = '1', databaseUrl = '', defect = ''] = process.argv;
@@ -78,7 +78,7 @@ interface Command {
 const run = async (store: EventStore, { key, stream, isNew, keepsAnswer }: Command): Promise<DoneCommand> => {
   const request = { scope: 'load', key, fingerprint: Buffer.alloc(32), reserved: {}, keepsAnswer };
   const { body } = await executeOnce(request, async ({ commandId, hasRunBefore }) => {
-    const context = { commandId, customerId: 7, actor: 'worker:load', requestId: randomId() };
+    const context = { commandId, customerId: 7, actor: 'worker:load', requestId: randomUUID() };
     const hasRun = async (): Promise<boolean> => {
       const answer = await hasRunBefore();
       if (answer) load.readBack += 1;
@@ -155,7 +155,7 @@ const mayHaveAppended = (error: ApiError): boolean => {
 };
 
 const newCommand = (stream: string, isNew = false): Command => ({
-  key: randomId(),
+  key: randomUUID(),
   stream,
   isNew,
   keepsAnswer: Math.random() < 0.5,

@@ -1,12 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { EventStoreDbEventStore } from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
-import { randomId } from '../../../shared/ids.ts';
 import { sampleEvent } from '../../bench/append-peers.ts';
 
 /** Appends until one append is accepted. @returns `performance.now()` of its answer */
 const firstAccepted = async (store: EventStoreDbEventStore): Promise<number> => {
   for (;;) {
     const accepted = await store
-      .append(`sample-${randomId()}`, [sampleEvent()], 'no-stream')
+      .append(`sample-${randomUUID()}`, [sampleEvent()], 'no-stream')
       .catch(() => undefined);
     if (accepted !== undefined) return performance.now();
   }

@@ -6,7 +6,7 @@ import {
 import { creativeStream } from '../../../../domain/creatives/creative.ts';
 import { sellerStatuses } from '../../../../domain/creatives/seller-review-resource.ts';
 import { builtInSellers } from '../../../../domain/sellers/seller-resource.ts';
-import { derivedId } from '../../../../shared/ids.ts';
+import { derivedId } from '../../../../shared/aggregate/ids.ts';
 import { FOREVER, picked, type After, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
 import { WRONG, type Choice, type Own, type OwnCreative, type OwnCampaign } from './own.ts';

@@ -6,7 +6,7 @@ import {
 } from '../../../../domain/creative-sessions/creative-session-resource.ts';
 import { creativeSessionStream } from '../../../../domain/creative-sessions/creative-session.ts';
 import { shownCreativeId } from '../../../../domain/creatives/creative-resource.ts';
-import { derivedId } from '../../../../shared/ids.ts';
+import { derivedId } from '../../../../shared/aggregate/ids.ts';
 import { FOREVER, picked, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
 import { WRONG, type Choice, type Own, type OwnSession, type OwnCampaign } from './own.ts';

@@ -7,7 +7,7 @@ import {
   type StoredAsset,
 } from '../../../../domain/assets/asset-resource.ts';
 import { assetStream } from '../../../../domain/assets/asset.ts';
-import { derivedId } from '../../../../shared/ids.ts';
+import { derivedId } from '../../../../shared/aggregate/ids.ts';
 import { png } from '../../../support/sample-media.ts';
 import type { Command } from '../command.ts';
 import type { Random } from '../random.ts';

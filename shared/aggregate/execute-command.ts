@@ -6,7 +6,7 @@ import {
   type Position,
 } from '../event-store/event-store.ts';
 import { backoffMs, sleep } from '../async/backoff.ts';
-import { failpoint } from '../failpoints.ts';
+import { failpoint } from '../async/failpoints.ts';
 import type { CommandContext } from './command-context.ts';
 import type { Decider } from './aggregate.ts';
 import { knownStreamsOf } from './known-streams.ts';

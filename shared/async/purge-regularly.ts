@@ -1,5 +1,5 @@
-import { sleep } from './async/backoff.ts';
-import type { Logger } from './log.ts';
+import { sleep } from './backoff.ts';
+import type { Logger } from 'pino';
 
 const EVERY_MS = 60_000;
 const ROWS_MAX = 1_000;

@@ -1,5 +1,5 @@
-import type { Purgeable } from './purge-regularly.ts';
-import { isUnavailable } from './unavailable.ts';
+import type { Purgeable } from '../async/purge-regularly.ts';
+import { isUnavailable } from '../http/api-error-of.ts';
 
 /** Work that becomes due by itself, found by its rows. */
 export interface DueWork<Item> {

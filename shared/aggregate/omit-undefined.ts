@@ -3,5 +3,5 @@ type Defined<T> = { readonly [M in keyof T as undefined extends T[M] ? never : M
 };
 
 /** Drops members that are there but undefined: what is stored must not differ from what is read back. */
-export const defined = <T extends object>(members: T): Defined<T> =>
+export const omitUndefined = <T extends object>(members: T): Defined<T> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<T>;

@@ -1,4 +1,4 @@
-import { RefusedItem } from '../refused-item.ts';
+import { RefusedItem } from './refused-item.ts';
 
 /** Text that JSON writes as it is. */
 const PLAIN = /^[ !#-[\]-~]*$/;

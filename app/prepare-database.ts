@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
-import { backoffMs, sleep } from '../async/backoff.ts';
-import { ConfigError, type Config } from '../config.ts';
-import type { EventStore, Position } from '../event-store/event-store.ts';
-import type { Logger } from '../log.ts';
+import { backoffMs, sleep } from '../shared/async/backoff.ts';
+import { ConfigError, isConfigError, type Config } from './config.ts';
+import type { EventStore, Position } from '../shared/event-store/event-store.ts';
+import type { Logger } from 'pino';
 
 interface Database {
   readonly pool: Pool;
@@ -16,7 +16,7 @@ const RETRY = { baseMs: 100, capMs: 2_000 };
  * Brings the database up to date, however long it takes for it to be there: a service that
  * starts before its database waits for it instead of ending.
  * @returns false when `signal` ended the wait before it was done
- * @throws ConfigError when the database is there but must not be used like this
+ * @throws ConfigError, ForeignSchemaError when the database is there but must not be used like this
  */
 export const prepareDatabase = async (
   database: Database,
@@ -31,7 +31,7 @@ export const prepareDatabase = async (
       await refuseOtherLog(database);
       return true;
     } catch (error) {
-      if (error instanceof ConfigError) throw error;
+      if (isConfigError(error)) throw error;
       log.warn({ err: error, attempt }, 'the database cannot be prepared yet; trying again');
       await sleep(backoffMs(attempt, RETRY), signal);
     }

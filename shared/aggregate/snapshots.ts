@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Position } from '../event-store/event-store.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from 'pino';
 
 /** A stream folded up to one of its events. */
 export interface Snapshot {

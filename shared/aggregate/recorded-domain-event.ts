@@ -1,5 +1,5 @@
 import type { JsonObject, NewEvent, RecordedEvent } from '../event-store/event-store.ts';
-import { eventIdOf } from '../ids.ts';
+import { eventIdOf } from './ids.ts';
 import type { CommandContext } from './command-context.ts';
 import { currentData, type SchemaVersions } from './event-versions.ts';
 

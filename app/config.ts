@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { connectionStringProblem } from './event-store/eventstoredb/connection-string.ts';
-import { parseTrustedProxies, type TrustedProxies } from './http/client-address.ts';
-import { check } from './http/problems.ts';
-import type { OutboundPolicy } from './outbound/outbound-url.ts';
-import { parseKeyRing, type KeyRing } from './secrets/key-ring.ts';
-import { parseS3Location, type S3Location } from './storage/s3-location.ts';
-import { parseUploadLimits, type UploadBytesMax } from './upload-limits.ts';
-import { specifiedLimits, type Limit, type LimitName, type Limits } from './limits/limits.ts';
+import { connectionStringProblem } from '../shared/event-store/eventstoredb/connection-string.ts';
+import { parseTrustedProxies, type TrustedProxies } from '../shared/http/client-address.ts';
+import { check } from '../shared/http/problems.ts';
+import type { OutboundPolicy } from '../shared/outbound/outbound-url.ts';
+import { ForeignSchemaError } from '../shared/postgres/migrate.ts';
+import { parseKeyRing, type KeyRing } from '../shared/secrets/key-ring.ts';
+import { parseS3Location, type S3Location } from '../shared/storage/s3-location.ts';
+import { parseUploadLimits, type UploadBytesMax } from '../command/assets/upload-limits.ts';
+import { specifiedLimits, type Limit, type LimitName, type Limits } from '../shared/limits/limits.ts';
 
 /**
  * Every setting of the program. Read once at start from the environment; a wrong value stops the start with
@@ -211,6 +212,10 @@ export type Config = z.output<typeof Environment>;
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
+
+/** True if the operator must change a setting: its message says which, and the program ends with exit code 2. */
+export const isConfigError = (error: unknown): error is Error =>
+  error instanceof ConfigError || error instanceof ForeignSchemaError;
 
 /**
  * Reads the configuration. An empty variable counts as not set.

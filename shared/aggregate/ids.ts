@@ -1,12 +1,8 @@
-import { getRandomValues, randomBytes } from 'node:crypto';
-import { v4, v5 } from 'uuid';
+import { v5 } from 'uuid';
 
 /** Command ids are namespaced by what they are derived from, so that no two derivations can meet. */
 const IDEMPOTENCY_NAMESPACE = '6f7b0f38-2f5e-5d9b-9a51-0f6a0a4f7c11';
 const RESOURCE_NAMESPACE = '0c4b9f0e-6c0b-5b5e-8f0a-3f1d7f0f6a52';
-
-/** A fresh random UUID: request ids, and command ids of writes that carry no idempotency key. */
-export const randomId = (): string => v4();
 
 /**
  * The command id of a keyed write: the same account and key give the same command for as long
@@ -25,19 +21,10 @@ export const eventIdOf = (commandId: string, ordinal: number): string => v5(Stri
 export const derivedId = (commandId: string, name: string): string => v5(name, commandId);
 
 /**
- * The id of a thing that a buyer names itself, e.g. an event source: its stream is known without a look-up, and
- * two requests that name it at once meet in it.
- * @param kind of thing, e.g. `eventSource`
- * @param key the buyer's name of it, unique within the advertiser
+ * The id of a resource that its client names: its stream is known without a look-up, and two requests that create it at
+ * the same time append to the same stream.
+ * @param kind of resource, part of the id
+ * @param key the client's name for it, unique within the parent resource
  */
-export const resourceIdOf = (kind: string, customerId: number, advertiserId: number, key: string): string =>
-  v5(`${kind}:${customerId}:${advertiserId}:${key}`, RESOURCE_NAMESPACE);
-
-/** So many random 32-bit words. */
-export const randomWords = (count: number): Uint32Array => {
-  const words = new Uint32Array(count);
-  return getRandomValues(words);
-};
-
-/** `bytes` of randomness as base64url, for secrets. */
-export const randomSecret = (bytes: number): string => randomBytes(bytes).toString('base64url');
+export const resourceIdOf = (kind: string, customerId: number, parentId: number, key: string): string =>
+  v5(`${kind}:${customerId}:${parentId}:${key}`, RESOURCE_NAMESPACE);
