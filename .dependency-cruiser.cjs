@@ -25,11 +25,12 @@ module.exports = {
       to: { path: 'node_modules/@(adcp|a2a-js)/' },
     },
     {
-      name: 'query-takes-only-types-and-schemas-of-the-domain',
-      comment: 'Reads never decide: the query side may use resource schemas, not deciders.',
+      name: 'query-takes-no-input-of-the-domain',
+      comment:
+        'Folding is reading, so the query side may use streams, folds and resources. Input is for commands.',
       severity: 'error',
       from: { path: room('query') },
-      to: { path: '^domain/', pathNot: ['-resource\\.ts$'], dependencyTypesNot: ['type-only'] },
+      to: { path: '^domain/.*input\\.ts$' },
     },
     {
       name: 'domain-is-pure',

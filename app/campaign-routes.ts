@@ -6,7 +6,6 @@ import { creativeReviewRoutes } from '../command/creatives/review-routes.ts';
 import { loadDirectory } from '../command/sellers/directory.ts';
 import { libraryCreativeWriteRoutes } from '../command/creatives/library-routes.ts';
 import { loadCreative } from '../command/creatives/run-on-creative.ts';
-import { campaignStream } from '../domain/campaigns/campaign.ts';
 import { creativeStream } from '../domain/creatives/creative.ts';
 import type { ResourceReads } from '../query/resources/resource-reads.ts';
 import { campaignReadRoutes } from '../query/campaigns/routes.ts';
@@ -36,10 +35,7 @@ export const campaignRoutes = (parts: CampaignParts): readonly Route[] => {
     loadCampaign(parts, customerId, campaignId);
   return [
     ...campaignWriteRoutes(parts),
-    ...answeredFromMemory(
-      parts.answers,
-      campaignReadRoutes({ ...parts, streamOf: campaignStream, foldCampaign }),
-    ),
+    ...answeredFromMemory(parts.answers, campaignReadRoutes(parts)),
     ...campaignCreativeWriteRoutes(writes),
     ...libraryCreativeWriteRoutes(writes),
     ...creativeReviewRoutes({

@@ -1,8 +1,7 @@
 import { askSandboxEngine } from '../command/engines/sandbox-engine.ts';
 import { engineWriteRoutes } from '../command/engines/routes.ts';
-import { loadConnection, slotIdOf, type ConnectionStores } from '../command/engines/run-on-connection.ts';
+import { slotIdOf, type ConnectionStores } from '../command/engines/run-on-connection.ts';
 import { createVerifyKey } from '../command/engines/verify-key.ts';
-import { engineConnectionStream } from '../domain/engines/engine-connection.ts';
 import { SANDBOX_ENGINE } from '../domain/engines/engine-resource.ts';
 import { findAdvertiserNames } from '../query/engines/find-advertiser-names.ts';
 import { engineReadRoutes, type EngineReads } from '../query/engines/routes.ts';
@@ -33,10 +32,5 @@ export const engineRoutes = (parts: EngineParts): readonly Route[] => [
     verifyKey: createVerifyKey({ engines: verifiers, timeoutMs: VERIFY_MS_MAX }),
     findAdvertiserNames: (customerId, ids) => findAdvertiserNames(parts, customerId, ids, NAMES_MS_MAX),
   }),
-  ...engineReadRoutes({
-    ...parts,
-    slotIdOf,
-    streamOf: engineConnectionStream,
-    foldConnection: (customerId, slotId) => loadConnection(parts, customerId, slotId),
-  }),
+  ...engineReadRoutes({ ...parts, slotIdOf }),
 ];

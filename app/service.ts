@@ -7,8 +7,7 @@ import { campaignRoutes } from './campaign-routes.ts';
 import { createKeyUse, maintainKeys } from '../command/accounts/record-key-use.ts';
 import { createRetiredKeys } from '../command/accounts/retire-keys.ts';
 import { accountWriteRoutes } from '../command/accounts/routes.ts';
-import { brandFetch, createFindBrand, type FindBrand } from '../command/advertisers/find-brand.ts';
-import { loadAdvertiser } from '../command/advertisers/load-advertiser.ts';
+import { bareBrand, brandFetch, createFindBrand, type FindBrand } from '../command/brands/find-brand.ts';
 import { advertiserWriteRoutes } from '../command/advertisers/routes.ts';
 import { createAttemptLog, createOldAttempts, type AttemptLog } from '../command/audit/attempt-log.ts';
 import { purgeableAudiences } from '../command/audiences/purge-audiences.ts';
@@ -18,7 +17,6 @@ import { createOrphanSecrets } from '../command/secrets/orphan-secrets.ts';
 import { openBackbone, type Backbone } from './composition.ts';
 import { createConversionParts, type ConversionParts } from './conversion-parts.ts';
 import { Scope } from '../domain/accounts/access.ts';
-import { advertiserStream } from '../domain/advertisers/advertiser.ts';
 import { engineRoutes } from './engine-routes.ts';
 import { withHistory } from './history-routes.ts';
 import { allProjections } from '../projections/all-projections.ts';
@@ -27,7 +25,6 @@ import type { EventStore } from '../shared/event-store/event-store.ts';
 import { startProjections, type Projections } from '../projections/engine/projection-engine.ts';
 import { accountReadRoutes } from '../query/accounts/routes.ts';
 import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
-import { highestAdvertiserId } from '../query/advertisers/get-advertisers.ts';
 import { advertiserReadRoutes } from '../query/advertisers/routes.ts';
 import type { AuditedKind } from '../query/history/audited-kind.ts';
 import type { KeptFolds } from '../query/history/kept-folds.ts';
@@ -367,9 +364,9 @@ const gateOf = (
     failedCredentials,
   });
 
-const findBrandOf = (config: Config, replace: Replacements): FindBrand | undefined => {
+const findBrandOf = (config: Config, replace: Replacements): FindBrand => {
   const { BRAND_LOOKUP_MS: withinMs } = config;
-  if (withinMs === 0) return undefined;
+  if (withinMs === 0) return async (domain) => bareBrand(domain);
   const fetch = replace.brandFetch ?? brandFetch(outboundPolicyOf(config), withinMs);
   return createFindBrand(fetch, withinMs);
 };
@@ -387,7 +384,7 @@ interface ApiParts {
   readonly baseUrl: () => string;
   readonly conversions: ConversionParts;
   readonly assets: AssetParts;
-  readonly findBrand: FindBrand | undefined;
+  readonly findBrand: FindBrand;
 }
 
 /** Of a process without the role: nothing. */
@@ -419,19 +416,10 @@ const apiRoutes = ({
     ...advertiserWriteRoutes({
       ...stores,
       clock: systemClock,
-      ids: idSequence(pool, 'advertiser_ids'),
-      highestId: (customerId) => highestAdvertiserId(database, customerId),
+      ids: idSequence(pool, 'advertiser_ids', 'advertisers'),
       findBrand,
     }),
-    ...answeredFromMemory(
-      answers,
-      advertiserReadRoutes({
-        database,
-        progress,
-        streamOf: advertiserStream,
-        foldAdvertiser: (customerId, id) => loadAdvertiser(stores, customerId, id),
-      }),
-    ),
+    ...answeredFromMemory(answers, advertiserReadRoutes({ ...stores, database, progress })),
     ...assets.routes({ ...stores, database, progress }),
     ...resourceRoutes({
       ...stores,

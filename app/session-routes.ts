@@ -1,11 +1,9 @@
 import { builtInEngine } from '../command/creative-sessions/built-in-engine.ts';
 import type { CreativeEngines } from '../command/creative-sessions/creative-engine.ts';
 import { creativeSessionWriteRoutes } from '../command/creative-sessions/routes.ts';
-import { loadSession } from '../command/creative-sessions/run-on-session.ts';
 import { findLiveConnection } from '../command/engines/find-connection.ts';
 import type { ConnectionStores } from '../command/engines/run-on-connection.ts';
 import type { CreativeWrites } from '../command/creatives/creative-writes.ts';
-import { creativeSessionStream } from '../domain/creative-sessions/creative-session.ts';
 import type { SessionListReads } from '../query/creative-sessions/list-sessions.ts';
 import { creativeSessionReadRoutes } from '../query/creative-sessions/routes.ts';
 import { createSessionCursors } from '../query/creative-sessions/session-cursor.ts';
@@ -22,8 +20,6 @@ export const sessionRoutes = (parts: SessionParts): readonly Route[] => [
   ...creativeSessionReadRoutes({
     ...parts,
     cursors: createSessionCursors(parts.keys),
-    streamOf: creativeSessionStream,
-    foldSession: (customerId, sessionId) => loadSession(parts, customerId, sessionId),
   }),
 ];
 

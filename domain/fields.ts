@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { equalJson } from './equal-json.ts';
 
 /**
  * A resource lists each member once. The schemas of the resource, its events and its requests follow from the list,
@@ -152,3 +153,26 @@ export const membersOf = <Schema extends z.ZodObject>(
   }
   return present as z.output<Schema>;
 };
+
+type Wanted<Resource> = { readonly [M in keyof Resource]?: Resource[M] | null | undefined };
+
+/** Those of the wanted members that differ from the current ones. Null clears a member, undefined leaves it. */
+export const changedMembers = <Changes extends Wanted<Current>, Current extends object>(
+  wanted: Changes,
+  current: Current,
+): Changes =>
+  Object.fromEntries(
+    Object.entries(wanted).filter(
+      ([member, value]) =>
+        value !== undefined && !equalJson(value ?? undefined, current[member as keyof Current]),
+    ),
+  ) as Changes;
+
+/** The first of the members that a request repeats with another value than the current one. */
+export const contradiction = <Repeated extends object>(
+  repeated: Repeated,
+  current: Readonly<Record<keyof Repeated, unknown>>,
+): keyof Repeated | undefined =>
+  (Object.keys(repeated) as (keyof Repeated)[]).find(
+    (member) => repeated[member] !== undefined && repeated[member] !== current[member],
+  );

@@ -14,7 +14,7 @@ import { valueOf } from '../../domain/history/shared-map.ts';
 import { apiKeyList } from '../../query/accounts/routes.ts';
 import { auditedKind } from '../../query/history/audited-kind.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
-import { buyer } from './places.ts';
+import { buyer } from '../../query/history/places.ts';
 
 type Open = AccountPast & { readonly account: OpenedAccount };
 const isOpen = (past: AccountPast): past is Open => past.account.status !== 'NONE';

@@ -1,11 +1,11 @@
 import type { AuditedKind } from '../../query/history/audited-kind.ts';
 import type { ResourceReads } from '../../query/resources/resource-reads.ts';
 import { accountKind, apiKeyKind, userKind } from './account.ts';
-import { advertiserKind } from './advertiser.ts';
-import { agentKind } from './agent.ts';
+import { advertiserKind } from '../../query/advertisers/history.ts';
+import { agentKind } from '../../query/agents/history.ts';
 import { assetKind } from './asset.ts';
 import { audienceKind } from './audience.ts';
-import { campaignKind } from './campaign.ts';
+import { campaignKind } from '../../query/campaigns/history.ts';
 import { catalogKind } from './catalog.ts';
 import { sessionKind } from './creative-session.ts';
 import { creativeKind } from './creative.ts';

@@ -18,7 +18,7 @@ import {
   listedOfAdvertiser,
   streamsByShownId,
   ofAdvertiser,
-} from './places.ts';
+} from '../../query/history/places.ts';
 
 /** What happened to it is nothing that a read of one asset needs: it is not in the library before its bytes are. */
 const assetMembers = ({ assetId, customerId: _customer, ...rest }: Asset) => ({

@@ -11,7 +11,14 @@ import { audienceList, audiencesTable } from '../../query/audiences/routes.ts';
 import { auditedKind, type AuditedKind } from '../../query/history/audited-kind.ts';
 import type { ResourceReads } from '../../query/resources/resource-reads.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
-import { buyer, advertiserId, byKey, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
+import {
+  buyer,
+  advertiserId,
+  byKey,
+  lastFirst,
+  listedOfAdvertiser,
+  streamsByKey,
+} from '../../query/history/places.ts';
 
 const audienceMembers = ({
   key,

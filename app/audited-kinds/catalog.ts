@@ -4,7 +4,15 @@ import { CATALOG, catalogAggregate, catalogStream } from '../../domain/catalogs/
 import { catalogList, catalogsTable } from '../../query/catalogs/routes.ts';
 import { auditedKind } from '../../query/history/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
-import { buyer, advertiserId, byKey, each, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
+import {
+  buyer,
+  advertiserId,
+  byKey,
+  each,
+  lastFirst,
+  listedOfAdvertiser,
+  streamsByKey,
+} from '../../query/history/places.ts';
 
 export const catalogKind = auditedKind({
   ...catalogAggregate,

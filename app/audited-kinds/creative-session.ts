@@ -15,7 +15,14 @@ import type { SessionPlace } from '../../query/creative-sessions/list-sessions.t
 import { creativeSessionList, creativeSessionRead } from '../../query/creative-sessions/routes.ts';
 import { auditedKind } from '../../query/history/audited-kind.ts';
 import { cursorLimitOf, pathTextId } from '../../shared/http/schemas.ts';
-import { buyer, byShownId, compare, each, listedOfCampaign, streamsByShownId } from './places.ts';
+import {
+  buyer,
+  byShownId,
+  compare,
+  each,
+  listedOfCampaign,
+  streamsByShownId,
+} from '../../query/history/places.ts';
 
 /** The order of their list: those that changed last come first, of one time by their ids. */
 const inOrder = (one: CreativeSession, other: CreativeSession): number =>

@@ -31,7 +31,7 @@ import {
 } from '../../query/history/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import { isInLibrary } from './asset.ts';
-import { campaignKind } from './campaign.ts';
+import { campaignKind } from '../../query/campaigns/history.ts';
 import {
   buyer,
   byShownId,
@@ -40,7 +40,7 @@ import {
   listedOfAdvertiser,
   listedOfCampaign,
   streamsByShownId,
-} from './places.ts';
+} from '../../query/history/places.ts';
 import { sellersKind } from './seller-directory.ts';
 
 /** A creative with all that it is made of, as everything was then. */

@@ -20,8 +20,8 @@ import { engineConnectionList } from '../../query/engines/routes.ts';
 import { auditedKind, type Asked, type Moment } from '../../query/history/audited-kind.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
-import { advertiserKind } from './advertiser.ts';
-import { buyer } from './places.ts';
+import { advertiserKind } from '../../query/advertisers/history.ts';
+import { buyer } from '../../query/history/places.ts';
 
 /** An account's connections to one engine, one after the other, and which there were. */
 interface Connections {

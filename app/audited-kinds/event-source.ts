@@ -13,7 +13,7 @@ import { behind } from '../../query/resources/behind.ts';
 import type { ResourceReads } from '../../query/resources/resource-reads.ts';
 import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { buyer, each, lastFirst, listedOfAdvertiser, streamsByKey } from './places.ts';
+import { buyer, each, lastFirst, listedOfAdvertiser, streamsByKey } from '../../query/history/places.ts';
 
 export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
   auditedKind({

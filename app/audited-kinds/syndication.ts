@@ -21,7 +21,15 @@ import type { SeenJob } from '../../query/history/seen-job.ts';
 import { toDomainEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
-import { buyer, advertiserId, byShownId, each, lastFirst, streamsByShownId, ofAdvertiser } from './places.ts';
+import {
+  buyer,
+  advertiserId,
+  byShownId,
+  each,
+  lastFirst,
+  streamsByShownId,
+  ofAdvertiser,
+} from '../../query/history/places.ts';
 
 const TASKS = {
   AUDIENCE: 'sync_audiences',

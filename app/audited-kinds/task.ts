@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { taskAggregate, taskStream } from '../../domain/tasks/task.ts';
 import { auditedKind } from '../../query/history/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
-import { buyer } from './places.ts';
+import { buyer } from '../../query/history/places.ts';
 
 export const taskKind = auditedKind({
   ...taskAggregate,

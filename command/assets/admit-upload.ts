@@ -4,7 +4,7 @@ import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
 import type { LoadedStream } from '../../shared/aggregate/load-stream.ts';
 import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 import { ApiError, KnownHolderError, unavailable } from '../../shared/http/errors.ts';
-import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
+import { writableAdvertiser } from '../advertisers/load.ts';
 import { loadAsset, type AssetWrites } from './asset-writes.ts';
 import type { UploadGrant } from './upload-token.ts';
 

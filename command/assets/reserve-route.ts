@@ -8,7 +8,7 @@ import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { MEDIA_TYPE, mediaTypeOf } from '../../shared/media/media-types.ts';
-import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
+import { writableAdvertiser } from '../advertisers/load.ts';
 import { executeOnAsset, type AssetWrites } from './asset-writes.ts';
 
 /** Within this time an upload must begin (decisions.md E12/E13). */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CurrencyCode } from '../../domain/advertisers/advertiser-resource.ts';
+import { CurrencyCode } from '../../domain/advertisers/resource.ts';
 import { CampaignPhase } from '../../domain/campaigns/campaign-resource.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { boundedText, instant } from '../../shared/http/schemas.ts';

@@ -1,6 +1,6 @@
 import type { CampaignRefusal } from '../../domain/campaigns/campaign.ts';
 import { ApiError, notFound, staleRevision } from '../../shared/http/errors.ts';
-import { advertiserRefused } from '../advertisers/advertiser-refusals.ts';
+import { advertiserRefused } from '../advertisers/load.ts';
 
 /** Every reason a campaign command can be refused for, and what the caller is told. */
 export const campaignRefused = (refusal: CampaignRefusal): ApiError => {

@@ -4,7 +4,7 @@ import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { lockCurrency } from '../advertisers/load-advertiser.ts';
+import { lockCurrency } from '../advertisers/load.ts';
 import type { CreateCampaignBody } from './campaign-input.ts';
 import { createNewCampaign, loadCampaign, type CampaignStores } from './run-on-campaign.ts';
 

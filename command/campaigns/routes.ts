@@ -11,7 +11,7 @@ import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
-import { loadAdvertiser } from '../advertisers/load-advertiser.ts';
+import { loadAdvertiser } from '../advertisers/load.ts';
 import { CreateCampaignBody, UpdateCampaignBody } from './campaign-input.ts';
 import { createCampaign } from './create-campaign.ts';
 import { loadCampaign, runOnCampaign, type CampaignStores } from './run-on-campaign.ts';

@@ -9,7 +9,7 @@ import { ofRequest } from '../../shared/aggregate/handler-for.ts';
 import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
+import { writableAdvertiser } from '../advertisers/load.ts';
 import { requireAssets } from './asset-library.ts';
 import type { CreateCreativeBody } from './creative-input.ts';
 import { openCampaign, type CreativeWrites } from './creative-writes.ts';

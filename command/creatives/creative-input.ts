@@ -11,8 +11,8 @@ import {
 import { ReviewStatus } from '../../domain/creatives/seller-review-resource.ts';
 import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
 import { isHttpUrl } from '../../shared/outbound/outbound-url.ts';
-import { boundedText, fitsJson } from '../../shared/http/schemas.ts';
-import { FrequencyCapsInput } from '../advertisers/frequency-caps-input.ts';
+import { FrequencyCapsInput } from '../../domain/frequency-caps/input.ts';
+import { boundedText, fitsJson } from '../../domain/values.ts';
 
 /**
  * What a buyer may send for a creative (decisions.md section 2). Unknown members are ignored. Bounds that no page gives

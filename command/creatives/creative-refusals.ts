@@ -1,7 +1,7 @@
 import { shownCreativeId } from '../../domain/creatives/creative-resource.ts';
 import type { CreativeRefusal } from '../../domain/creatives/creative.ts';
 import { ApiError, NotDoneError, notFound, staleRevision } from '../../shared/http/errors.ts';
-import { advertiserRefused } from '../advertisers/advertiser-refusals.ts';
+import { advertiserRefused } from '../advertisers/load.ts';
 
 /** Every reason a creative's command can be refused for, and what the caller is told. */
 export const creativeRefused = (refusal: CreativeRefusal): ApiError => {

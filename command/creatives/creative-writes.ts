@@ -2,7 +2,7 @@ import { campaignIdOf, type Campaign } from '../../domain/campaigns/campaign-res
 import { isOpen } from '../../domain/campaigns/campaign.ts';
 import { creativeIdOf, type Creative } from '../../domain/creatives/creative-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { loadAdvertiser, writableAdvertiser } from '../advertisers/load-advertiser.ts';
+import { loadAdvertiser, writableAdvertiser } from '../advertisers/load.ts';
 import { campaignRefused } from '../campaigns/campaign-refusals.ts';
 import { loadCampaign, type CampaignStores } from '../campaigns/run-on-campaign.ts';
 import type { AssetLibrary } from './asset-library.ts';

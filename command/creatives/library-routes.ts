@@ -10,7 +10,7 @@ import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { writableAdvertiser } from '../advertisers/load-advertiser.ts';
+import { writableAdvertiser } from '../advertisers/load.ts';
 import { archiveCreative, attachCreative, detachCreative, promoteCreative } from './change-creative.ts';
 import { createInLibrary } from './create-creative.ts';
 import { AttachCreativeBody, CreateLibraryCreativeBody, SaveToLibraryBody } from './creative-input.ts';

@@ -20,7 +20,7 @@ import {
 } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
-import { loadAdvertiser } from '../advertisers/load-advertiser.ts';
+import { loadAdvertiser } from '../advertisers/load.ts';
 import { connectEngine, forget, type ConnectionWrites } from './connect-engine.ts';
 import { runOnConnection, slotIdOf } from './run-on-connection.ts';
 

@@ -7,7 +7,7 @@ import type { EngineConnection } from '../../domain/engines/engine-connection-re
 import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { notFound, type ApiError } from '../../shared/http/errors.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { advertiserRefused } from '../advertisers/advertiser-refusals.ts';
+import { advertiserRefused } from '../advertisers/load.ts';
 
 export type ConnectionStores = Required<CommandStores>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Channel } from '../../domain/advertisers/advertiser-resource.ts';
+import { Channel } from '../../domain/advertisers/resource.ts';
 import type { SellerChanges, SellerCommand, SellerRefusal } from '../../domain/sellers/seller-directory.ts';
 import type { Seller } from '../../domain/sellers/seller-resource.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
@@ -7,7 +7,7 @@ import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { isHttpUrl } from '../../shared/outbound/outbound-url.ts';
-import { boundedText, listOf } from '../../shared/http/schemas.ts';
+import { boundedText, listOf } from '../../domain/values.ts';
 import { runOnDirectory } from './directory.ts';
 
 interface Writes {

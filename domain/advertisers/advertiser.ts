@@ -1,15 +1,14 @@
 import { accept, refuse, type Decision } from '../decision.ts';
-import { equalJson } from '../equal-json.ts';
-import { membersOf } from '../fields.ts';
+import { changedMembers, contradiction, membersOf } from '../fields.ts';
+import type { FrequencyCap, RecordedCap } from '../frequency-caps/resource.ts';
+import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
 import {
   advertiserEvents,
   type AdvertiserChanges,
   type AdvertiserCreated,
   type AdvertiserEvent,
-} from './advertiser-events.ts';
-import type { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
-import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
-import { AdvertiserResource } from './advertiser-resource.ts';
+} from './events.ts';
+import { AdvertiserResource } from './resource.ts';
 
 /** Category of the streams: their names begin with it. */
 export const ADVERTISER = 'advertiser';
@@ -22,9 +21,9 @@ export const initialState = { status: 'NONE' } as const;
 export type Advertiser = typeof initialState | AdvertiserResource;
 
 export const evolve = (state: Advertiser, event: AdvertiserEvent): Advertiser => {
-  if (event.type === 'AdvertiserCreated') return created(event.data, event.occurredAt);
-  if (state.status === 'NONE') return state;
   const updatedAt = event.occurredAt;
+  if (event.type === 'AdvertiserCreated') return created(event.data, updatedAt);
+  if (state.status === 'NONE') return state;
   switch (event.type) {
     case 'AdvertiserUpdated':
       return membersOf(AdvertiserResource, { ...state, ...event.data.changes, updatedAt });
@@ -74,39 +73,28 @@ export interface UpdateAdvertiser {
   readonly type: 'UpdateAdvertiser';
   readonly now: string;
   readonly changes: Omit<AdvertiserChanges, 'autonomy'> & {
-    readonly autonomy?:
-      { inventorySelection?: string | undefined; rebriefing?: string | undefined } | undefined;
+    /** Members that are left out stay. */
+    readonly autonomy?: Partial<AdvertiserResource['autonomy']> | undefined;
   };
   /** Replaces the whole set; absent leaves it. */
   readonly frequencyCaps?: readonly CapInput[] | undefined;
   readonly newCapIds: readonly string[];
   /** Members that may be repeated in a request but never changed (decisions.md 1.1, row 4). */
-  readonly unchangeable: Readonly<Partial<Pick<AdvertiserResource, UnchangeableMember>>>;
+  readonly unchangeable: { readonly [M in UnchangeableMember]?: AdvertiserResource[M] | undefined };
 }
 
 export type UnchangeableMember = 'id' | 'customerId' | 'status' | 'sandbox';
 
-/** Given before the advertiser's first campaign is created: from then on its currency stays what it is. */
-export interface LockAdvertiserCurrency {
-  readonly type: 'LockAdvertiserCurrency';
-  readonly now: string;
-  /** What it must be, as far as the caller minds. */
-  readonly currency?: string | undefined;
-}
-
 export type AdvertiserCommand =
   | CreateAdvertiser
   | UpdateAdvertiser
-  | LockAdvertiserCurrency
+  /** Given before the first campaign is created. With a currency it is refused if the advertiser has another one. */
+  | { readonly type: 'LockAdvertiserCurrency'; readonly now: string; readonly currency?: string | undefined }
   | { readonly type: 'ArchiveAdvertiser'; readonly now: string }
   | { readonly type: 'RestoreAdvertiser'; readonly now: string };
 
 export type AdvertiserRefusal =
-  | { readonly reason: 'already-exists' }
-  | { readonly reason: 'not-found' }
-  | { readonly reason: 'not-archived' }
-  | { readonly reason: 'archived' }
-  | { readonly reason: 'currency-locked' }
+  | { readonly reason: 'already-exists' | 'not-found' | 'not-archived' | 'archived' | 'currency-locked' }
   | { readonly reason: 'other-currency'; readonly currency: string }
   | { readonly reason: 'unchangeable'; readonly member: UnchangeableMember };
 
@@ -114,102 +102,88 @@ type AdvertiserDecision = Decision<AdvertiserEvent, AdvertiserRefusal>;
 
 const create = (command: CreateAdvertiser, state: Advertiser): AdvertiserDecision => {
   if (state.status !== 'NONE') return refuse({ reason: 'already-exists' });
+  const { advertiserId, customerId, details, now } = command;
   const frequencyCaps = capsOf(command.frequencyCaps, command.newCapIds, []);
-  const { advertiserId, customerId, details } = command;
-  return accept({
-    type: 'AdvertiserCreated',
-    data: { advertiserId, customerId, ...details, frequencyCaps },
-    occurredAt: command.now,
-  });
+  const data = { advertiserId, customerId, ...details, frequencyCaps };
+  return accept({ type: 'AdvertiserCreated', data, occurredAt: now });
 };
 
-const update = (command: UpdateAdvertiser, state: Advertiser): AdvertiserDecision => {
-  if (state.status === 'NONE') return refuse({ reason: 'not-found' });
-  if (state.status === 'ARCHIVED') return refuse({ reason: 'archived' });
-  for (const member of ['id', 'customerId', 'status', 'sandbox'] as const) {
-    const wanted = command.unchangeable[member];
-    if (wanted !== undefined && wanted !== state[member]) return refuse({ reason: 'unchangeable', member });
-  }
-  const changes = effectiveChanges(command, state);
+const update = (command: UpdateAdvertiser, state: AdvertiserResource): AdvertiserDecision => {
+  const member = contradiction(command.unchangeable, state);
+  if (member !== undefined) return refuse({ reason: 'unchangeable', member });
+  const changes = effectiveChanges(command.changes, state);
   if (changes.primaryCurrency !== undefined && state.currencyLocked) {
     return refuse({ reason: 'currency-locked' });
   }
-  const occurredAt = command.now;
+  const { frequencyCaps, newCapIds, now: occurredAt } = command;
+  const replacement = frequencyCaps && capReplacement(frequencyCaps, newCapIds, state.frequencyCaps);
   const events: AdvertiserEvent[] = [];
   if (Object.keys(changes).length > 0) {
     events.push({ type: 'AdvertiserUpdated', data: { changes }, occurredAt });
   }
-  const replacement =
-    command.frequencyCaps && capReplacement(command.frequencyCaps, command.newCapIds, state.frequencyCaps);
   if (replacement !== undefined) {
     events.push({ type: 'AdvertiserFrequencyCapsReplaced', data: replacement, occurredAt });
   }
   return accept(...events);
 };
 
-/**
- * The members whose new value differs from the current one. To name the brand that is linked already changes nothing:
- * what was found of it stays.
- */
-const effectiveChanges = (command: UpdateAdvertiser, state: AdvertiserResource): AdvertiserChanges => {
-  const { brandDomain, linkedBrand, ...changes } = command.changes;
-  const wanted: AdvertiserChanges = {
-    ...changes,
-    ...(brandDomain === state.brandDomain ? {} : { brandDomain, linkedBrand }),
-    autonomy: command.changes.autonomy && {
-      inventorySelection: command.changes.autonomy.inventorySelection ?? state.autonomy.inventorySelection,
-      rebriefing: command.changes.autonomy.rebriefing ?? state.autonomy.rebriefing,
-    },
-  };
-  const differs = ([member, value]: [string, unknown]): boolean =>
-    value !== undefined && !equalJson(value ?? undefined, state[member as keyof AdvertiserResource]);
-  return Object.fromEntries(Object.entries(wanted).filter(differs));
+/** To name the brand that is linked already changes nothing: what was found of it stays. */
+const effectiveChanges = (
+  { autonomy, ...changes }: UpdateAdvertiser['changes'],
+  state: AdvertiserResource,
+): AdvertiserChanges => {
+  const wanted = { ...changes, autonomy: autonomy && { ...state.autonomy, ...autonomy } };
+  const isLinked = changes.brandDomain === state.brandDomain;
+  return changedMembers(isLinked ? { ...wanted, linkedBrand: undefined } : wanted, state);
 };
 
-const lockCurrency = ({ now, currency }: LockAdvertiserCurrency, state: Advertiser): AdvertiserDecision => {
-  if (state.status === 'NONE') return refuse({ reason: 'not-found' });
-  if (state.status === 'ARCHIVED') return refuse({ reason: 'archived' });
-  if (currency !== undefined && currency !== state.primaryCurrency) {
-    return refuse({ reason: 'other-currency', currency: state.primaryCurrency });
-  }
-  if (state.currencyLocked) return accept();
-  return accept({ type: 'AdvertiserCurrencyLocked', data: {}, occurredAt: now });
-};
-
-const archive = (now: string, state: Advertiser): AdvertiserDecision => {
-  if (state.status === 'NONE') return refuse({ reason: 'not-found' });
-  if (state.status === 'ARCHIVED') return accept();
-  return accept({ type: 'AdvertiserArchived', data: {}, occurredAt: now });
-};
-
-/** Absent and already active are the same to the caller: no archived advertiser here (decisions.md section 3). */
-const restore = (now: string, state: Advertiser): AdvertiserDecision => {
-  if (state.status !== 'ARCHIVED') return refuse({ reason: 'not-archived' });
-  return accept({ type: 'AdvertiserRestored', data: {}, occurredAt: now });
+const lockCurrency = (
+  wanted: string | undefined,
+  occurredAt: string,
+  { primaryCurrency: currency, currencyLocked }: AdvertiserResource,
+): AdvertiserDecision => {
+  if (wanted !== undefined && wanted !== currency) return refuse({ reason: 'other-currency', currency });
+  if (currencyLocked) return accept();
+  return accept({ type: 'AdvertiserCurrencyLocked', data: {}, occurredAt });
 };
 
 const decide = (command: AdvertiserCommand, state: Advertiser): AdvertiserDecision => {
+  const occurredAt = command.now;
   switch (command.type) {
     case 'CreateAdvertiser':
       return create(command, state);
     case 'UpdateAdvertiser':
-      return update(command, state);
+      return ofActive(state, (active) => update(command, active));
     case 'LockAdvertiserCurrency':
-      return lockCurrency(command, state);
+      return ofActive(state, (active) => lockCurrency(command.currency, occurredAt, active));
     case 'ArchiveAdvertiser':
-      return archive(command.now, state);
+      if (state.status === 'NONE') return refuse({ reason: 'not-found' });
+      if (state.status === 'ARCHIVED') return accept();
+      return accept({ type: 'AdvertiserArchived', data: {}, occurredAt });
     case 'RestoreAdvertiser':
-      return restore(command.now, state);
+      // Absent and already active are the same to the caller (decisions.md section 3).
+      if (state.status !== 'ARCHIVED') return refuse({ reason: 'not-archived' });
+      return accept({ type: 'AdvertiserRestored', data: {}, occurredAt });
     default:
       return command satisfies never;
   }
 };
 
-export const advertiserAggregate = {
+const ofActive = (
+  state: Advertiser,
+  decideOn: (active: AdvertiserResource) => AdvertiserDecision,
+): AdvertiserDecision => {
+  if (state.status === 'NONE') return refuse({ reason: 'not-found' });
+  if (state.status === 'ARCHIVED') return refuse({ reason: 'archived' });
+  return decideOn(state);
+};
+
+/** How an advertiser follows from its events. */
+export const advertiserFold = {
   category: ADVERTISER,
   stream: advertiserStream,
   events: advertiserEvents,
   initialState,
   evolve,
-  decide,
 };
+export const advertiserAggregate = { ...advertiserFold, decide };

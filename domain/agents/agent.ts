@@ -100,11 +100,12 @@ const decide = (command: AgentCommand, state: AgentState): Decision<AgentEvent, 
   }
 };
 
-export const agentAggregate = {
+/** How an agent follows from its events. */
+export const agentFold = {
   category: AGENT,
   stream: agentStream,
   events: agentEvents,
   initialState,
   evolve,
-  decide,
 };
+export const agentAggregate = { ...agentFold, decide };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CurrencyCode } from '../advertisers/advertiser-resource.ts';
+import { CurrencyCode } from '../advertisers/resource.ts';
 import type { EventsOf } from '../decision.ts';
 import { Budget, Flight } from './campaign-resource.ts';
 

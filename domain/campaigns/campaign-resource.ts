@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CurrencyCode } from '../advertisers/advertiser-resource.ts';
+import { CurrencyCode } from '../advertisers/resource.ts';
 import { shownIds } from '../shown-id.ts';
 
 export const CampaignPhase = z.enum(['draft', 'active', 'paused', 'completed', 'archived']);

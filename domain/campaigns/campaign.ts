@@ -27,9 +27,9 @@ export const campaignStream = (customerId: number, campaignId: string): string =
 
 export type CampaignState = { readonly phase: 'none' } | Campaign;
 
-export const initialState = { phase: 'none' } as const;
+const initialState = { phase: 'none' } as const;
 
-export const evolve = (state: CampaignState, event: CampaignEvent): CampaignState => {
+const evolve = (state: CampaignState, event: CampaignEvent): CampaignState => {
   const at = event.occurredAt;
   if (event.type === 'CampaignCreated') {
     return { ...event.data, phase: 'draft', revision: 1, createdAt: at, updatedAt: at };
@@ -211,11 +211,12 @@ const decide = (command: CampaignCommand, state: CampaignState): CampaignDecisio
   }
 };
 
-export const campaignAggregate = {
+/** How a campaign follows from its events. */
+export const campaignFold = {
   category: CAMPAIGN,
   stream: campaignStream,
   events: campaignEvents,
   initialState,
   evolve,
-  decide,
 };
+export const campaignAggregate = { ...campaignFold, decide };

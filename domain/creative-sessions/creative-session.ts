@@ -15,13 +15,13 @@ export const creativeSessionStream = (customerId: number, sessionId: string): st
 
 export type CreativeSessionState = { readonly status: 'none' } | CreativeSession;
 
-export const initialState = { status: 'none' } as const;
+const initialState = { status: 'none' } as const;
 
 /** Bounds, because each command on a session folds all its variants and evaluations. */
 const VARIANTS_MAX = 20;
 const STAGES_MAX = 10;
 
-export const evolve = (state: CreativeSessionState, event: CreativeSessionEvent): CreativeSessionState => {
+const evolve = (state: CreativeSessionState, event: CreativeSessionEvent): CreativeSessionState => {
   const at = event.occurredAt;
   if (event.type === 'CreativeSessionStarted') return started(event.data, at);
   if (state.status === 'none') return state;
@@ -195,11 +195,12 @@ const decide = (command: CreativeSessionCommand, state: CreativeSessionState): S
   }
 };
 
-export const creativeSessionAggregate = {
+/** How a session follows from its events. */
+export const creativeSessionFold = {
   category: CREATIVE_SESSION,
   stream: creativeSessionStream,
   events: creativeSessionEvents,
   initialState,
   evolve,
-  decide,
 };
+export const creativeSessionAggregate = { ...creativeSessionFold, decide };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EventsOf } from '../decision.ts';
 import { OtherCauses } from '../history/other-causes.ts';
-import { CapReplacement, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
+import { CapReplacement, RecordedCap } from '../frequency-caps/resource.ts';
 import { CreativeContent, CreativeRole, CreativeSource } from './creative-resource.ts';
 import { ReviewStatus } from './seller-review-resource.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FrequencyCap } from '../frequency-caps/frequency-cap-resource.ts';
+import { FrequencyCap } from '../frequency-caps/resource.ts';
 import { shownIds } from '../shown-id.ts';
 import type { SellerReview } from './seller-review-resource.ts';
 import { FormatKind, formatLabelOf } from './format-kinds-resource.ts';

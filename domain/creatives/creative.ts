@@ -1,7 +1,7 @@
 import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
 import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
-import type { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
+import type { FrequencyCap, RecordedCap } from '../frequency-caps/resource.ts';
 import type { OtherCauses } from '../history/other-causes.ts';
 import {
   creativeEvents,
@@ -318,15 +318,16 @@ const decide = (command: CreativeCommand, before: CreativeStateOf): CreativeDeci
   }
 };
 
-export const creativeAggregate = {
+/** How a creative follows from its events. */
+export const creativeFold = {
   category: CREATIVE,
   stream: creativeStream,
   events: creativeEvents,
   foldVersion: 2,
   initialState,
   evolve,
-  decide,
 };
+export const creativeAggregate = { ...creativeFold, decide };
 
 export const contentOf = (creative: Creative): CreativeContent => ({
   formatKind: creative.formatKind,

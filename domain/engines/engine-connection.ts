@@ -20,9 +20,9 @@ export const engineConnectionStream = (customerId: number, slotId: string): stri
 
 export type EngineConnectionState = { readonly status: 'none' } | EngineConnection;
 
-export const initialState = { status: 'none' } as const;
+const initialState = { status: 'none' } as const;
 
-export const evolve = (state: EngineConnectionState, event: EngineConnectionEvent): EngineConnectionState => {
+const evolve = (state: EngineConnectionState, event: EngineConnectionEvent): EngineConnectionState => {
   const at = event.occurredAt;
   if (event.type === 'EngineConnected') {
     return { ...event.data, status: 'connected', mappings: [], createdAt: at, updatedAt: at };
@@ -148,11 +148,12 @@ const decide = (command: EngineConnectionCommand, state: EngineConnectionState):
   }
 };
 
-export const engineConnectionAggregate = {
+/** How a connection follows from its events. */
+export const engineConnectionFold = {
   category: ENGINE_CONNECTION,
   stream: engineConnectionStream,
   events: engineConnectionEvents,
   initialState,
   evolve,
-  decide,
 };
+export const engineConnectionAggregate = { ...engineConnectionFold, decide };

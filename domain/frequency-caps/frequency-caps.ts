@@ -1,5 +1,5 @@
 import { equalJson } from '../equal-json.ts';
-import type { CapReplacement, FrequencyCap, RecordedCap } from './frequency-cap-resource.ts';
+import type { CapReplacement, FrequencyCap, RecordedCap } from './resource.ts';
 
 export interface CapInput {
   readonly max_impressions: number;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Channel } from '../advertisers/advertiser-resource.ts';
+import { Channel } from '../advertisers/resource.ts';
 
 /** A seller as the API shows it (decisions.md section 2). No channels stands for all channels. */
 export const SellerResource = z

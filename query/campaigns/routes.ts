@@ -4,27 +4,30 @@ import {
   CampaignPhase,
   campaignResource,
   CampaignResource,
-  type Campaign,
 } from '../../domain/campaigns/campaign-resource.ts';
+import { campaignFold } from '../../domain/campaigns/campaign.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
-import { pageOf, pagingParameters, pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
-import { behind } from '../resources/behind.ts';
-import { getRow, type RowSource } from '../resources/get-row.ts';
-import type { ResourceReads } from '../resources/resource-reads.ts';
-import { CAMPAIGNS, listCampaigns } from './list-campaigns.ts';
-
-export interface CampaignRouteReads extends ResourceReads {
-  readonly streamOf: RowSource<Campaign>['streamOf'];
-  readonly foldCampaign: RowSource<Campaign>['fold'];
-}
+import { pagingParameters, pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
+import { listRoute } from '../resources/list-route.ts';
+import { stateReader, type RowReads } from '../resources/read-row.ts';
+import { listCampaigns } from './list.ts';
 
 const path = '/api/v2/buyer/campaigns';
 const tag = 'Campaigns';
 
+/** Where the API has one campaign. */
+export const campaignPlace = {
+  path: `${path}/{id}`,
+  params: z.object({ id: pathTextId('campaign') }),
+  tag,
+};
+
 /** Campaigns of decisions.md section 2. */
-export const campaignReadRoutes = (reads: CampaignRouteReads): readonly Route[] => [
-  listRoute(reads),
+export const campaignReadRoutes = (reads: RowReads): readonly Route[] => [
+  listRoute(campaignList, CampaignResource, (customerId, filters, page) =>
+    listCampaigns(reads, customerId, filters, page),
+  ),
   detailRoute(reads),
 ];
 
@@ -42,45 +45,24 @@ export const campaignList = declaration({
   }),
 });
 
-const listRoute = (reads: CampaignRouteReads): Route =>
-  route({
-    ...campaignList,
-    responses: { 200: { description: 'One page', data: z.array(CampaignResource), paginated: true } },
-    handle: async ({ query, request }) => {
-      const { skip, take } = pageOf(query);
-      const { customerId } = request.principal;
-      const page = { skip, take };
-      const { campaigns, total } = await listCampaigns(reads, customerId, query, page).catch(behind);
-      const data = campaigns.map(campaignResource);
-      return { status: 200, data, pagination: { ...page, total, hasMore: skip + data.length < total } };
-    },
-  });
-
 export const campaignRead = declaration({
+  ...campaignPlace,
   method: 'get',
-  path: `${path}/{id}`,
   operationId: 'getCampaign',
   summary: 'One campaign, archived ones too',
-  tag,
   access: 'exchange:read',
-  params: z.object({ id: pathTextId('campaign') }),
 });
 
-const detailRoute = (reads: CampaignRouteReads): Route =>
-  route({
+const detailRoute = (reads: RowReads): Route => {
+  const readCampaign = stateReader(reads, { ...campaignFold, readModel: 'campaigns', table: 'campaigns' });
+  return route({
     ...campaignRead,
     responses: { 200: { description: 'The campaign', data: CampaignResource } },
     handle: async ({ params: { id }, request }) => {
       const campaignId = campaignIdOf(id);
-      if (campaignId === undefined) throw notFound('campaign');
-      const source: RowSource<Campaign> = {
-        readModel: CAMPAIGNS,
-        table: CAMPAIGNS,
-        streamOf: reads.streamOf,
-        fold: reads.foldCampaign,
-      };
-      const campaign = await getRow(reads, source, request.principal.customerId, campaignId);
-      if (campaign === undefined) throw notFound('campaign');
+      const campaign = campaignId && (await readCampaign(request.principal.customerId, campaignId));
+      if (!campaign) throw notFound('campaign');
       return { status: 200, data: campaignResource(campaign) };
     },
   });
+};

@@ -5,20 +5,18 @@ import {
   CreativeSessionDetail,
   CreativeSessionResource,
   sessionIdOf,
-  type CreativeSession,
 } from '../../domain/creative-sessions/creative-session-resource.ts';
+import { creativeSessionFold } from '../../domain/creative-sessions/creative-session.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { cursorLimitOf, cursorParameters, pathTextId } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
-import { getRow, type RowSource } from '../resources/get-row.ts';
-import { CREATIVE_SESSIONS, listSessions, type SessionListReads } from './list-sessions.ts';
+import { stateReader, type RowReads } from '../resources/read-row.ts';
+import { CREATIVE_SESSIONS, listSessions } from './list-sessions.ts';
 import type { SessionCursors } from './session-cursor.ts';
 
-export interface SessionReads extends SessionListReads {
+export interface SessionReads extends RowReads {
   readonly cursors: SessionCursors;
-  readonly streamOf: RowSource<CreativeSession>['streamOf'];
-  readonly foldSession: RowSource<CreativeSession>['fold'];
 }
 
 const path = '/api/v2/buyer/campaigns/{id}/creative-sessions';
@@ -76,17 +74,17 @@ export const creativeSessionRead = declaration({
   params: z.object({ id: pathTextId('campaign'), sid: pathTextId('creative session') }),
 });
 
-const detailRoute = (reads: SessionReads): Route =>
-  route({
+const detailRoute = (reads: SessionReads): Route => {
+  const readSession = stateReader(reads, { ...creativeSessionFold, ...CREATIVE_SESSIONS });
+  return route({
     ...creativeSessionRead,
     responses: { 200: { description: 'The session', data: CreativeSessionDetail } },
     handle: async ({ params: { id, sid }, request }) => {
       const [campaignId, sessionId] = [campaignIdOf(id), sessionIdOf(sid)];
       if (campaignId === undefined || sessionId === undefined) throw notFound('creative session');
-      const { streamOf, foldSession: fold } = reads;
-      const source = { ...CREATIVE_SESSIONS, streamOf, fold };
-      const session = await getRow(reads, source, request.principal.customerId, sessionId);
+      const session = await readSession(request.principal.customerId, sessionId);
       if (session?.campaignId !== campaignId) throw notFound('creative session');
       return { status: 200, data: creativeSessionDetail(session) };
     },
   });
+};

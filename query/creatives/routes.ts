@@ -8,6 +8,7 @@ import {
   CreativeRole,
   CreativeSource,
 } from '../../domain/creatives/creative-resource.ts';
+import { creativeFold } from '../../domain/creatives/creative.ts';
 import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Reply, type Route } from '../../shared/http/route.ts';
@@ -20,7 +21,7 @@ import {
   queryBoolean,
 } from '../../shared/http/schemas.ts';
 import { behind } from '../resources/behind.ts';
-import { getRow } from '../resources/get-row.ts';
+import { stateReader, type RowReads } from '../resources/read-row.ts';
 import { getDetail, type DetailReads } from './get-detail.ts';
 import {
   CREATIVES,
@@ -34,7 +35,7 @@ const search = boundedText(1, 255).optional().meta({ description: 'Part of the n
 const page = { 200: { description: 'One page', data: z.array(CreativeResource), paginated: true } };
 
 /** Endpoints 9 and 11 of the specification; lists of decisions.md section 2. */
-export const creativeReadRoutes = (reads: DetailReads): readonly Route[] => [
+export const creativeReadRoutes = (reads: DetailReads & RowReads): readonly Route[] => [
   listRoute(reads),
   getRoute(reads),
   libraryRoute(reads),
@@ -87,20 +88,20 @@ export const campaignCreativeRead = declaration({
   params: z.object({ id: pathTextId('campaign'), cid: pathTextId('creative') }),
 });
 
-const getRoute = (reads: DetailReads): Route =>
-  route({
+const getRoute = (reads: RowReads): Route => {
+  const readCreative = stateReader(reads, { ...creativeFold, readModel: CREATIVES, table: CREATIVES });
+  return route({
     ...campaignCreativeRead,
     responses: { 200: { description: 'The creative', data: CreativeResource } },
     handle: async ({ params: { id, cid }, request }) => {
       const [campaignId, creativeId] = [campaignIdOf(id), creativeIdOf(cid)];
       if (campaignId === undefined || creativeId === undefined) throw notFound('creative');
-      const { streamOf, foldCreative: fold } = reads;
-      const source = { readModel: CREATIVES, table: CREATIVES, streamOf, fold };
-      const creative = await getRow(reads, source, request.principal.customerId, creativeId);
+      const creative = await readCreative(request.principal.customerId, creativeId);
       if (creative?.campaignIds.includes(campaignId) !== true) throw notFound('creative');
       return { status: 200, data: creativeResource(creative) };
     },
   });
+};
 
 export const advertiserCreativeList = declaration({
   method: 'get',

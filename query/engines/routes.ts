@@ -3,31 +3,23 @@ import {
   engineConnectionResource,
   EngineConnectionResource,
   mappedAdvertisers,
-  type EngineConnection,
 } from '../../domain/engines/engine-connection-resource.ts';
 import {
   creativeEngineOf,
   CreativeEngineResource,
   creativeEngines,
 } from '../../domain/engines/engine-resource.ts';
+import { engineConnectionFold } from '../../domain/engines/engine-connection.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Pagination, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, queryOffset } from '../../shared/http/schemas.ts';
-import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
 import { behind } from '../resources/behind.ts';
-import { getRow } from '../resources/get-row.ts';
+import { stateReader, type RowReads } from '../resources/read-row.ts';
 import { findAdvertiserNames } from './find-advertiser-names.ts';
 
-export interface EngineReads {
-  readonly database: TenantDatabase;
-  readonly progress: ProjectionProgress;
+export interface EngineReads extends RowReads {
   /** UUID of an account's place for an engine. */
   readonly slotIdOf: (customerId: number, engineId: number) => string;
-  /** The name of the stream of a place. */
-  readonly streamOf: (customerId: number, slotId: string) => string;
-  /** The live connection in a place, as its stream says; undefined when there is none. */
-  readonly foldConnection: (customerId: number, slotId: string) => Promise<EngineConnection | undefined>;
 }
 
 const path = '/api/v2/buyer/creative-engines';
@@ -85,8 +77,15 @@ export const engineConnectionList = declaration({
   }),
 });
 
-const listConnectionsRoute = (reads: EngineReads): Route =>
-  route({
+const connectionRows = {
+  ...engineConnectionFold,
+  readModel: 'engine-connections',
+  table: 'engine_connections',
+};
+
+const listConnectionsRoute = (reads: EngineReads): Route => {
+  const readConnection = stateReader(reads, connectionRows);
+  return route({
     ...engineConnectionList,
     responses: {
       200: { description: 'One page', data: z.array(EngineConnectionResource), paginated: true },
@@ -96,16 +95,18 @@ const listConnectionsRoute = (reads: EngineReads): Route =>
       const { accountsOffset = 0, mappingsOffset = 0 } = query;
       const offsets = { accountsOffset, mappingsOffset };
       const { customerId } = request.principal;
-      const live = await liveConnection(reads, customerId, id);
+      const connection = await readConnection(customerId, reads.slotIdOf(customerId, id));
+      const live = connection?.status === 'connected' ? [connection] : [];
       const { data, pagination } = pageIn(live, pageOf(query));
-      const shown = data.map(async (connection) => {
-        const advertisers = mappedAdvertisers(connection, offsets);
+      const shown = data.map(async (one) => {
+        const advertisers = mappedAdvertisers(one, offsets);
         const names = await findAdvertiserNames(reads, customerId, advertisers).catch(behind);
-        return engineConnectionResource(connection, names, offsets);
+        return engineConnectionResource(one, names, offsets);
       });
       return { status: 200, data: await Promise.all(shown), pagination };
     },
   });
+};
 
 /** The page of what is all there at once. */
 const pageIn = <Item>(
@@ -115,19 +116,4 @@ const pageIn = <Item>(
   const data = items.slice(skip, skip + take);
   const total = items.length;
   return { data, pagination: { skip, take, total, hasMore: skip + data.length < total } };
-};
-
-const liveConnection = async (
-  { slotIdOf, streamOf, foldConnection, ...reads }: EngineReads,
-  customerId: number,
-  engineId: number,
-): Promise<readonly EngineConnection[]> => {
-  const source = {
-    readModel: 'engine-connections',
-    table: 'engine_connections',
-    streamOf,
-    fold: foldConnection,
-  };
-  const connection = await getRow(reads, source, customerId, slotIdOf(customerId, engineId));
-  return connection?.status === 'connected' ? [connection] : [];
 };

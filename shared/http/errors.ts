@@ -103,6 +103,18 @@ export const notFound = (what: string): ApiError =>
     message: `No such ${what}. Check the id; it must belong to your account.`,
   });
 
+/** The request is fine, but the state of the thing forbids it. */
+export const conflict = (message: string, field?: string): ApiError =>
+  new ApiError({ code: 'CONFLICT', message, ...(field !== undefined && { field }) });
+
+/** A member of the request is at fault. */
+export const invalid = (message: string, field: string): ApiError =>
+  new ApiError({ code: 'VALIDATION_ERROR', message, field });
+
+/** The id was given out already. */
+export const alreadyExists = (what: string): ApiError =>
+  conflict(`This ${what} exists already. Read it instead.`);
+
 /** Somebody else has changed it since it was read (decisions.md 1.1, row 26). */
 export const staleRevision = (what: string, expectedRevision: number, currentRevision: number): ApiError =>
   new ApiError({

@@ -102,22 +102,6 @@ export const outboundAddress = (policy: OutboundPolicy) =>
     if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
   });
 
-/** Of equal items the first one. */
-export const distinct = <Item>(items: readonly Item[]): Item[] => [
-  ...new Map(items.map((item) => [JSON.stringify(item), item])).values(),
-];
-
-/** At most so many items; of equal ones the first stays. */
-export const listOf = <Item extends z.ZodType>(item: Item, lengthMax: number) =>
-  z.array(item).max(lengthMax).overwrite(distinct);
-
-/** For `refine`: a value that takes at most so many characters as JSON. */
-export const fitsJson = (charactersMax: number) =>
-  [
-    (value: unknown): boolean => JSON.stringify(value).length <= charactersMax,
-    `must have at most ${charactersMax} characters as JSON`,
-  ] as const;
-
 const TAKE_DEFAULT = 50;
 
 /** How many items a page has at most, where nothing else says how pages follow each other. */
@@ -149,7 +133,7 @@ export const cursorParameters = (limitMax: number) => ({
 export const cursorLimitOf = ({ limit }: { readonly limit?: number | undefined }): number =>
   limit ?? TAKE_DEFAULT;
 
-interface PagingQuery {
+export interface PagingQuery {
   readonly take?: number | undefined;
   readonly skip?: number | undefined;
   readonly limit?: number | undefined;

@@ -8,7 +8,10 @@ const AHEAD = 8;
 export interface IdSequence {
   /** An id that was never handed out, by this process or another. */
   readonly next: () => Promise<number>;
-  /** Hands out no id up to this one any more: for a database that was restored to before they were handed out. */
+  /**
+   * Skips this id, and every id that the table has: the database was restored to an earlier time, when they had not been
+   * handed out yet.
+   */
   readonly skipBeyond: (id: number) => Promise<void>;
 }
 
@@ -18,8 +21,9 @@ export interface IdSequence {
  *
  * Values may be lost (a crash, a refused command): gaps mean nothing, repeats never happen. Two processes hand
  * out values of different age: a larger one is not always the newer.
+ * @param table whose column `id` has these ids
  */
-export const idSequence = (pool: Pool, sequence: string): IdSequence => {
+export const idSequence = (pool: Pool, sequence: string, table?: string): IdSequence => {
   /** Descending, at most `AHEAD - 1` times the largest batch. */
   let spare: number[] = [];
   const ask = async (keys: readonly undefined[]): Promise<readonly number[]> => {
@@ -38,11 +42,16 @@ export const idSequence = (pool: Pool, sequence: string): IdSequence => {
     next: async () => spare.pop() ?? next(undefined),
     skipBeyond: async (id) => {
       // Two at once may leave the lower value: the next collision mends that.
+      const { rows } = await pool.query<{ used: number }>(
+        `select greatest($1::int, ${table === undefined ? 'null' : `(select max(id) from ${table})`}) as used`,
+        [id],
+      );
+      const used = rows[0]?.used ?? id;
       await pool.query(
         `select setval($1::regclass, $2) where $2 > coalesce(pg_sequence_last_value($1::regclass), 0)`,
-        [sequence, id],
+        [sequence, used],
       );
-      spare = spare.filter((value) => value > id);
+      spare = spare.filter((value) => value > used);
     },
   };
 };

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createGoneAssets, createOverdueReservations } from '../../command/assets/sweep-assets.ts';
 import { createUploadTokens } from '../../command/assets/upload-token.ts';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { assetIdOf, assetIdOfUpload, type AssetResource } from '../../domain/assets/asset-resource.ts';
 import { assetStream } from '../../domain/assets/asset.ts';
 import { setAccess } from '../../cli/accounts.ts';

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createFindBrand } from '../../command/advertisers/find-brand.ts';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import { createFindBrand } from '../../command/brands/find-brand.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { createLog } from '../../app/log.ts';
 import { createOutboundFetch, type OutboundFetch } from '../../shared/outbound/outbound-fetch.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';

@@ -9,7 +9,7 @@ import {
   createOverdueReservations,
 } from '../../command/assets/sweep-assets.ts';
 import { createUploadTokens, type UploadGrant } from '../../command/assets/upload-token.ts';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { assetIdOf, type AssetResource } from '../../domain/assets/asset-resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { systemClock } from '../../shared/async/clock.ts';

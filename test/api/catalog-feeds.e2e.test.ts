@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createFetchFeed } from '../../command/workers/catalog-feeds/fetch-feed.ts';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { AgentResource } from '../../domain/agents/agent-resource.ts';
 import type { CatalogResource } from '../../domain/catalogs/catalog-resource.ts';
 import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';

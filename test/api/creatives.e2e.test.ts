@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { CampaignResource } from '../../domain/campaigns/campaign-resource.ts';
 import type { CreativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
 import { creativeIdOf, type CreativeResource } from '../../domain/creatives/creative-resource.ts';

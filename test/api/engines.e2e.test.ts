@@ -8,7 +8,7 @@ import { askSandboxEngine } from '../../command/engines/sandbox-engine.ts';
 import { createVerifyKey } from '../../command/engines/verify-key.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import { createOrphanSecrets } from '../../command/secrets/orphan-secrets.ts';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import {
   shownConnectionId,
   type EngineConnectionResource,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { notSeen, type EventSourceResource } from '../../domain/event-sources/event-source-resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';

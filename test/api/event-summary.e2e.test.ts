@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
 import { EventType } from '../../domain/event-sources/event-type.ts';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { notSeen, type EventSourceResource } from '../../domain/event-sources/event-source-resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';

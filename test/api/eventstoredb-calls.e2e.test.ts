@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createAdvertiser } from '../../command/advertisers/advertiser-commands.ts';
+import { createAdvertiser } from '../../command/advertisers/commands.ts';
 import {
   advertiserAggregate,
   advertiserStream,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { comparePositions, type Position } from '../../shared/event-store/event-store.ts';
 import { refusalOf, untilTold } from '../support/api-client.ts';

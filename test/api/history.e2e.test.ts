@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { CauseNode } from '../../domain/history/cause-resource.ts';
 import type { Change } from '../../domain/history/change-resource.ts';
 import type { HistoryEvent } from '../../query/history/event-resource.ts';

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { createKey, createUser, setAccess } from '../../cli/accounts.ts';
 import { createSellerAccount } from '../../cli/create-account.ts';
-import { getAdvertisers } from '../../query/advertisers/get-advertisers.ts';
+import { advertiserRows } from '../../query/advertisers/routes.ts';
+import { rowReader } from '../../query/resources/read-row.ts';
 import { createLog } from '../../app/log.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 import { createTenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
 import { prepareBinding } from '../../shared/postgres/tenant-query.ts';
 import { apiOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -987,9 +989,10 @@ describe.each([
       },
       createLog('silent'),
     );
-    const leaking = getAdvertisers(createTenantDatabase(pool, strip.rewrite), 'advertisers');
-    const row = await leaking({ customerId: a.customerId, id: Number(theirs.advertiser), stream: 'none' });
-    expect(row.body).toContain('B1');
+    const database = createTenantDatabase(pool, strip.rewrite);
+    const reads = { database, progress: createProjectionProgress(), store: service.store };
+    const leaking = rowReader(reads, advertiserRows, 'int');
+    expect(await leaking(a.customerId, Number(theirs.advertiser))).toContain('B1');
     await pool.end();
   });
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { purgeableAudiences } from '../../command/audiences/purge-audiences.ts';
 import { storeMembers } from '../../command/audiences/audience-members.ts';
-import { advertiserEvents } from '../../domain/advertisers/advertiser-events.ts';
+import { advertiserEvents } from '../../domain/advertisers/events.ts';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { type AudienceMember } from '../../domain/audiences/audience-events.ts';
 import { AUDIENCE, audienceAggregate, audienceStream } from '../../domain/audiences/audience.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { NewEvent } from '../../shared/event-store/event-store.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { until } from '../support/toy-projection.ts';

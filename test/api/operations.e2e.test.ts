@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { refusalOf } from '../support/api-client.ts';
 import { checkOpenApi } from '../support/check-openapi.ts';

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createUploadTokens } from '../../command/assets/upload-token.ts';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { assetIdOfUpload } from '../../domain/assets/asset-resource.ts';
 import { assetStream } from '../../domain/assets/asset.ts';
 import { setAccess } from '../../cli/accounts.ts';

@@ -4,7 +4,7 @@ import { executeOnAsset } from '../../command/assets/asset-writes.ts';
 import { createOrphanedObjects, createOverdueReservations } from '../../command/assets/sweep-assets.ts';
 import { createObjectAttempts } from '../../command/assets/object-attempts.ts';
 import { createEndedFlights } from '../../command/campaigns/complete-campaigns.ts';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { assetStream } from '../../domain/assets/asset.ts';
 import type { CampaignResource } from '../../domain/campaigns/campaign-resource.ts';
 import { campaignStream } from '../../domain/campaigns/campaign.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { AgentResource } from '../../domain/agents/agent-resource.ts';
 import type { CauseNode } from '../../domain/history/cause-resource.ts';
 import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-jobs.ts';

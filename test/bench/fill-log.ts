@@ -1,5 +1,5 @@
-import { createAdvertiser } from '../../command/advertisers/advertiser-commands.ts';
-import { advertiserEvents } from '../../domain/advertisers/advertiser-events.ts';
+import { createAdvertiser } from '../../command/advertisers/commands.ts';
+import { advertiserEvents } from '../../domain/advertisers/events.ts';
 import { advertiserAggregate } from '../../domain/advertisers/advertiser.ts';
 import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import { runSql } from './bench-database.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createAdvertiser } from '../../command/advertisers/advertiser-commands.ts';
+import { createAdvertiser } from '../../command/advertisers/commands.ts';
 import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { untilTold } from '../support/api-client.ts';

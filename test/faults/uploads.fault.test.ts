@@ -10,7 +10,7 @@ import {
   createOverdueReservations,
 } from '../../command/assets/sweep-assets.ts';
 import type { Backbone } from '../../app/composition.ts';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { AssetResource } from '../../domain/assets/asset-resource.ts';
 import { createAccount } from '../../cli/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
-import { createAdvertiser } from '../../command/advertisers/advertiser-commands.ts';
-import { advertiserEvents } from '../../domain/advertisers/advertiser-events.ts';
+import { createAdvertiser } from '../../command/advertisers/commands.ts';
+import { advertiserEvents } from '../../domain/advertisers/events.ts';
 import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { advertisersProjection } from '../../projections/advertisers.ts';
 import { openCheckpoint } from '../../projections/engine/checkpoint.ts';

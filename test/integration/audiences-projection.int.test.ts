@@ -1,7 +1,7 @@
 import { amount } from '../support/amount.ts';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client, type ClientBase, type QueryResult } from 'pg';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { audiencesProjection } from '../../projections/audiences.ts';
 import { UnprojectableEventError } from '../../projections/engine/projection.ts';
 import { createLog } from '../../app/log.ts';

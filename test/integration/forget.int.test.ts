@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { scopeOf } from '../../command/workers/syndication/audience-scope.ts';
 import { createAudienceParts } from '../../command/workers/syndication/audience-parts.ts';
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication.ts';
 import { setAccess } from '../../cli/accounts.ts';
 import { forgetSubjects, withForgetting, type Forgotten } from '../../cli/forget.ts';

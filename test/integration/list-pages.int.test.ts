@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import { listAdvertisers, type AdvertiserFilters } from '../../query/advertisers/list-advertisers.ts';
+import { listAdvertisers, type AdvertiserFilters } from '../../query/advertisers/list.ts';
 import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
 import { ASSET } from '../../domain/assets/asset.ts';
 import { CAMPAIGN } from '../../domain/campaigns/campaign.ts';
 import { CREATIVE } from '../../domain/creatives/creative.ts';
@@ -11,7 +12,7 @@ import { openCheckpoint } from '../../projections/engine/checkpoint.ts';
 import type { Projection } from '../../projections/engine/projection.ts';
 import { syndicationProjection } from '../../projections/syndication.ts';
 import { listAssets, type AssetFilters } from '../../query/assets/list-assets.ts';
-import { listCampaigns, type CampaignFilters } from '../../query/campaigns/list-campaigns.ts';
+import { listCampaigns, type CampaignFilters } from '../../query/campaigns/list.ts';
 import { listLibraryCreatives, type LibraryFilters } from '../../query/creatives/list-creatives.ts';
 import { listRecords, type RecordFilters } from '../../query/syndication/list-records.ts';
 import type { JsonObject, Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
@@ -188,7 +189,7 @@ const campaigns =
   (customerId: number, filters: CampaignFilters): Ask =>
   async (database, page) => {
     const found = await listCampaigns({ database, progress }, customerId, filters, page);
-    return { ids: found.campaigns.map(({ campaignId }) => campaignId), total: found.total };
+    return { ids: found.items.map(({ id }) => campaignIdOf(id) ?? ''), total: found.total };
   };
 const creatives =
   (filters: LibraryFilters): Ask =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { AdvertiserEvent } from '../../domain/advertisers/advertiser-events.ts';
+import type { AdvertiserEvent } from '../../domain/advertisers/events.ts';
 import {
   advertiserAggregate,
   type Advertiser,
@@ -8,7 +8,7 @@ import {
   type CreateAdvertiser,
   type UpdateAdvertiser,
 } from '../../domain/advertisers/advertiser.ts';
-import { brandDomainOf } from '../../domain/advertisers/brand.ts';
+import { brandDomainOf } from '../../domain/brands/brand.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(advertiserAggregate);

@@ -17,7 +17,7 @@ import {
   switchOff,
   withdrawn as withdraw,
 } from '../../command/workers/syndication/record-steps.ts';
-import { advertiserEvents } from '../../domain/advertisers/advertiser-events.ts';
+import { advertiserEvents } from '../../domain/advertisers/events.ts';
 import { catalogEvents } from '../../domain/catalogs/catalog-events.ts';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import type { CausedRow } from '../../query/history/audit-entries.ts';

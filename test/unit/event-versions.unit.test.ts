@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { evolve, initialState } from '../../domain/advertisers/advertiser.ts';
-import { advertiserEvents, type AdvertiserEvent } from '../../domain/advertisers/advertiser-events.ts';
+import { advertiserEvents, type AdvertiserEvent } from '../../domain/advertisers/events.ts';
 import type { EventDefinition } from '../../domain/all-events.ts';
 import { decodeEvent, type EventSchemas } from '../../projections/engine/decode-event.ts';
 import { UnprojectableEventError } from '../../projections/engine/projection.ts';

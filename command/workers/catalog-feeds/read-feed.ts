@@ -5,7 +5,7 @@ import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import type { SnapshotStore } from '../../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
-import { loadAdvertiser } from '../../advertisers/load-advertiser.ts';
+import { loadAdvertiser } from '../../advertisers/load.ts';
 import { executeOnCatalog, loadCatalog } from '../../catalogs/sync-catalogs.ts';
 import type { DueFeed, NextReading } from './feed-list.ts';
 import type { Feed, FeedAnswer, FetchFeed } from './fetch-feed.ts';

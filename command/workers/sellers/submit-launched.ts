@@ -7,7 +7,7 @@ import { sellsIn, type SellerDirectory } from '../../../domain/sellers/seller-re
 import { sleep } from '../../../shared/async/backoff.ts';
 import { isoTimestamp } from '../../../shared/async/clock.ts';
 import type { Logger } from 'pino';
-import { loadAdvertiser } from '../../advertisers/load-advertiser.ts';
+import { loadAdvertiser } from '../../advertisers/load.ts';
 import { loadCampaign, type CampaignStores } from '../../campaigns/run-on-campaign.ts';
 import { executeOnCreative, loadCreative } from '../../creatives/run-on-creative.ts';
 import { loadDirectory } from '../../sellers/directory.ts';

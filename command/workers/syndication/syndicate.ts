@@ -1,7 +1,7 @@
 import { silenceOf } from '../../../domain/agents/agent-resource.ts';
 import { isOn, isWaiting } from '../../../domain/syndication/syndication-states.ts';
 import { PostponeJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
-import { loadAdvertiser } from '../../advertisers/load-advertiser.ts';
+import { loadAdvertiser } from '../../advertisers/load.ts';
 import { loadAgent } from '../../agents/load-agent.ts';
 import { awaitEarlier } from './ask-agent.ts';
 import { failed, loadRecord, switchOff, withdrawn } from './record-steps.ts';

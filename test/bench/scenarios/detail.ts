@@ -1,4 +1,4 @@
-import type { AdvertiserResource } from '../../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../../domain/advertisers/resource.ts';
 import type { CampaignResource } from '../../../domain/campaigns/campaign-resource.ts';
 import type { CreativeResource } from '../../../domain/creatives/creative-resource.ts';
 import { apiOf } from '../../support/api-client.ts';

@@ -1,4 +1,4 @@
-import type { AdvertiserResource } from '../../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../../domain/advertisers/resource.ts';
 import { apiOf } from '../../support/api-client.ts';
 import { runSql } from '../bench-database.ts';
 import { rawRequest } from '../http-load.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AdvertiserResource } from '../../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../../domain/advertisers/resource.ts';
 import { advertiserStream } from '../../../domain/advertisers/advertiser.ts';
 import type { Asset } from '../../../domain/assets/asset-resource.ts';
 import { ASSET } from '../../../domain/assets/asset.ts';

@@ -1,4 +1,4 @@
-import { advertiserEvents } from '../../../domain/advertisers/advertiser-events.ts';
+import { advertiserEvents } from '../../../domain/advertisers/events.ts';
 import { ADVERTISER, advertiserAggregate } from '../../../domain/advertisers/advertiser.ts';
 import { assetEvents } from '../../../domain/assets/asset-events.ts';
 import { ASSET, assetAggregate } from '../../../domain/assets/asset.ts';

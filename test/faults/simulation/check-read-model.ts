@@ -1,4 +1,4 @@
-import { advertiserEvents, type AdvertiserEvent } from '../../../domain/advertisers/advertiser-events.ts';
+import { advertiserEvents, type AdvertiserEvent } from '../../../domain/advertisers/events.ts';
 import { evolve, initialState, type Advertiser } from '../../../domain/advertisers/advertiser.ts';
 import { toDomainEvent } from '../../../shared/aggregate/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../../shared/event-store/event-store.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createAdvertiser, updateAdvertiser } from '../../../command/advertisers/advertiser-commands.ts';
+import { createAdvertiser, updateAdvertiser } from '../../../command/advertisers/commands.ts';
 import type { AdvertiserCommand } from '../../../domain/advertisers/advertiser.ts';
 import type { Operation } from './operation.ts';
 import { POISON } from './projection-statements.ts';

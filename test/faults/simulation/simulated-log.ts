@@ -1,7 +1,7 @@
 import { createMemoryEventStore } from '../../../shared/event-store/memory-event-store.ts';
 import { START, type EventStore, type RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import { advertiserStream } from '../../../domain/advertisers/advertiser.ts';
-import { createAdvertiser } from '../../../command/advertisers/advertiser-commands.ts';
+import { createAdvertiser } from '../../../command/advertisers/commands.ts';
 import { TARGETS } from './operation.ts';
 import type { LogView } from './projector-node.ts';
 import { CUSTOMER_ID, FIRST_TARGET_ID } from './request.ts';

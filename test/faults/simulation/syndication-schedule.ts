@@ -6,8 +6,8 @@ import type { Work, WorkList } from '../../../command/workers/syndication/work-l
 import type { SyndicatedKind } from '../../../command/syndication/syndicated-kinds.ts';
 import { agentEvents } from '../../../domain/agents/agent-events.ts';
 import { agentStream } from '../../../domain/agents/agent.ts';
-import { createAdvertiser } from '../../../command/advertisers/advertiser-commands.ts';
-import { advertiserEvents } from '../../../domain/advertisers/advertiser-events.ts';
+import { createAdvertiser } from '../../../command/advertisers/commands.ts';
+import { advertiserEvents } from '../../../domain/advertisers/events.ts';
 import { advertiserAggregate, advertiserStream } from '../../../domain/advertisers/advertiser.ts';
 import { type SyndicationEvent } from '../../../domain/syndication/syndication-events.ts';
 import type { SyndicationRecord } from '../../../domain/syndication/syndication-resource.ts';

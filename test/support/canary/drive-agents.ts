@@ -1,4 +1,4 @@
-import type { AdvertiserResource } from '../../../domain/advertisers/advertiser-resource.ts';
+import type { AdvertiserResource } from '../../../domain/advertisers/resource.ts';
 import type { SyndicationResource } from '../../../domain/syndication/syndication-resource.ts';
 import { sleep } from '../../../shared/async/backoff.ts';
 import { untilTold } from '../api-client.ts';

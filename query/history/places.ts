@@ -1,4 +1,4 @@
-import type { Asked, AuditedKind, FoundStream } from '../../query/history/audited-kind.ts';
+import type { Asked, AuditedKind, FoundStream } from './audited-kind.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
 import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';

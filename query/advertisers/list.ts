@@ -2,7 +2,8 @@ import { contains, equal, listPage, type FoundPage, type List, type Page } from 
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
 export interface AdvertiserFilters {
-  readonly status: 'ACTIVE' | 'ARCHIVED' | 'ALL';
+  /** Default: the active ones. */
+  readonly status?: 'ACTIVE' | 'ARCHIVED' | 'ALL' | undefined;
   readonly sandbox?: boolean | undefined;
   /** Case-insensitive part of the name. */
   readonly name?: string | undefined;
@@ -19,7 +20,7 @@ const advertisers: List = {
 export const listAdvertisers = (
   reads: ResourceReads,
   customerId: number,
-  { status, sandbox, name }: AdvertiserFilters,
+  { status = 'ACTIVE', sandbox, name }: AdvertiserFilters,
   page: Page,
 ): Promise<FoundPage> => {
   const filters = [

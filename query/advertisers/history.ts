@@ -1,12 +1,11 @@
-import { z } from 'zod';
-import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
-import { advertiserList, advertiserRead } from '../../query/advertisers/routes.ts';
-import { auditedKind } from '../../query/history/audited-kind.ts';
-import { buyer, advertiserId, lastFirst } from './places.ts';
+import { advertiserFold, advertiserStream } from '../../domain/advertisers/advertiser.ts';
+import { auditedKind } from '../history/audited-kind.ts';
+import { lastFirst } from '../history/places.ts';
+import { advertiserList, advertiserPlace, advertiserRead } from './routes.ts';
 
-/** State and resource of an advertiser are one shape. */
+/** An advertiser as history and the audit log know it. */
 export const advertiserKind = auditedKind({
-  ...advertiserAggregate,
+  ...advertiserFold,
   resourceType: 'ADVERTISER',
   noun: 'advertiser',
   live: (state) => (state.status === 'NONE' ? undefined : state),
@@ -15,9 +14,7 @@ export const advertiserKind = auditedKind({
   audited: (advertiser) => advertiser,
   nameOf: ({ name }) => name,
   place: {
-    path: `${buyer}/advertisers/{id}`,
-    params: z.object({ id: advertiserId }),
-    tag: 'Advertisers',
+    ...advertiserPlace,
     find: (customerId, { id }) => ({ stream: advertiserStream(customerId, Number(id)) }),
   },
   details: [{ route: advertiserRead, shown: (advertiser) => advertiser }],

@@ -1,4 +1,9 @@
-import type { Campaign, CampaignPhase } from '../../domain/campaigns/campaign-resource.ts';
+import {
+  campaignResource,
+  type Campaign,
+  type CampaignPhase,
+  type CampaignResource,
+} from '../../domain/campaigns/campaign-resource.ts';
 import { equal, listPage, type Filter, type List, type Page } from '../resources/list-page.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
@@ -8,10 +13,8 @@ export interface CampaignFilters {
   readonly phase?: CampaignPhase | undefined;
 }
 
-export const CAMPAIGNS = 'campaigns';
-
 const campaigns: List = {
-  readModel: CAMPAIGNS,
+  readModel: 'campaigns',
   table: 'campaigns',
   at: 'created_at',
   counts: 'campaign_counts',
@@ -25,7 +28,7 @@ const ofAccount: Filter = {
 };
 
 export interface CampaignPage {
-  readonly campaigns: readonly Campaign[];
+  readonly items: readonly CampaignResource[];
   readonly total: number;
 }
 
@@ -41,5 +44,5 @@ export const listCampaigns = async (
     ...(phase === undefined ? equal('archived', false) : equal('phase', phase)),
   ];
   const { items, total } = await listPage(reads, campaigns, { customerId }, filters, page);
-  return { campaigns: JSON.parse(items) as readonly Campaign[], total };
+  return { items: (JSON.parse(items) as readonly Campaign[]).map(campaignResource), total };
 };

@@ -1,4 +1,4 @@
-import type { LinkedBrand } from '../../domain/advertisers/advertiser-resource.ts';
+import type { LinkedBrand } from '../../domain/brands/brand.ts';
 import { createOutboundFetch, type OutboundFetch } from '../../shared/outbound/outbound-fetch.ts';
 import type { OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
 import { brandDetails, elsewhere, manifestUrl } from './brand-manifest.ts';

@@ -1,3 +1,16 @@
+import { z } from 'zod';
+
+export const LinkedBrand = z.strictObject({
+  domain: z.string(),
+  name: z.string(),
+  logoUrl: z.string().optional(),
+  industry: z.string().optional(),
+  tagline: z.string().optional(),
+  colors: z.array(z.string()).optional(),
+});
+
+export type LinkedBrand = z.infer<typeof LinkedBrand>;
+
 const HOST = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 const BRAND_LENGTH_MAX = 2_048;
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { advertiserFields, Channel, CountryCode } from '../../domain/advertisers/advertiser-resource.ts';
-import { brandDomainOf } from '../../domain/advertisers/brand.ts';
-import { createInput, repeatedInput, updateInput } from '../../domain/fields.ts';
-import { boundedText, distinct, fitsJson, listOf } from '../../shared/http/schemas.ts';
-import { FrequencyCapsInput } from './frequency-caps-input.ts';
+import { advertiserFields, Channel, CountryCode } from './resource.ts';
+import { brandDomainOf } from '../brands/brand.ts';
+import { createInput, repeatedInput, updateInput } from '../fields.ts';
+import { FrequencyCapsInput } from '../frequency-caps/input.ts';
+import { boundedText, distinct, fitsJson, listOf } from '../values.ts';
 
 /**
  * What a buyer may send for an advertiser (specification, endpoints 2 and 3; decisions.md E2, E3). Unknown
@@ -94,14 +94,17 @@ const brandInput = {
   brandDomain: Brand.optional().meta({ description: 'Alias of `brand`.' }),
 };
 
-const sameBrand = ({
-  brand,
-  brandDomain,
-}: {
-  brand?: string | undefined;
-  brandDomain?: string | undefined;
-}): boolean =>
-  brand === undefined || brandDomain === undefined || brandDomainOf(brand) === brandDomainOf(brandDomain);
+interface NamedBrand {
+  readonly brand?: string | undefined;
+  readonly brandDomain?: string | undefined;
+}
+
+/** The domain of the brand that a body names; undefined when it names none. */
+export const brandDomainIn = ({ brand, brandDomain }: NamedBrand): string | undefined =>
+  brandDomainOf(brand ?? brandDomain ?? '');
+
+const namesOneBrand = ({ brand, brandDomain }: NamedBrand): boolean =>
+  brandDomainIn({ brand, brandDomain }) === brandDomainIn({ brand: brandDomain, brandDomain: brand });
 const differentBrands = {
   path: ['brandDomain'],
   error: 'must name the same domain as `brand`, or be left out',
@@ -109,7 +112,7 @@ const differentBrands = {
 
 export const CreateAdvertiserBody = z
   .object({ ...createInput(advertiserFields, inputs), ...brandInput })
-  .refine(sameBrand, differentBrands)
+  .refine(namesOneBrand, differentBrands)
   .meta({ id: 'CreateAdvertiser' });
 
 const repeated = repeatedInput(advertiserFields, ['id', 'customerId', 'status', 'sandbox']);
@@ -121,7 +124,7 @@ export const UpdateAdvertiserBody = z
     frequencyCaps: FrequencyCapsInput.optional(),
     ...repeated,
   })
-  .refine(sameBrand, differentBrands)
+  .refine(namesOneBrand, differentBrands)
   .meta({ id: 'UpdateAdvertiser' });
 
 export type CreateAdvertiserBody = z.output<typeof CreateAdvertiserBody>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CapWindow } from '../../domain/frequency-caps/frequency-cap-resource.ts';
-import { listOf } from '../../shared/http/schemas.ts';
+import { listOf } from '../values.ts';
+import { CapWindow } from './resource.ts';
 
 const CapInput = z.object({
   max_impressions: z.int().min(1).max(2_147_483_647),

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { LinkedBrand } from '../brands/brand.ts';
 import { changeable, clearable, derived, fixed, found, resourceShape } from '../fields.ts';
-import { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-resource.ts';
+import { FrequencyCap, RecordedCap } from '../frequency-caps/resource.ts';
+import { Timestamp } from '../values.ts';
 
 /**
  * The Advertiser as the API shows it (specification, Advertiser and FrequencyCap). It is also the
@@ -8,7 +10,7 @@ import { FrequencyCap, RecordedCap } from '../frequency-caps/frequency-cap-resou
  * Optional members are absent when unset, never null (decisions.md section 6).
  */
 
-const channels = [
+export const Channel = z.enum([
   'display',
   'olv',
   'social',
@@ -29,23 +31,9 @@ const channels = [
   'affiliate',
   'product_placement',
   'sponsored_intelligence',
-] as const;
-
-export const Channel = z.enum(channels);
-const Timestamp = z.iso.datetime({ precision: 3 });
+]);
 export const CurrencyCode = z.string().regex(/^[A-Z]{3}$/, 'must be three uppercase letters, e.g. "USD"');
 export const CountryCode = z.string().regex(/^[A-Z]{2}$/, 'must be two uppercase letters, e.g. "DE"');
-
-export const LinkedBrand = z.strictObject({
-  domain: z.string(),
-  name: z.string(),
-  logoUrl: z.string().optional(),
-  industry: z.string().optional(),
-  tagline: z.string().optional(),
-  colors: z.array(z.string()).optional(),
-});
-
-export type LinkedBrand = z.infer<typeof LinkedBrand>;
 
 const Autonomy = z.strictObject({ inventorySelection: z.string(), rebriefing: z.string() });
 

@@ -1,13 +1,12 @@
-import { z } from 'zod';
 import { agentIdOf, agentResource, shownAgentId, type Agent } from '../../domain/agents/agent-resource.ts';
-import { agentAggregate, agentStream } from '../../domain/agents/agent.ts';
-import { agentLists, agentRead } from '../../query/agents/routes.ts';
-import { auditedKind, type ListRead } from '../../query/history/audited-kind.ts';
-import { boundedText } from '../../shared/http/schemas.ts';
-import { buyer, byShownId, each, lastFirst, streamsByShownId } from './places.ts';
+import { agentFold, agentStream } from '../../domain/agents/agent.ts';
+import { auditedKind, type ListRead } from '../history/audited-kind.ts';
+import { byShownId, each, lastFirst, streamsByShownId } from '../history/places.ts';
+import { agentLists, agentPlace, agentRead } from './routes.ts';
 
+/** An agent as history and the audit log know it. */
 export const agentKind = auditedKind({
-  ...agentAggregate,
+  ...agentFold,
   resourceType: 'ADCP_AGENT',
   noun: 'agent',
   live: (state) => (state.status === 'NONE' ? undefined : state),
@@ -15,12 +14,7 @@ export const agentKind = auditedKind({
   streamsOf: streamsByShownId(agentIdOf, agentStream),
   audited: (agent) => ({ ...agentResource(agent), status: agent.status }),
   nameOf: ({ name }) => name,
-  place: {
-    path: `${buyer}/adcp-agents/{id}`,
-    params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the agent.' }) }),
-    tag: 'AdCP Agents',
-    find: byShownId('id', agentIdOf, agentStream),
-  },
+  place: { ...agentPlace, find: byShownId('id', agentIdOf, agentStream) },
   details: [
     {
       route: agentRead,

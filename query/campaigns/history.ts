@@ -1,13 +1,12 @@
-import { z } from 'zod';
 import { campaignIdOf, campaignResource, shownCampaignId } from '../../domain/campaigns/campaign-resource.ts';
-import { campaignAggregate, campaignStream } from '../../domain/campaigns/campaign.ts';
-import { campaignList, campaignRead } from '../../query/campaigns/routes.ts';
-import { auditedKind } from '../../query/history/audited-kind.ts';
-import { pathTextId } from '../../shared/http/schemas.ts';
-import { buyer, byShownId, each, lastFirst, streamsByShownId } from './places.ts';
+import { campaignFold, campaignStream } from '../../domain/campaigns/campaign.ts';
+import { auditedKind } from '../history/audited-kind.ts';
+import { byShownId, each, lastFirst, streamsByShownId } from '../history/places.ts';
+import { campaignList, campaignPlace, campaignRead } from './routes.ts';
 
+/** A campaign as history and the audit log know it. */
 export const campaignKind = auditedKind({
-  ...campaignAggregate,
+  ...campaignFold,
   resourceType: 'CAMPAIGN',
   noun: 'campaign',
   live: (state) => (state.phase === 'none' ? undefined : state),
@@ -15,12 +14,7 @@ export const campaignKind = auditedKind({
   streamsOf: streamsByShownId(campaignIdOf, campaignStream),
   audited: campaignResource,
   nameOf: ({ name }) => name,
-  place: {
-    path: `${buyer}/campaigns/{id}`,
-    params: z.object({ id: pathTextId('campaign') }),
-    tag: 'Campaigns',
-    find: byShownId('id', campaignIdOf, campaignStream),
-  },
+  place: { ...campaignPlace, find: byShownId('id', campaignIdOf, campaignStream) },
   details: [{ route: campaignRead, shown: campaignResource }],
   lists: [
     {

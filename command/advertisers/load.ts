@@ -1,8 +1,28 @@
-import type { AdvertiserResource } from '../../domain/advertisers/advertiser-resource.ts';
-import { advertiserAggregate } from '../../domain/advertisers/advertiser.ts';
+import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
+import { advertiserAggregate, type AdvertiserRefusal } from '../../domain/advertisers/advertiser.ts';
 import { handlerFor, type CommandRequest, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { advertiserRefused } from './advertiser-refusals.ts';
+import { alreadyExists, ApiError, conflict, invalid, notFound } from '../../shared/http/errors.ts';
+import { refusals } from '../../shared/http/refusals.ts';
+
+export const advertiserRefused = refusals<AdvertiserRefusal>({
+  'not-found': () => notFound('advertiser'),
+  'not-archived': () => new ApiError({ code: 'NOT_FOUND', message: 'No archived advertiser with this id.' }),
+  'already-exists': () => alreadyExists('advertiser'),
+  archived: () => conflict('The advertiser is archived. Restore it first, then repeat the change.'),
+  'currency-locked': () =>
+    conflict(
+      'The currency is locked since the first campaign. Leave it out, or create another advertiser.',
+      'primaryCurrency',
+    ),
+  'other-currency': ({ currency }) =>
+    invalid(
+      `The advertiser's currency is ${currency}. Leave the currency out, or send that one.`,
+      'budget.currency',
+    ),
+  unchangeable: ({ member }) =>
+    invalid(`${member} cannot be changed. Leave it out, or send its current value.`, member),
+});
 
 /** Commands on advertisers. `loadAdvertiser` also finds one that is archived. */
 export const {

@@ -1,5 +1,4 @@
-import type { LinkedBrand } from '../../domain/advertisers/advertiser-resource.ts';
-import { brandDomainOf } from '../../domain/advertisers/brand.ts';
+import { brandDomainOf, type LinkedBrand } from '../../domain/brands/brand.ts';
 import { isHttpUrl } from '../../shared/outbound/outbound-url.ts';
 
 /**

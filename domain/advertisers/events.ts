@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { EventsOf } from '../decision.ts';
 import { changesShape, createdShape } from '../fields.ts';
-import { CapReplacement } from '../frequency-caps/frequency-cap-resource.ts';
-import { advertiserFields } from './advertiser-resource.ts';
+import { CapReplacement } from '../frequency-caps/resource.ts';
+import { advertiserFields } from './resource.ts';
 
 export const AdvertiserCreated = z.object({
   advertiserId: z.int(),
