@@ -60,9 +60,9 @@ export const readmeSection = (figures: Figures): string => {
     metText(line),
   ]);
   return [
-    'The service and what it is compared with, in turn in one run on one machine; medians, with the least and the most in',
-    'brackets. A ratio is the median of those of the pairs.',
-    `Of the goals of all lines ${tallyOf(all)} are met, of those shown here ${tallyOf(lines)}.`,
+    'The service and its peers, measured in turn in one run on one machine: medians, with the least and the most in',
+    'brackets. A ratio is the median of the ratios of the pairs.',
+    `All lines together meet ${tallyOf(all)} goals; those shown here meet ${tallyOf(lines)}.`,
     '[All lines, what is missed, and why](docs/performance.md#latest-figures).',
     '',
     '![What was reached of each goal](docs/performance.svg)',
