@@ -5,6 +5,7 @@ import {
   UnknownEventVersionError,
   type EventVersions,
 } from '../../shared/aggregate/event-versions.ts';
+import { check, sentenceOf } from '../../shared/http/problems.ts';
 import { UnprojectableEventError } from './projection.ts';
 
 /** An event type that a read model knows, with the schema of its current version. */
@@ -36,15 +37,11 @@ export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): Decode
   } = event;
   const data = raised(event, known);
   if (known.isPlain?.(data) === true) return { type, data, occurredAt };
-  const parsed = known.data.safeParse(data);
-  if (!parsed.success) {
-    const first = parsed.error.issues[0];
-    throw new UnprojectableEventError(
-      event,
-      `${first?.path.join('.') ?? ''}: ${first?.message ?? 'invalid data'}`,
-    );
+  const checked = check(known.data, data);
+  if (checked.problems !== undefined) {
+    throw new UnprojectableEventError(event, sentenceOf(checked.problems[0], 'The data'));
   }
-  return { type, data: parsed.data, occurredAt };
+  return { type, data: checked.value, occurredAt };
 };
 
 const raised = (event: RecordedEvent, known: EventSchema): unknown => {

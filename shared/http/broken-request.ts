@@ -18,7 +18,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
   [TIMEOUT]: [408, 'BAD_REQUEST', 'The request did not arrive in time. Send it again.'],
 };
 const notHttp: Refusal = [400, 'BAD_REQUEST', 'This is not an HTTP request. Correct it and send it again.'];
-const noTunnel: Refusal = [405, 'METHOD_NOT_ALLOWED', 'This server is no proxy: CONNECT is not possible.'];
+const noTunnel: Refusal = [405, 'METHOD_NOT_ALLOWED', 'Method not allowed: this server is not a proxy.'];
 
 /** For how long a refused client may go on sending before it is cut: a reset would overtake the answer. */
 const LINGER_MS_MAX = 1_000;

@@ -113,10 +113,13 @@ describe('paths', () => {
     [`${path}/1`, 'POST', 'PUT, DELETE, GET, HEAD, OPTIONS'],
     [`${path}/1/restore`, 'GET', 'POST, OPTIONS'],
     ['/health', 'DELETE', 'GET, HEAD, OPTIONS'],
-  ])('%s does not know %s', async (url, method, allow) => {
+  ])('%s does not allow %s', async (url, method, allow) => {
     const answer = await fetch(service.baseUrl + url, { method });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
-    expect(await answer.json()).toMatchObject({ data: null, error: { code: 'METHOD_NOT_ALLOWED' } });
+    expect(await answer.json()).toMatchObject({
+      data: null,
+      error: { code: 'METHOD_NOT_ALLOWED', message: `Method not allowed. Allowed: ${allow}.` },
+    });
     const options = await fetch(service.baseUrl + url, { method: 'OPTIONS' });
     expect([options.status, options.headers.get('allow'), await options.text()]).toEqual([204, allow, '']);
   });

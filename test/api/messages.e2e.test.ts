@@ -5,6 +5,7 @@ import type { ErrorBody } from '../../shared/http/errors.ts';
 import { readOperations, type ApiDocument, type Operation, type Schema } from '../fuzz/read-operations.ts';
 import type { Api } from '../support/api-client.ts';
 import { operate } from '../support/program.ts';
+import { startSandboxAgent, type Behaviour } from '../support/sandbox-agent.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 
 /** What a request gets wrong is said in words of this API, whatever the route and the member. */
@@ -245,6 +246,21 @@ it('what is missing is named as missing', async () => {
   );
   const agent = await api.post('/adcp-agents', { name: 'A', url: 'https://agent.example.com/mcp' });
   expect(agent.body.error?.message).toBe('protocol is required. Correct it and send the request again.');
+});
+
+it('a limit of a query parameter is named', async () => {
+  const { api } = await service.openAccount();
+  expect((await api.get('/advertisers?take=500')).body.error?.message).toMatch(/^take must be at most 200\b/);
+});
+
+it('the sandbox agent names the wrong member of a behaviour', async () => {
+  const agent = await startSandboxAgent();
+  try {
+    const wrong = { mode: 'lazy' } as unknown as Behaviour;
+    await expect(agent.behave(wrong)).rejects.toThrow(/"mode must be one of \\"works\\", /);
+  } finally {
+    await agent.stop();
+  }
 });
 
 it('an address that a setting would let through names the setting, and no other address does', async () => {

@@ -253,6 +253,12 @@ describe('versions', () => {
     expect((await loadStream(store, aggregate, 'toy-1', { snapshots })).state).toEqual(now);
   });
 
+  it('whose data does not fit are refused with a plain message', () => {
+    const event = priced(3, { amount: 'many', currency: 'EUR' });
+    expect(() => decodeEvent(event, priceEvents)).toThrow(/: amount must be a number$/);
+    expect(() => decodeEvent(priced(3, { amount: 1 }), priceEvents)).toThrow(/: currency is required$/);
+  });
+
   it('that only a newer program knows are neither shown nor decided on', async () => {
     for (const version of [99, 4, 0]) {
       const event = priced(version, { amount: 1 });
