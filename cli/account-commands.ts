@@ -23,12 +23,11 @@ const parseScopes = parsed(
     .string()
     .transform((list) => list.split(',').map((scope) => `exchange:${scope.trim()}`))
     .pipe(z.array(Scope)),
-  'It must be some of read,write,admin,review.',
+  'It must be a list from read,write,admin,review.',
 );
 
 const parseTime = parsed(instant().transform(isoTimestamp), 'It must be a time like 2027-01-31T00:00:00Z.');
 
-/** Accounts, users and API keys. */
 export const addAccountCommands = (program: OperatorCommand, tools: Tools): void => {
   addAccounts(program, tools);
   addUsers(program, tools);
@@ -41,11 +40,11 @@ const addAccounts = (program: OperatorCommand, { backbone, print }: Tools): void
   accounts
     .command('create')
     .description(
-      "Opens an account with a first API key, shown once. With --seller it is that seller's: its keys review " +
-        'creatives, and do nothing else.',
+      'Opens an account and prints its first API key once. With --seller it belongs to that seller: its keys can ' +
+        'only review creatives.',
     )
     .requiredOption('--name <NAME>', '1 to 200 characters', parseName(200))
-    .option('--seller <SELLER>', 'the id of the seller whose account it is', parseId)
+    .option('--seller <SELLER>', 'id of the seller that owns the account', parseId)
     .action(async ({ name, seller: sellerId }: { readonly name: string; readonly seller?: number }) => {
       const { customerId, apiKey } =
         sellerId === undefined
@@ -70,8 +69,8 @@ const addAccounts = (program: OperatorCommand, { backbone, print }: Tools): void
     });
 
   for (const [verb, access, about] of [
-    ['disable', 'disabled', 'Refuses every credential of an account.'],
-    ['enable', 'enabled', 'Accepts the credentials of a disabled account again.'],
+    ['disable', 'disabled', 'Disables an account: every request with its credentials is refused.'],
+    ['enable', 'enabled', 'Re-enables a disabled account.'],
   ] as const) {
     accounts
       .command(verb)
@@ -94,7 +93,7 @@ const addUsers = (program: OperatorCommand, { backbone, print }: Tools): void =>
     .argument('<ACCOUNT>', 'id of the account', parseId)
     .requiredOption('--name <NAME>', '1 to 200 characters', parseName(200))
     .addOption(
-      new Option('--role <ROLE>', "seller in a seller's account, and nowhere else")
+      new Option('--role <ROLE>', 'only seller accounts have users with the role seller')
         .choices(Role.options)
         .makeOptionMandatory(),
     )
@@ -125,7 +124,7 @@ const addKeys = (program: OperatorCommand, { backbone, print }: Tools): void => 
     .option('--user <USER>', "default: the account's first user")
     .option(
       '--scopes <SCOPE,...>',
-      'some of read,write,admin,review; default: those of the user',
+      "a list from read,write,admin,review; default: the user's scopes",
       parseScopes,
     )
     .option('--expires-at <TIME>', 'e.g. 2027-01-31T00:00:00Z; default: never', parseTime)
@@ -150,7 +149,7 @@ const addKeys = (program: OperatorCommand, { backbone, print }: Tools): void => 
 
   keys
     .command('revoke')
-    .description('Revokes a key: it is refused on its next request.')
+    .description('Revokes a key. The service refuses its next request.')
     .argument('<ACCOUNT>', 'id of the account', parseId)
     .argument('<KEY>', 'id of the key')
     .action(async (customerId: number, id: string) => {

@@ -9,20 +9,18 @@ import { listApiKeys } from '../query/accounts/list-api-keys.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
 
-/** What the operator does with accounts: the same commands as over HTTP, by the actor `operator`. */
-
 export interface ListedAccount {
   readonly customerId: number;
   readonly name: string;
   readonly status: 'ENABLED' | 'DISABLED';
-  /** Whose account it is, if a seller's. */
+  /** Set when a seller owns the account. */
   readonly sellerId?: number | undefined;
   readonly users: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
 }
 
 const PAGE = 200;
 
-/** Every account, by its id; read a page at a time. */
+/** All accounts by id, read in pages of `PAGE`. */
 export async function* listAccounts({ pool }: Backbone): AsyncGenerator<ListedAccount> {
   let after = 0;
   for (;;) {
@@ -90,7 +88,7 @@ export const createKey = async (
   return issueApiKey(writesOf(backbone), request, contextOf(customerId));
 };
 
-/** Every key of an account, newest first; read a page at a time. */
+/** All keys of an account, newest first, read in pages of `PAGE`. */
 export async function* listKeys(backbone: Backbone, customerId: number): AsyncGenerator<ApiKeyResource> {
   const { database } = writesOf(backbone);
   for (let skip = 0; ; skip += PAGE) {

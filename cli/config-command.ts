@@ -1,11 +1,11 @@
 import { variables } from '../app/config.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 
-/** What may be set, never what is: values may be secrets. */
+/** Never prints a configured value, because it may be a secret. */
 export const addConfigCommand = (program: OperatorCommand, { print }: Tools): void => {
   program
     .command('config')
-    .description('Lists every setting of the service with its default; not what it is set to.')
+    .description('Lists every setting of the service with its default, without its configured value.')
     .action(() => {
       for (const [name, schema] of Object.entries(variables)) {
         const description = schema.description ?? '';
@@ -16,7 +16,7 @@ export const addConfigCommand = (program: OperatorCommand, { print }: Tools): vo
     });
 };
 
-/** Whose default is no plain value says it in its description. */
+/** A setting without a plain default describes it in its text. */
 const plainDefault = (value: unknown): string | number | readonly string[] | null => {
   if (Array.isArray(value)) return value.map(String);
   return typeof value === 'number' || (typeof value === 'string' && value !== '') ? value : null;

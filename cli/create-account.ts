@@ -12,13 +12,12 @@ const openNumbered = ({ store, pool }: Backbone, account: NewAccount): Promise<O
     account,
   );
 
-/** Opens an account on this installation. */
 export const createAccount = (backbone: Backbone, name: string): Promise<OpenedAccount> =>
   openNumbered(backbone, { name });
 
 /**
- * Opens an account of a seller.
- * @throws ApiError NOT_FOUND when the directory has no such seller, or it has retired
+ * Opens an account for a seller.
+ * @throws ApiError NOT_FOUND when the directory does not list the seller, or lists it as retired
  */
 export const createSellerAccount = async (
   backbone: Backbone,
@@ -31,8 +30,8 @@ export const createSellerAccount = async (
 };
 
 /**
- * Opens the first account of an empty installation; does nothing when there is one.
- * @returns the account with its key, only to whoever created it
+ * Opens the first account of an empty installation.
+ * @returns the account with its key, or undefined when an account exists
  */
 export const createFirstAccount = async (backbone: Backbone): Promise<OpenedAccount | undefined> => {
   const client = await backbone.pool.connect();
@@ -43,7 +42,7 @@ export const createFirstAccount = async (backbone: Backbone): Promise<OpenedAcco
     );
     return rows[0]?.any === true ? undefined : await createAccount(backbone, 'First account');
   } finally {
-    // The lock goes with its connection, whatever happened in between.
+    // Closing the connection releases the lock, also after an error.
     client.release(true);
   }
 };

@@ -20,23 +20,22 @@ interface CopyOptions extends Stores {
   readonly rebuild: boolean;
 }
 
-/** The commands on whole event stores. */
 export const addEventCommands = (program: OperatorCommand, tools: Tools): void => {
-  const events = program.command('events').description('Whole event stores.');
+  const events = program.command('events').description('Copies and compares event stores.');
 
   events
     .command('copy')
     .description(
-      'Copies the whole history into an empty store, verifies it, and rebuilds the read models from it. The service ' +
-        'is stopped meanwhile. Killed, it goes on where it was when it is run again.',
+      'Copies the whole history into an empty store, verifies the copy, and rebuilds the read models. Stop the ' +
+        'service first. Run it again after an interruption: it resumes the copy.',
     )
     .requiredOption('--from <STORE>', 'the source')
     .requiredOption('--to <STORE>', 'the target')
-    .option('--checkpoint <FILE>', 'Where it remembers how far it is. Default: a file in DATA_DIR.')
-    .option('--no-rebuild', 'Leaves the read models alone.')
+    .option('--checkpoint <FILE>', 'File for the progress of the copy. Default: a file in DATA_DIR.')
+    .option('--no-rebuild', 'Does not rebuild the read models.')
     .exits({
-      0: 'copied, and nothing differs',
-      1: 'they differ, streams cannot be applied, or it could not be done',
+      0: 'copied without differences',
+      1: 'the stores differ, streams cannot be applied, or the copy failed',
     })
     .action((given: CopyOptions) => copy(given, tools));
 
@@ -45,7 +44,7 @@ export const addEventCommands = (program: OperatorCommand, tools: Tools): void =
     .description('Compares two stores by count and checksum of every stream.')
     .requiredOption('--from <STORE>', 'the source')
     .requiredOption('--to <STORE>', 'the target')
-    .exits({ 0: 'nothing differs', 1: 'they differ', 2: 'it could not be found out' })
+    .exits({ 0: 'no differences', 1: 'the stores differ', 2: 'the comparison failed' })
     .action(async (stores: Stores) => {
       const isSame = await withStores(stores, tools.config(), (source, target) =>
         verify(source, target, tools),
@@ -67,7 +66,7 @@ const copy = async (given: CopyOptions, tools: Tools): Promise<void> => {
     const earlier = events - copied;
     tools.print(
       { step: 'copied', events, copied, earlier },
-      `${events} events: ${copied} offered by this run, ${earlier} were there from an earlier one`,
+      `${events} events: ${copied} offered by this run, ${earlier} copied by earlier runs`,
     );
     return verify(source, target, tools);
   });
@@ -76,7 +75,7 @@ const copy = async (given: CopyOptions, tools: Tools): Promise<void> => {
   if (given.rebuild) await rebuildAll(installationOf(config, to), tools);
 };
 
-/** With the service stopped. */
+/** The service must be stopped. */
 const rebuildAll = async (config: Config, tools: Tools): Promise<void> => {
   const backbone = await openBackbone(
     config,
@@ -94,8 +93,8 @@ const rebuildAll = async (config: Config, tools: Tools): Promise<void> => {
 };
 
 /**
- * The installation whose events are at `to` now. Without EVENTSTORE_URL read models are where the events are, so a
- * Postgres names both; EventStoreDB goes with the Postgres of the settings.
+ * The settings for the installation whose events are in `to`. Without EVENTSTORE_URL, events and read models share
+ * one Postgres, so a Postgres address names both. With EventStoreDB, the read models stay in the configured Postgres.
  */
 const installationOf = (config: Config, to: string): Config => {
   const { DATABASE_URL: _database, EVENTSTORE_URL: _store, ...rest } = config;
@@ -103,7 +102,7 @@ const installationOf = (config: Config, to: string): Config => {
   return to.startsWith('postgres') ? { ...rest, DATABASE_URL: to } : { ...config, EVENTSTORE_URL: to };
 };
 
-/** @throws WordsError when both are the same */
+/** @throws WordsError when both stores are the same */
 const withStores = async <T>(
   { from, to }: Stores,
   config: Config,
@@ -124,7 +123,7 @@ const withStores = async <T>(
   }
 };
 
-/** Known of a Postgres only; whatever is written all the same is noticed while copying. */
+/** Only Postgres can list running services. `copyEvents` detects writes to any other store. */
 const refuseWhileServed = async (opened: OpenedEventStore, which: string): Promise<void> => {
   const services = (await opened.services()) ?? 0;
   if (services > 0) {
@@ -143,12 +142,13 @@ const verify = async (source: OpenedEventStore, target: OpenedEventStore, tools:
   return result.same;
 };
 
-const changing = 'they differed, and do no longer where it was looked for: one of them is being written';
+const changing =
+  'the stores differed, but no longer do at the compared streams: another process appends to one of them';
 
 const describeVerification = ({ source, target, same, differences }: Verification): string =>
   [
     `source: ${source.events} events in ${source.streams} streams`,
     `target: ${target.events} events in ${target.streams} streams`,
-    same ? '0 differences' : differences.length > 0 ? 'they differ, first of all here:' : changing,
+    same ? '0 differences' : differences.length > 0 ? 'the stores differ; the first differences:' : changing,
     ...differences.map(({ stream, revision, problem }) => `  ${stream}@${revision}: ${problem}`),
   ].join('\n');

@@ -1,8 +1,8 @@
 import { runCommand } from './run-command.ts';
 
-/** The operator's command line. Works beside a running service and without one. */
+/** The operator's command line. Works with and without a running service. */
 
-// Whoever reads has read enough (`| head`): what is being done goes on.
+// A closed pipe (`| head`) must not abort the command's work.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

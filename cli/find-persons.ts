@@ -9,30 +9,26 @@ import type { PersonalKeys } from '../shared/personal-data/personal-keys.ts';
 import { placeOfItem } from '../shared/personal-data/sealed-items.ts';
 import { openParts, sealedOf } from '../shared/personal-data/sealed-store.ts';
 
-/** Who is looked for. */
-export interface Wanted {
-  /** In the form that they are compared in (`comparable`). */
+export interface PersonSearch {
+  /** Identifiers as `comparable` returns them. */
   readonly subjects: ReadonlySet<string>;
-  /** The buyer's own ids of those whom a subject is found with; those that turn up are added. */
+  /** The buyer's own ids of these persons. The search adds the ids of members that match a subject. */
   readonly ids: Set<string>;
-  /** Everybody. */
   readonly all?: boolean;
 }
 
 export interface FoundPersons {
-  /** Of single keys, by the id of the key set. */
+  /** Item locations to delete single keys of, by id of the key set. */
   readonly places: ReadonlyMap<string, readonly string[]>;
   readonly count: number;
-  /** Places that are not sealed. */
+  /** Matching items that an earlier version stored unencrypted. */
   readonly inClear: number;
 }
 
 interface Scan {
-  /** As it is stored. */
   readonly store: EventStore;
   readonly keys: Pick<PersonalKeys, 'of'>;
   readonly customerId: number;
-  /** Behind this position, up to that one. */
   readonly from: Position;
   readonly to: Position;
 }
@@ -40,12 +36,12 @@ interface Scan {
 type Part = Parameters<(typeof personalParts)[string]['identifiers']>[0];
 
 /**
- * Looks through what the log has of persons. Work and time grow with the events of all accounts about members and
- * conversions; memory with what is found.
+ * Searches the log for personal data. Time grows with the member and conversion events of all accounts, memory with
+ * the number of matches.
  */
 export const findPersons = async (
   { store, keys, customerId, from, to }: Scan,
-  wanted: Wanted,
+  wanted: PersonSearch,
 ): Promise<FoundPersons> => {
   const places = new Map<string, string[]>();
   let [count, inClear] = [0, 0];
@@ -58,7 +54,7 @@ export const findPersons = async (
       inClear += type.split(event.data).parts.filter((part) => isWanted(part)).length;
       return;
     }
-    // All of them go with the keys of the account.
+    // The keys of the whole account are deleted, so single items need no match.
     if (wanted.all === true) return;
     for (const [item, part] of (await openParts(keys, event)).entries()) {
       if (part === undefined || !isWanted(part)) continue;
@@ -85,13 +81,13 @@ export const findPersons = async (
 
 const HASH = /^[0-9a-f]{64}$/i;
 
-/** An identifier as it is compared: what looks like a hash may be written in capitals, here and in the log. */
+/** Normalizes an identifier: hex hashes are compared in lower case. */
 export const comparable = (identifier: string): string =>
   HASH.test(identifier) ? identifier.toLowerCase() : identifier;
 
-/** Whoever is found as a member by a subject is looked for by the buyer's own id from then on. */
+/** A member that matches by a subject adds the buyer's own id, so that events with only that id match too. */
 const wantedIn =
-  (type: string, { subjects, ids, all = false }: Wanted): ((part: Part) => boolean) =>
+  (type: string, { subjects, ids, all = false }: PersonSearch): ((part: Part) => boolean) =>
   (part) => {
     if (all) return true;
     const identifiers = personalParts[type]?.identifiers(part) ?? [];

@@ -1,6 +1,5 @@
 import type { OpenedAccount } from '../command/accounts/open-account.ts';
 
-/** What a person sees at the very first start: where the service is, the key (only now), a command to paste. */
 export const firstRunText = (baseUrl: string, { customerId, apiKey }: OpenedAccount): string => `
 Buyer Exchange is serving at ${baseUrl}
 
@@ -14,7 +13,6 @@ Try it:
 
 `;
 
-/** Every later start. */
 export const laterRunText = (baseUrl: string): string => `
 Buyer Exchange is serving at ${baseUrl}
 Another account and key:  npm run -s exchange -- accounts create --name NAME

@@ -8,16 +8,16 @@ export const addForgetCommand = (program: OperatorCommand, tools: Tools): void =
   program
     .command('forget')
     .description(
-      'Forgets persons: nothing of them can be read in the log any more, and they go from audiences and from where ' +
-        'those were brought. Ended, it is run again.',
+      'Forgets persons: their data in the log becomes unreadable, and they are deleted from audiences, here and at ' +
+        'agents. Run it again after an interruption.',
     )
     .requiredOption('--account <ACCOUNT>', 'id of the account', parseId)
     .option(
       '--subject <ID...>',
-      'A hash of an e-mail or phone, the buyer’s own id, or any other identifier. Without one: all persons of the ' +
-        'account, which must be disabled.',
+      'A hash of an e-mail or phone, the buyer’s own id, or any other identifier. Without this option: all persons ' +
+        'of the account, which must be disabled.',
     )
-    .exits({ 1: 'some places were written in clear, and stay in the log; or it could not be done' })
+    .exits({ 1: 'some data in the log is not encrypted and stays readable; or the command failed' })
     .action(
       async ({
         account,
@@ -34,11 +34,13 @@ export const addForgetCommand = (program: OperatorCommand, tools: Tools): void =
         print(
           result,
           forgettingId === undefined
-            ? 'nothing was found'
+            ? 'no data was found'
             : `forgotten: ${places} places in the log, ${members} members of audiences (${forgettingId})`,
         );
         if (inClear === 0) return;
-        remark(`${inClear} places were written in clear by an earlier version, and stay in the log`);
+        remark(
+          `${inClear} places in the log were written unencrypted by an earlier version, and stay readable`,
+        );
         fail();
       },
     );

@@ -19,23 +19,22 @@ import { advisoryLocks } from '../shared/postgres/advisory-locks.ts';
 import { createPool, inTransaction } from '../shared/postgres/pool.ts';
 import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { createSecretStore, type SecretStore } from '../shared/secrets/secret-store.ts';
-import { comparable, findPersons, type FoundPersons, type Wanted } from './find-persons.ts';
-import { takeOutAll, takeOutPersons, type TakenOut } from './take-out-persons.ts';
+import { comparable, findPersons, type FoundPersons, type PersonSearch } from './find-persons.ts';
+import { takeOutAll, takeOutPersons, type DeletedMembers } from './take-out-persons.ts';
 
 /**
- * Forgets persons, or all persons of an account (docs/records/0008-forgetting.md). Works beside a running service and
- * without one. Ended anywhere and begun again with the same words, it comes to the same.
+ * Deletes the keys and rows of persons, or of all persons of an account (docs/records/0008-forgetting.md). Works with
+ * and without a running service. An interrupted run can be repeated with the same arguments and completes the work.
  */
 
-export interface Forgotten {
-  /** Undefined when nothing was found. */
+export interface ForgetResult {
   readonly forgettingId?: string;
   readonly scope: 'subjects' | 'account';
-  /** Places in the log that cannot be read any more; 0 of a whole account, where none can. */
+  /** Log items that can no longer be decrypted; 0 for a whole account, where no item can be. */
   readonly places: number;
-  /** Rows that went from audiences. */
+  /** Rows deleted from audiences. */
   readonly members: number;
-  /** Places in the log that were written in clear, by a version before the first that seals: they stay. */
+  /** Log items that a version without encryption stored in clear text. They remain readable. */
   readonly inClear: number;
 }
 
@@ -44,15 +43,14 @@ interface Forgetting extends Pick<Backbone, 'store' | 'sealedStore' | 'personalK
   readonly pool: Pool;
   readonly secrets: SecretStore;
   readonly secretsOf: (client: PoolClient) => SecretStore;
-  /** Waits until the rows hold all that is in the log up to there. */
+  /** Waits until the read model has applied the log up to this position. */
   readonly reached: (position: Position) => Promise<void>;
 }
 
-/** An operator's statements may touch millions of rows. */
 const TIMEOUTS = { statementMs: 600_000, queryMs: 620_000, connectMs: 5_000 };
 const LOOK_EVERY_MS = 50;
 
-/** @throws Error when somebody else is at it for this account */
+/** @throws Error when another process runs `forget` for this account */
 export const withForgetting = async <T>(
   backbone: Backbone,
   config: Config,
@@ -70,7 +68,7 @@ export const withForgetting = async <T>(
     },
     log,
   );
-  // Without a running service nobody else brings the rows up to date.
+  // Without a running service this process must update the rows itself.
   const running = startProjections({
     projections: [audiencesProjection],
     store: backbone.store,
@@ -85,7 +83,7 @@ export const withForgetting = async <T>(
       advisoryLocks.forgetting,
       customerId,
     ]);
-    if (rows[0]?.mine !== true) throw new Error(`somebody else forgets persons of account ${customerId} now`);
+    if (rows[0]?.mine !== true) throw new Error(`another process runs forget for account ${customerId}`);
     return await work({
       ...backbone,
       customerId,
@@ -107,12 +105,12 @@ export const withForgetting = async <T>(
   }
 };
 
-/** Persons by what is known of them: hashes of e-mail or phone, the buyer's own id, or any other identifier of theirs. */
+/** Forgets persons by their identifiers: hashes of e-mail or phone, the buyer's own id, or any other identifier. */
 export const forgetSubjects = async (
   forgetting: Forgetting,
   subjects: readonly string[],
-): Promise<Forgotten> => {
-  await tell(forgetting);
+): Promise<ForgetResult> => {
+  await recordForgettings(forgetting);
   const wanted = await resumed(forgetting, subjects.map(comparable));
   let [places, inClear] = [0, 0];
   for (let from: Position = START; ;) {
@@ -122,7 +120,7 @@ export const forgetSubjects = async (
     places += found.count;
     await remember(forgetting, wanted);
     await forgetting.personalKeys.puncture(forgetting.customerId, found.places);
-    // By then no process knows the keys any more, and what was read with them is in the rows.
+    // By now every process has dropped the deleted keys from its cache, and rows read with them are written.
     await sleep(PERSONAL_KEYS_KNOWN_MS);
     await forgetting.reached(head);
     const taken = await takeOut(forgetting, { wanted, places, from: head });
@@ -134,10 +132,9 @@ export const forgetSubjects = async (
   }
 };
 
-/** Ids that turn up on the way are looked for from the start. */
 const findAll = async (
   { sealedStore, personalKeys, customerId }: Forgetting,
-  wanted: Wanted,
+  wanted: PersonSearch,
   from: Position,
   to: Position,
 ): Promise<FoundPersons & { readonly isWhole: boolean }> => {
@@ -149,10 +146,16 @@ const findAll = async (
     : { ...(await findPersons({ ...scan, from: START }, wanted)), isWhole: true };
 };
 
-/** Who is being forgotten is known, encrypted, until it is done: from the log it cannot be told again. */
+/**
+ * The identifiers are stored, encrypted, until the run completes. Once keys are deleted, the log no longer shows
+ * which further ids belong to a person.
+ */
 const pendingId = (customerId: number): string => resourceIdOf('forgetting', customerId, 0, 'pending');
 
-const resumed = async ({ secrets, customerId }: Forgetting, subjects: readonly string[]): Promise<Wanted> => {
+const resumed = async (
+  { secrets, customerId }: Forgetting,
+  subjects: readonly string[],
+): Promise<PersonSearch> => {
   const kept = await secrets.get(customerId, pendingId(customerId));
   const before = kept === undefined ? {} : (JSON.parse(kept) as Readonly<Record<string, string[]>>);
   return {
@@ -161,21 +164,25 @@ const resumed = async ({ secrets, customerId }: Forgetting, subjects: readonly s
   };
 };
 
-const remember = ({ secrets, customerId }: Forgetting, { subjects, ids }: Wanted): Promise<void> =>
+const remember = ({ secrets, customerId }: Forgetting, { subjects, ids }: PersonSearch): Promise<void> =>
   secrets.put(customerId, pendingId(customerId), JSON.stringify({ subjects: [...subjects], ids: [...ids] }), {
     kind: 'forgetting',
     id: pendingId(customerId),
   });
 
 /**
- * Takes persons out of the rows while no read model moves. What came to the log since it was looked through is looked
- * through first.
- * @returns undefined when one of them came again meanwhile
+ * Deletes persons from the rows while the projection is blocked. First searches the events appended since the last
+ * search.
+ * @returns undefined when one of the persons was sent again in these events
  */
 const takeOut = (
   forgetting: Forgetting,
-  { wanted, places, from }: { readonly wanted: Wanted; readonly places: number; readonly from: Position },
-): Promise<Pick<Forgotten, 'forgettingId' | 'members'> | undefined> =>
+  {
+    wanted,
+    places,
+    from,
+  }: { readonly wanted: PersonSearch; readonly places: number; readonly from: Position },
+): Promise<Pick<ForgetResult, 'forgettingId' | 'members'> | undefined> =>
   inTransaction(forgetting.pool, async (client) => {
     const { customerId, secretsOf } = forgetting;
     const to = await lockRows(forgetting.pool, client);
@@ -188,12 +195,11 @@ const takeOut = (
     await secretsOf(client).remove(customerId, pendingId(customerId));
     return record(client, customerId, { scope: 'subjects', subjects: wanted.subjects.size, places, taken });
   }).then(async (done) => {
-    if (done !== undefined) await tell(forgetting);
+    if (done !== undefined) await recordForgettings(forgetting);
     return done;
   });
 
-/** All persons of an account: nothing that was sealed for it can be read from now on. */
-export const forgetAccount = async (forgetting: Forgetting): Promise<Forgotten> => {
+export const forgetAccount = async (forgetting: Forgetting): Promise<ForgetResult> => {
   const { pool, customerId, personalKeys, store, reached } = forgetting;
   const { rows } = await pool.query<{ disabled: boolean }>(
     'select disabled_at is not null as disabled from accounts where customer_id = $1',
@@ -202,7 +208,7 @@ export const forgetAccount = async (forgetting: Forgetting): Promise<Forgotten> 
   if (rows[0]?.disabled !== true) {
     throw new Error(`account ${customerId} must be disabled first: \`accounts disable ${customerId}\``);
   }
-  await tell(forgetting);
+  await recordForgettings(forgetting);
   const { inClear } = await findPersons(
     {
       store: forgetting.sealedStore,
@@ -222,12 +228,15 @@ export const forgetAccount = async (forgetting: Forgetting): Promise<Forgotten> 
     if (sets === 0 && taken.size === 0) return { members: 0 };
     return record(client, customerId, { scope: 'account', subjects: 0, places: 0, taken });
   });
-  await tell(forgetting);
+  await recordForgettings(forgetting);
   await cleanUp(forgetting);
   return { ...done, scope: 'account', places: 0, inClear };
 };
 
-/** From then on rows may be changed without an event: whoever fills them begins again behind it. */
+/**
+ * Blocks the projection and lets this transaction change its rows without an event: the raised epoch makes the active
+ * projector reload its checkpoint.
+ */
 const lockRows = async (pool: Pool, client: PoolClient): Promise<Position> => {
   const { rows } = await client.query<{ position: Position }>(
     'update projection_checkpoints set epoch = epoch + 1 where name = $1 returning position',
@@ -238,8 +247,8 @@ const lockRows = async (pool: Pool, client: PoolClient): Promise<Position> => {
 };
 
 /**
- * A copy that is made beside the rows, or that a run has left, may hold who is gone now: it is dropped, and begun anew.
- * The fence is held meanwhile: what another process does with the copy just now is cancelled.
+ * A copy of the read model, complete or left by an earlier run, may contain forgotten persons. It is dropped, and a
+ * running rebuild must be repeated. Cancels the statements of another process that block this.
  */
 const dropCopyOf = async (pool: Pool, client: PoolClient): Promise<void> => {
   const stop = cancelWhenInTheWay(pool, audiencesProjection.name, () => undefined);
@@ -259,12 +268,12 @@ const record = async (
     places,
     taken,
   }: {
-    readonly scope: Forgotten['scope'];
+    readonly scope: ForgetResult['scope'];
     readonly subjects: number;
     readonly places: number;
-    readonly taken: TakenOut;
+    readonly taken: DeletedMembers;
   },
-): Promise<Pick<Forgotten, 'forgettingId' | 'members'>> => {
+): Promise<Pick<ForgetResult, 'forgettingId' | 'members'>> => {
   const members = [...taken.values()].reduce((sum, count) => sum + count, 0);
   if (scope === 'subjects' && places === 0 && taken.size === 0) return { members };
   const forgettingId = randomUUID();
@@ -275,17 +284,17 @@ const record = async (
   return { forgettingId, members };
 };
 
-interface Untold {
+interface UnrecordedForgetting {
   readonly id: string;
-  readonly scope: Forgotten['scope'];
+  readonly scope: ForgetResult['scope'];
   readonly subjects: number;
   readonly places: number;
   readonly members: Readonly<Record<string, number>>;
 }
 
-/** Puts what was done on record, and has agents brought the audiences anew. */
-const tell = async ({ pool, store, customerId }: Forgetting): Promise<void> => {
-  const { rows } = await pool.query<Untold>(
+/** Records the completed work in the log, and makes the workers deliver the changed audiences again. */
+const recordForgettings = async ({ pool, store, customerId }: Forgetting): Promise<void> => {
+  const { rows } = await pool.query<UnrecordedForgetting>(
     `select id, scope, subjects, places::float8 as places, members from forgettings
      where customer_id = $1 and told_at is null order by done_at`,
     [customerId],
@@ -314,7 +323,7 @@ const tell = async ({ pool, store, customerId }: Forgetting): Promise<void> => {
   }
 };
 
-/** What was replaced is still in the pages of the tables until they are cleaned. */
+/** Deleted values remain in the table pages until VACUUM. */
 const cleanUp = async ({ pool }: Forgetting): Promise<void> => {
   const members = ['audience_members', 'audience_removals', 'audience_batches'];
   for (const table of ['secrets', ...members, 'syndication_deliveries']) {

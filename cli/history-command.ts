@@ -16,25 +16,24 @@ import { createProjectionProgress } from '../shared/read-your-writes/projection-
 import type { OperatorCommand, Tools } from './command.ts';
 import { parseId, WordsError } from './words.ts';
 
-/** The operator's way to what the API tells of an account's history: the same reads, without a service or a key. */
+/** Gives the operator the history endpoints of the API without a running service or a key. */
 
 const BASE_PATH = '/api/v2/buyer';
 
-/** What may be asked, as the help says it. */
 const ABOUT =
-  "Asks about an account's history, as its administrators can over the API; PATH as there, behind " +
-  `${BASE_PATH}: /advertisers/7/history, /advertisers/7/explain?path=/name, ` +
+  "Shows an account's history, as the API does for its administrators. PATH follows " +
+  `${BASE_PATH} in the API, e.g. /advertisers/7/history, /advertisers/7/explain?path=/name, ` +
   '"/advertisers/7/diff?from=1&to=3", /advertisers/7?asOf=2026-01-31T12:00:00.000Z, ' +
-  '"/advertisers?status=ALL&asOf=2026-01-31T12:00:00.000Z", /audit-logs?outcome=denied, /requests/ID; and so for every other kind of things.';
+  '"/advertisers?status=ALL&asOf=2026-01-31T12:00:00.000Z", /audit-logs?outcome=denied, /requests/ID. Other resources have the same paths.';
 
 export const addHistoryCommand = (program: OperatorCommand, { backbone, config, print }: Tools): void => {
   program
     .command('history')
-    .summary("Asks about an account's history.")
+    .summary("Shows an account's history.")
     .description(ABOUT)
     .argument('<ACCOUNT>', 'id of the account', parseId)
     .argument('<PATH>')
-    .exits({ 1: 'there is no such thing; or it could not be found out' })
+    .exits({ 1: 'the resource does not exist, or the command failed' })
     .action(async (customerId: number, word: string) => {
       if (!word.startsWith('/')) throw new WordsError('PATH must begin with /, e.g. /advertisers/7/history');
       const [path, search] = splitAt(word, '?');
@@ -49,7 +48,6 @@ export const addHistoryCommand = (program: OperatorCommand, { backbone, config, 
     });
 };
 
-/** @throws WordsError */
 const findRoute = (routes: readonly Route[], path: string): FoundRoute => {
   try {
     for (const full of [path, `${BASE_PATH}${path}`, `/api/v2${path}`]) {
@@ -61,7 +59,7 @@ const findRoute = (routes: readonly Route[], path: string): FoundRoute => {
   } catch (error) {
     throw error instanceof URIError ? new WordsError('the path has broken percent-encoding') : error;
   }
-  throw new WordsError(`nothing is told at ${path}; see the help`);
+  throw new WordsError(`${path} is not a history path; see the help`);
 };
 
 interface FoundRoute {
@@ -69,7 +67,6 @@ interface FoundRoute {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** As the service's routers match. */
 const asExpress = { sensitive: true, trailing: false } as const;
 
 const splitAt = (text: string, mark: string): readonly [string, string] => {
@@ -79,12 +76,11 @@ const splitAt = (text: string, mark: string): readonly [string, string] => {
 
 const routesOn = ({ store, requestPool }: Backbone, config: Config): readonly Route[] => {
   const reads = { database: createTenantDatabase(requestPool), progress: createProjectionProgress() };
-  // Addresses of assets are below it; who reads here knows where the service is.
+  // Asset URLs start with this. Empty is acceptable: an operator on the machine knows the service's address.
   const kinds = auditedKinds({ ...reads, baseUrl: () => config.BASE_URL ?? '' });
   return historyAlone({ ...reads, store, kinds, keys: keyRingOf(config), onKeptFolds: () => undefined });
 };
 
-/** @throws WordsError for parameters that do not fit; Error for what is not there */
 const ask = async (
   route: Route,
   rawParams: Readonly<Record<string, string>>,
@@ -103,9 +99,9 @@ const ask = async (
       request: requestOf(customerId),
     });
     if ('dataJson' in reply) return JSON.parse(reply.dataJson) as object;
-    if (!('data' in reply)) throw new Error('nothing was answered');
+    if (!('data' in reply)) throw new Error('the route answered without data');
     const { data, pagination } = reply;
-    // A list alone would be told without how much more there is.
+    // Prints the pagination with a list, because the list alone does not show whether more items exist.
     return Array.isArray(data) ? { items: data, pagination } : (data as object);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

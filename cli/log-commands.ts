@@ -11,8 +11,6 @@ import { verifyLog, type LogVerification } from '../shared/log-chain/verify-log.
 import type { OperatorCommand, Tools } from './command.ts';
 import { parsed, parseId } from './words.ts';
 
-/** The operator's commands on the hash chain over the log, beside a running service. */
-
 const chainWith = ({ pool, logBytes }: Backbone, { config }: Tools): SealOptions => ({
   pool,
   log: logBytes,
@@ -23,11 +21,11 @@ const chainWith = ({ pool, logBytes }: Backbone, { config }: Tools): SealOptions
 interface VerifyOptions {
   readonly from?: string;
   readonly to?: string;
-  readonly expect?: Expected;
+  readonly expect?: ExpectedCheckpoint;
   readonly chain?: number;
 }
 
-interface Expected extends Omit<ExpectedHash, 'position'> {
+interface ExpectedCheckpoint extends Omit<ExpectedHash, 'position'> {
   readonly position: string;
 }
 
@@ -37,19 +35,19 @@ export const addLogCommands = (program: OperatorCommand, tools: Tools): void => 
   log
     .command('verify')
     .description(
-      'Hashes the log again and compares it with what was sealed; names the first position that does not fit. Without ' +
-        '--expect it cannot find out that an end was cut off, of the log and the chain together.',
+      'Hashes the log again, compares it with the sealed checkpoints, and names the first position that does not ' +
+        'match. Without --expect it cannot detect that the ends of log and chain were both cut off.',
     )
-    .option('--from <POSITION>', 'Only what was sealed with this, and behind it.')
-    .option('--to <POSITION>', 'Only what was sealed with this, and before it.')
+    .option('--from <POSITION>', 'Start at the checkpoint that seals this position.')
+    .option('--to <POSITION>', 'End at the checkpoint that seals this position.')
     .option(
       '--expect <POSITION=HASH>',
-      'What was written down elsewhere of a checkpoint: a log line, an earlier seal.',
+      'A checkpoint recorded elsewhere: in a log line, or by an earlier `log seal`.',
       parsed(
         z
           .string()
           .regex(/^[^=]+=[0-9a-f]{64}$/)
-          .transform((word): Expected => {
+          .transform((word): ExpectedCheckpoint => {
             const [position = '', hash = ''] = word.split('=');
             return { position, hash };
           }),
@@ -58,24 +56,24 @@ export const addLogCommands = (program: OperatorCommand, tools: Tools): void => 
     )
     .option('--chain <N>', 'An older chain; default: the newest.', parseId)
     .exits({
-      0: 'all that was asked for fits',
-      1: 'something does not',
-      2: 'it could not be found out, or not be vouched for',
+      0: 'the requested range matches',
+      1: 'a position does not match',
+      2: 'the check failed, or no signature covers the range',
     })
     .action((given: VerifyOptions) => verify(given, tools));
 
   log
     .command('seal')
-    .description('Seals what is new in the log now, as projectors do regularly.')
+    .description('Seals new events now, as projectors do regularly.')
     .option(
       '--adopt',
-      'Signs on behind an end that is unsigned, or signed with a key that the settings do not know. Verify it first.',
+      'Continues a chain whose end is unsigned, or signed with a key missing from the settings. Verify it first.',
     )
     .option(
       '--new-chain',
-      'Begins another one: for a log that was moved to another store, or a chain that is lost.',
+      'Starts another chain: for a log that was moved to another store, or a lost chain.',
     )
-    .exits({ 1: 'the chain is not what it must be, and is not extended; or it could not be done' })
+    .exits({ 1: 'the chain is invalid and was not extended, or the command failed' })
     .action(
       ({ adopt = false, newChain = false }: { readonly adopt?: boolean; readonly newChain?: boolean }) =>
         seal({ adopt, newChain }, tools),
@@ -83,7 +81,7 @@ export const addLogCommands = (program: OperatorCommand, tools: Tools): void => 
 
   log
     .command('keys')
-    .description('Public keys that checkpoints were ever signed with, for LOG_VERIFY_KEYS.')
+    .description('Lists the public keys of all checkpoints, for LOG_VERIFY_KEYS.')
     .action(async () => {
       const { pool } = await tools.backbone();
       for (const key of await listPublicKeys(pool, logKeysOf(tools.config()))) {
@@ -114,7 +112,7 @@ const seal = async (
   );
 };
 
-/** @throws Error when it cannot vouch for what it has verified */
+/** @throws Error when the signatures or the chain leave the result in doubt */
 const verify = async (given: VerifyOptions, tools: Tools): Promise<void> => {
   const backbone = await tools.backbone();
   const asked: Asked = {
@@ -151,7 +149,7 @@ const verify = async (given: VerifyOptions, tools: Tools): Promise<void> => {
   if (result.broken !== undefined) tools.fail();
 };
 
-/** For what is shown only: what the words ask for is checked by `verifyLog`. */
+/** The range for the progress display only. `verifyLog` checks the requested range itself. */
 const extentOf = async (
   { store, pool, logBytes }: Backbone,
   { chain, from = START, to }: Asked,
@@ -172,19 +170,18 @@ const describe = (
   const done = `${events} events, ${from ?? '-'} to ${to ?? '-'}, in ${seconds} s`;
   if (broken !== undefined) return `BROKEN at ${broken.position}: ${broken.problem}\nbefore that: ${done}`;
   return [
-    `${done}: they fit ${checkpoints} checkpoints of chain ${chain}, the last one of ${sealedAt ?? 'no known time'}; ` +
+    `${done}: they match ${checkpoints} checkpoints of chain ${chain}, the last one sealed at ${sealedAt ?? 'an unknown time'}; ` +
       `${signed} signatures checked`,
     witnessed
-      ? 'up to --expect they are as they were sealed'
-      : 'without --expect nobody can tell whether more was sealed behind that and cut off again',
+      ? 'up to --expect the log is as it was sealed'
+      : 'without --expect it is unknown whether later events were sealed and then cut off',
     ...(canProve
       ? []
-      : ['unsigned, or no key to check with: whoever can write to the database can forge this']),
-    ...(unsealed ? ['what is behind that is not sealed yet'] : []),
+      : ['unsigned, or no key to check with: anyone with write access to the database can forge this']),
+    ...(unsealed ? ['later events are not sealed yet'] : []),
   ].join('\n');
 };
 
-/** Positions of a dense log may be given as numbers. */
 const positionOf = ({ storeKind }: Backbone, word: string | undefined): Position | undefined => {
   if (word === undefined) return undefined;
   return (storeKind === 'postgres' && /^\d{1,16}$/.test(word) ? word.padStart(16, '0') : word) as Position;

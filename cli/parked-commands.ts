@@ -5,7 +5,6 @@ import { retryParked } from '../projections/engine/retry-parked.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { WordsError } from './words.ts';
 
-/** Every parked stream, a page at a time. */
 async function* parkedStreams({ pool }: Backbone): AsyncGenerator<ParkedStream> {
   let page = await listParked(pool);
   while (page.length > 0) {
@@ -33,12 +32,12 @@ export const addParkedCommands = (program: OperatorCommand, { backbone, print, f
 
   parked
     .command('retry')
-    .description('Tries one again, beside a running service.')
+    .description('Retries a parked stream. Works while the service runs.')
     .argument('<PROJECTION>', 'name of the read model')
-    .argument('<STREAM>', 'as `parked list` prints it')
+    .argument('<STREAM>', 'name of the stream, as `parked list` prints it')
     .exits({
-      0: 'it is projected again, or was not parked',
-      1: 'it is parked still, or it could not be tried',
+      0: 'the stream is projected again, or was not parked',
+      1: 'the stream is still parked, or the retry failed',
     })
     .action(async (name: string, stream: string) => {
       const projection = allProjections.find((one) => one.name === name);

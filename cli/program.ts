@@ -14,16 +14,16 @@ import { addSyndicationCommand } from './syndication-command.ts';
 import { WordsError } from './words.ts';
 
 const NOTES = `
-Standard output with --json is JSON and nothing else, one object a line. A list has a line for each thing. Work that is
-done one after the other has a line for each when it is done. Everything else is one line. Progress and errors are on
-standard error.
+Standard output with --json is JSON and nothing else, one object a line. Lists print one line per
+item, sequential work prints one line per finished step, and everything else prints one line. Progress and errors are
+on standard error.
 
 A STORE is postgres://..., esdb://..., esdb+discover://..., or embedded: the Postgres of DATA_DIR.
 The settings of the service (DATABASE_URL, DATA_DIR, ...) apply here too.`;
 
 /**
- * Every command of the operator, in the order of the help.
- * @param output where commander writes help and errors; it throws CommanderError instead of ending the process
+ * Builds the command line, with commands in the order of the help.
+ * @param output receives help and errors. Commander throws CommanderError instead of ending the process.
  */
 export const createProgram = (tools: Tools, output: OutputConfiguration): OperatorCommand => {
   const program = new OperatorCommand('npm run -s exchange --')
@@ -63,7 +63,7 @@ const statusText = ({ statuses }: OperatorCommand): string => {
 const addHelpCommand = (program: OperatorCommand, { print, isJson }: Tools): void => {
   program
     .command('help')
-    .description('This text, or that of one command; with --json, a line for each.')
+    .description('Shows this text, or the help of one command; with --json, one line per command.')
     .argument('[COMMAND...]')
     .action((words: readonly string[]) => {
       const found = words.reduce<OperatorCommand | undefined>(
@@ -78,7 +78,6 @@ const addHelpCommand = (program: OperatorCommand, { print, isJson }: Tools): voi
     });
 };
 
-/** The help of one command, for programs. */
 const helpValue = (command: OperatorCommand): object => {
   const { registeredArguments, options, statuses } = command;
   const more = registeredArguments.find(({ variadic }) => variadic);

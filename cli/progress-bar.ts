@@ -3,7 +3,6 @@ import type { Progress } from './command.ts';
 
 const LINE_EVERY_MS = 5_000;
 
-/** How far a long work is and the time left: a bar on a terminal, a line every 5 s elsewhere. */
 export const withProgressBar = async <T>(
   label: string,
   stream: NodeJS.WritableStream & { readonly isTTY?: boolean },
@@ -13,11 +12,11 @@ export const withProgressBar = async <T>(
   const bar = new cliProgress.SingleBar({
     stream,
     format: `${isTerminal ? '[{bar}] ' : ''}{label} {percentage} %{events}, {eta_formatted} left`,
-    // Long lines are cut, and the terminal's own setting is left alone: a killed process could not restore it.
+    // Truncates long lines and leaves the terminal's line wrap alone: a killed process could not restore it.
     linewrap: true,
     formatTime: (seconds, options, step) =>
       Number.isFinite(seconds) ? cliProgress.Format.TimeFormat(seconds, options, step) : '?',
-    // Elsewhere it would add an empty line.
+    // On a stream that is not a terminal this would add an empty line.
     clearOnComplete: !isTerminal,
     noTTYOutput: true,
     notTTYSchedule: LINE_EVERY_MS,

@@ -19,14 +19,14 @@ import { WordsError } from './words.ts';
 
 const rebuildable = allProjections.filter(isRebuildable);
 
-/** @param names none: every read model that can be rebuilt beside the live one @throws WordsError */
+/** @param names empty: every read model that supports an online rebuild @throws WordsError */
 const namedReadModels = (names: readonly string[]): readonly Projection[] => {
   if (names.length === 0) return rebuildable;
   return [...new Set(names)].map((name) => {
     const found = rebuildable.find((one) => one.name === name);
     if (found === undefined) {
       const isOther = allProjections.some((one) => one.name === name);
-      const problem = isOther ? 'is not made of the log alone' : 'is no read model';
+      const problem = isOther ? 'is not built from the log alone' : 'is not a read model';
       throw new WordsError(`${name} ${problem}; there are: ${rebuildable.map((one) => one.name).join(', ')}`);
     }
     return found;
@@ -40,24 +40,27 @@ interface RebuildOptions {
 }
 
 export const addReadModelCommands = (program: OperatorCommand, tools: Tools): void => {
-  const group = program.command('read-models').description('Read models, beside a running service.');
+  const group = program.command('read-models').description('Shows, verifies and rebuilds read models.');
   addStatusCommand(group, tools);
 
   group
     .command('rebuild')
     .description(
-      'Rebuilds read models beside the live ones while the service runs, and puts them in their place, each at once; ' +
-        'default: every one. Killed, it goes on where it was when it is run again; Ctrl-C drops what it has made.',
+      'Rebuilds read models while the service runs, and switches to each when it is complete. Default: all. Run it ' +
+        'again after a kill: it resumes. Ctrl-C drops the unfinished copy.',
     )
     .argument('[NAME...]')
-    .option('--allow-parked', 'Also one that leaves out streams that the live one has.')
-    .option('--cancel', 'Only drops what a killed run has left.')
+    .option(
+      '--allow-parked',
+      'Switches to a copy although it leaves out streams that the live read model contains.',
+    )
+    .option('--cancel', 'Only drops the copy of a killed run.')
     .option(
       '--offline',
-      'With the service stopped, after the log was replaced: empties every read model and fills it from the log that ' +
-        'is there now. Exit status 1 when streams cannot be applied, unless --allow-parked.',
+      'For use after the log was replaced, with the service stopped: empties every read model and fills it from the ' +
+        'current log. Exit status 1 when streams cannot be applied, unless --allow-parked.',
     )
-    .exits({ 1: 'one could not be put in place; the others are all the same' })
+    .exits({ 1: 'a read model could not be replaced; the others were' })
     .action(async (names: readonly string[], { allowParked = false, cancel, offline }: RebuildOptions) => {
       const readModels = namedReadModels(names);
       if (offline === true) {
@@ -72,14 +75,13 @@ export const addReadModelCommands = (program: OperatorCommand, tools: Tools): vo
   group
     .command('verify')
     .description(
-      'Rebuilds read models beside the live ones while the service runs, and names the rows in which they differ.',
+      'Rebuilds read models in separate tables while the service runs, and lists the rows that differ.',
     )
     .argument('[NAME...]')
-    .exits({ 0: 'none differs', 1: 'some do', 2: 'it could not be found out' })
+    .exits({ 0: 'no differences', 1: 'rows differ', 2: 'the comparison failed' })
     .action((names: readonly string[]) => verifyAll(tools, namedReadModels(names)));
 };
 
-/** @throws Error that names those that were not put in place */
 const rebuildAll = async (
   tools: Tools,
   readModels: readonly Projection[],
@@ -92,13 +94,12 @@ const rebuildAll = async (
     );
     tools.print(
       { ...result, switched: true, seconds },
-      `${projection.name}: rebuilt in ${seconds} s and put in place at ${result.position}` +
-        `${result.resumed ? ', begun by an earlier run' : ''}; ${describe(result, 'before that, ')}`,
+      `${projection.name}: rebuilt in ${seconds} s and switched at ${result.position}` +
+        `${result.resumed ? ', resumed from an earlier run' : ''}; ${describe(result, 'before that, ')}`,
     );
   });
 };
 
-/** @throws Error that names those that could not be verified */
 const verifyAll = async (tools: Tools, readModels: readonly Projection[]): Promise<void> => {
   const backbone = await tools.backbone();
   await eachOf(tools, readModels, async (projection, signal) => {
@@ -119,15 +120,12 @@ const cancelAll = async (tools: Tools, readModels: readonly Projection[]): Promi
     const dropped = await cancelOnline(databaseUrl, name);
     tools.print(
       { readModel: name, dropped },
-      dropped ? `${name}: dropped what an earlier run had left` : undefined,
+      dropped ? `${name}: dropped the copy of an earlier run` : undefined,
     );
   });
 };
 
-/**
- * With the service stopped, from whatever log there is now. Fails the command when streams are parked that must not be.
- * @throws ServiceRunningError
- */
+/** Rebuilds all read models from the current log. The service must be stopped. @throws ServiceRunningError */
 export const rebuildOffline = async (
   backbone: Backbone,
   { withProgress, print, fail }: Tools,
@@ -138,19 +136,21 @@ export const rebuildOffline = async (
   );
   print(
     { readModels, parkedStreams },
-    `read models made anew: ${readModels.join(', ')}; ${parkedStreams} streams are parked`,
+    `rebuilt read models: ${readModels.join(', ')}; ${parkedStreams} streams are parked`,
   );
   if (parkedStreams > 0 && !withParked) fail();
 };
 
-/** One after the other; one that fails does not keep the others from it. @throws Error that says what failed */
+/**
+ * Runs `work` for each read model in sequence; a failure does not stop the others. @throws Error listing the failures
+ */
 const eachOf = async (
   tools: Tools,
   readModels: readonly Projection[],
   work: (projection: Projection, signal: AbortSignal) => Promise<void>,
 ): Promise<void> => {
   const failed: string[] = [];
-  const { signal, letGo } = interruptible();
+  const { signal, removeHandlers } = interruptible();
   try {
     for (const projection of readModels) {
       signal.throwIfAborted();
@@ -164,7 +164,7 @@ const eachOf = async (
       }
     }
   } finally {
-    letGo();
+    removeHandlers();
   }
   if (failed.length > 0) throw new Error(failed.join('\n'));
 };
@@ -191,15 +191,15 @@ const timed = async <T>(
   return { result, seconds: Math.round(performance.now() - beganMs) / 1_000 };
 };
 
-/** Ctrl-C, or SIGTERM, ends the work and lets it clear up; a second one ends the process. */
-const interruptible = (): { readonly signal: AbortSignal; readonly letGo: () => void } => {
+/** The first Ctrl-C or SIGTERM aborts the work and lets it clean up; a second one ends the process. */
+const interruptible = (): { readonly signal: AbortSignal; readonly removeHandlers: () => void } => {
   const ending = new AbortController();
   const end = (): void =>
-    ending.abort(new Error('interrupted: the live read model is as it was, and its copy is dropped'));
+    ending.abort(new Error('interrupted: the live read model is unchanged, and its copy is dropped'));
   process.once('SIGINT', end).once('SIGTERM', end);
   return {
     signal: ending.signal,
-    letGo: () => {
+    removeHandlers: () => {
       process.off('SIGINT', end).off('SIGTERM', end);
     },
   };

@@ -5,25 +5,24 @@ import { systemClock } from '../shared/async/clock.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { WordsError } from './words.ts';
 
-/** The state of read models: a table for people. */
 export const addStatusCommand = (group: OperatorCommand, { backbone, print, fail }: Tools): void => {
   group
     .command('status')
     .description(
-      'Where each read model stands and where the log ends, how far it is behind, whether some process runs it, what it ' +
-        'leaves out, and copies that are being made; default: every one. Changes nothing.',
+      'Shows the position and lag of each read model, whether a process runs it, its parked streams, and unfinished ' +
+        'copies. Default: all. Changes nothing.',
     )
     .argument('[NAME...]')
     .exits({
-      0: 'some process runs each, none is 10,000 events behind or leaves anything out',
-      1: 'one has a problem',
-      2: 'it could not be found out',
+      0: 'a process runs each read model, no lag exceeds 10,000 events, and no stream is parked',
+      1: 'a read model has a problem',
+      2: 'the status could not be read',
     })
     .action(async (names: readonly string[]) => {
       const unknown = names.find((name) => !allProjections.some((one) => one.name === name));
       if (unknown !== undefined) {
         const there = allProjections.map((one) => one.name).join(', ');
-        throw new WordsError(`${unknown} is no read model; there are: ${there}`);
+        throw new WordsError(`${unknown} is not a read model; there are: ${there}`);
       }
       const wanted = allProjections.filter(({ name }) => names.length === 0 || names.includes(name));
       const { pool, sealedStore } = await backbone();
@@ -61,7 +60,7 @@ const copyOf = ({ copy }: ReadModelHealth): string => {
   return `${done}, by ${heldBy.process}${address} since ${heldBy.connectedAt}`;
 };
 
-/** Columns without borders, on a terminal as elsewhere: lines that `grep` and `awk` understand. */
+/** No borders, so that `grep` and `awk` can process the lines. */
 const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid';
 const PLAIN = { ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])), middle: '  ' };

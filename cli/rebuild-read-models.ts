@@ -9,23 +9,22 @@ import type { Logger } from 'pino';
 import { countServices } from '../shared/postgres/running-services.ts';
 import type { Progress } from './command.ts';
 
-/** Processes of the service run on the database: they would serve, and write, while it is taken apart. */
+/** Processes of the service run on the database; they would serve and write during the rebuild. */
 class ServiceRunningError extends Error {
   override readonly name = 'ServiceRunningError';
 }
 
 export interface RebuiltReadModels {
   readonly readModels: readonly string[];
-  /** Streams that they leave out (`exchange parked list`). */
   readonly parkedStreams: number;
 }
 
 const LOOK_EVERY_MS = 300;
 
 /**
- * Empties every read model and fills it again from the log that the settings name: after that log was replaced by
- * a copy or a backup. Killed in the middle, the service's own projectors do the rest.
- * @throws ServiceRunningError; Error when the log does not let itself be applied
+ * Empties every read model and fills it from the configured log, after that log was replaced by a copy or a backup.
+ * If the process is killed, the service's projectors complete the rebuild.
+ * @throws ServiceRunningError; Error when the log cannot be applied
  */
 export const rebuildReadModels = async (
   { pool, store, databaseUrl }: Backbone,
@@ -64,7 +63,6 @@ export const rebuildReadModels = async (
   }
 };
 
-/** In the unit of the store's distances. */
 const lagOf = ({ lagEvents, lagBytes }: ProjectionStatus): number => lagEvents ?? lagBytes ?? 0;
 
 const summary = (statuses: readonly ProjectionStatus[]): RebuiltReadModels => ({

@@ -8,17 +8,15 @@ import { createProgram } from './program.ts';
 import { withProgressBar } from './progress-bar.ts';
 import { WordsError } from './words.ts';
 
-/** Where a command runs: its settings, and where it writes. */
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdout: NodeJS.WritableStream & { readonly columns?: number };
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 }
 
-/** Columns of the help where the terminal does not say. */
 const HELP_WIDTH = 120;
 
-/** @returns the exit status: 0, 1 or 2, as the help says */
+/** @returns the exit status 0, 1 or 2 */
 export const runCommand = async (
   argv: readonly string[],
   { environment, stdout, stderr }: Terminal,
@@ -62,18 +60,18 @@ export const runCommand = async (
     await program.parseAsync(argv, { from: 'user' });
     return status;
   } catch (error) {
-    // Commander has written the help that was asked for, or what is wrong with the arguments.
+    // Commander has already printed the help or the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     stderr.write(`${messageOf(error)}\n`);
-    const isOfWords = error instanceof WordsError;
-    if (isOfWords) command.outputHelp({ error: true });
-    return isOfWords || isConfigError(error) || command.isQuestion ? 2 : 1;
+    const isArgumentError = error instanceof WordsError;
+    if (isArgumentError) command.outputHelp({ error: true });
+    return isArgumentError || isConfigError(error) || command.isQuestion ? 2 : 1;
   } finally {
     await (await opened?.catch(() => undefined))?.close();
   }
 };
 
-/** An error of several addresses of one host has no message of its own. */
+/** A connection error to a host with several addresses has an empty message. */
 const messageOf = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);

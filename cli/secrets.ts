@@ -5,13 +5,13 @@ import type { OperatorCommand, Tools } from './command.ts';
 export const addSecretCommands = (program: OperatorCommand, tools: Tools): void => {
   program
     .command('secrets')
-    .description('Secrets that the service keeps.')
+    .description('Stored secrets.')
     .command('re-encrypt')
     .description(
-      'Encrypts every secret with the first of SECRET_KEYS, beside a running service whose processes know that key ' +
-        'already. Ended, it goes on with what is left.',
+      'Encrypts every secret with the first key of SECRET_KEYS. Every running process of the service must already ' +
+        'have that key. Run it again after an interruption: it continues.',
     )
-    .exits({ 1: 'some could not be read, and are as they were' })
+    .exits({ 1: 'some secrets could not be decrypted and are unchanged' })
     .action(() => reEncrypt(tools));
 };
 
@@ -20,7 +20,7 @@ const reEncrypt = async ({ backbone, config, print, remark, fail }: Tools): Prom
   const keys = await keyRingOf(config())();
   const [missing, needed] = [new Map<string, number>(), new Map<string, number>()];
   let [seen, done] = [0, 0];
-  const soFar = (): string => `${seen} secrets looked at, ${done} of them encrypted with ${keys[0].id} now`;
+  const soFar = (): string => `${seen} secrets examined, ${done} re-encrypted with ${keys[0].id}`;
   for await (const page of reEncryptSecrets(pool, keys)) {
     seen += page.seen;
     done += page.done;
@@ -31,7 +31,7 @@ const reEncrypt = async ({ backbone, config, print, remark, fail }: Tools): Prom
   const unreadable = byId(missing).map(([keyId, secrets]) => ({
     keyId,
     secrets,
-    problem: keys.some(({ id }) => id === keyId) ? 'they are not what was sealed with' : 'there is no key',
+    problem: keys.some(({ id }) => id === keyId) ? 'they cannot be decrypted with' : 'there is no key',
   }));
   const unneeded = keys.slice(1).flatMap(({ id }) => (needed.has(id) ? [] : [id]));
   print(
@@ -45,9 +45,9 @@ const reEncrypt = async ({ backbone, config, print, remark, fail }: Tools): Prom
     },
     [
       soFar(),
-      ...unreadable.map((one) => `${one.secrets} secrets were left as they are: ${one.problem} ${one.keyId}`),
+      ...unreadable.map((one) => `${one.secrets} secrets are unchanged: ${one.problem} ${one.keyId}`),
       ...byId(needed).map(([id, count]) => `key ${id}: ${count} secrets`),
-      ...unneeded.map((id) => `key ${id}: no secret needs it any more`),
+      ...unneeded.map((id) => `key ${id}: no secret needs it`),
     ].join('\n'),
   );
   if (missing.size > 0) fail();

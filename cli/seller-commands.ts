@@ -30,7 +30,6 @@ const membersOf = ({ name, channels, logoUrl }: MemberOptions) =>
     channels: channels === '' ? [] : channels?.split(',').map((channel) => channel.trim()),
   });
 
-/** The directory of sellers, and what sellers decide about creatives. */
 export const addSellerCommands = (program: OperatorCommand, tools: Tools): void => {
   const { backbone, print } = tools;
   const sellers = program.command('sellers').description('The directory of sellers.');
@@ -49,9 +48,9 @@ export const addSellerCommands = (program: OperatorCommand, tools: Tools): void 
 
   sellers
     .command('add')
-    .description('Adds a seller to the directory; without channels it sells in all.')
+    .description('Adds a seller to the directory. Without --channels it sells in all channels.')
     .requiredOption('--name <NAME>', '1 to 200 characters')
-    .option('--channels <CHANNEL,...>', 'where it sells')
+    .option('--channels <CHANNEL,...>', 'channels in which it sells')
     .option('--logo-url <URL>', 'https only')
     .action(async ({ channels = '', ...given }: MemberOptions) => {
       const input = readOptions(SellerInput, membersOf({ ...given, channels }), optionsOfMembers);
@@ -61,18 +60,18 @@ export const addSellerCommands = (program: OperatorCommand, tools: Tools): void 
 
   sellers
     .command('change')
-    .description('Changes the members of a seller that are given.')
+    .description('Changes the given fields of a seller.')
     .argument('<SELLER>', 'id of the seller', parseId)
     .option('--name <NAME>', '1 to 200 characters')
-    .option('--channels <CHANNEL,...>', 'where it sells; empty: everywhere')
+    .option('--channels <CHANNEL,...>', 'channels in which it sells; empty: all')
     .option('--logo-url <URL>', 'https only')
     .action((sellerId: number, given: MemberOptions) =>
       change(sellerId, readOptions(SellerInput.partial(), membersOf(given), optionsOfMembers)),
     );
 
   for (const [verb, retired, about] of [
-    ['retire', true, 'Lets a seller take no more creatives.'],
-    ['reopen', false, 'Lets a retired seller take creatives again.'],
+    ['retire', true, 'Retires a seller: it receives no more creatives.'],
+    ['reopen', false, 'Reopens a retired seller: it receives creatives again.'],
   ] as const) {
     sellers
       .command(verb)
@@ -95,22 +94,22 @@ const addCreatives = (program: OperatorCommand, { backbone, print }: Tools): voi
     .command('creatives')
     .description('Creatives of accounts.')
     .command('review')
-    .description('Enters what a seller has decided about a creative.')
+    .description("Records a seller's review of a creative.")
     .argument('<ACCOUNT>', 'id of the account', parseId)
     .argument('<CREATIVE>', 'id of the creative')
     .argument('<SELLER>', 'id of the seller', parseId)
-    .requiredOption('--status <STATUS>', 'as over the API')
-    .option('--reason <TEXT>', 'needed with rejected')
+    .requiredOption('--status <STATUS>', 'one of the statuses of the API')
+    .option('--reason <TEXT>', 'required with rejected')
     .option(
       '--revision <N>',
-      'the revision of the creative that the seller has looked at; needed with approved',
+      'the revision of the creative that the seller reviewed; required with approved',
       parsed(z.coerce.number().int().min(1), 'It must be the number of a revision.'),
     )
     .action(async (customerId: number, creativeId: string, sellerId: number, given: ReviewOptions) => {
       const { status, reason: rejectionReason, revision: expectedRevision } = given;
       if (status === 'approved' && expectedRevision === undefined) {
         throw new WordsError(
-          '--revision is needed with --status approved: the revision that the seller has looked at',
+          '--revision is required with --status approved: the revision that the seller reviewed',
         );
       }
       const body = readOptions(

@@ -17,7 +17,6 @@ import type { Backbone } from '../app/composition.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { WordsError } from './words.ts';
 
-/** What the list of work says of a record. */
 interface Waiting {
   readonly dueAt: string;
   readonly attempts: number;
@@ -26,10 +25,9 @@ interface Waiting {
   readonly lastError: string | null;
 }
 
-interface Told {
+interface HistoryEntry {
   readonly at: string;
   readonly event: string;
-  /** Of the record after the event. */
   readonly status: string;
   readonly generation: number;
   readonly said?: string;
@@ -38,26 +36,24 @@ interface Told {
 interface Explanation {
   readonly record: SyndicationResource;
   readonly generation: number;
-  /** What a worker is to do; undefined when nothing is. */
+  /** The worker's pending action; undefined when no work is pending. */
   readonly todo?: 'TAKE' | 'DROP';
   readonly atAgent: string;
   readonly agentTask?: { readonly taskId: string; readonly submittedAt: string };
   readonly waiting?: Waiting;
-  readonly history: readonly Told[];
+  readonly history: readonly HistoryEntry[];
 }
 
 export const addSyndicationCommand = (program: OperatorCommand, { backbone, print }: Tools): void => {
   program
     .command('syndication')
-    .description('What is brought to agents.')
+    .description('Syndication of resources to agents.')
     .command('explain')
-    .description(
-      'Tells of one syndication record what is due, when, how often it was tried, and what the agent said.',
-    )
+    .description("Explains a syndication record: pending work, due time, attempts, and the agent's answers.")
     .argument('<ID>', 'id of the record, as the API shows it')
     .action(async (word: string) => {
       const recordId = syndicationIdOf(word);
-      if (recordId === undefined) throw new WordsError(`${word} is no id of a syndication record`);
+      if (recordId === undefined) throw new WordsError(`${word} is not the id of a syndication record`);
       const explanation = await explain(await backbone(), recordId);
       print(explanation, textOf(explanation));
     });
@@ -74,7 +70,7 @@ const explain = async ({ pool, store }: Backbone, recordId: string): Promise<Exp
   const [row] = rows;
   if (row === undefined) throw new Error(`there is no syndication record ${shownSyndicationId(recordId)}`);
   let state: SyndicationState = initialState;
-  const history: Told[] = [];
+  const history: HistoryEntry[] = [];
   for await (const recorded of store.readStream(syndicationStream(Number(row.customer_id), recordId))) {
     const event = toDomainEvent(recorded, syndicationEvents) as SyndicationEvent;
     state = evolve(state, event);
@@ -131,7 +127,7 @@ const textOf = (explanation: Explanation): string => {
     ...(agentTask === undefined
       ? []
       : [`the agent works on task ${agentTask.taskId} since ${agentTask.submittedAt}`]),
-    todo === undefined ? 'nothing is to be done' : `to be done: ${todo}`,
+    todo === undefined ? 'no work is pending' : `pending: ${todo}`,
     ...(waiting === undefined ? [] : [waitingText(waiting)]),
     ...history.map(
       ({ at, event, status, generation: of, said }) =>
@@ -142,5 +138,5 @@ const textOf = (explanation: Explanation): string => {
 };
 
 const waitingText = ({ dueAt, attempts, lost, hasTurn, lastError }: Waiting): string =>
-  `${hasTurn ? 'a worker has it, and it is offered again at' : 'due at'} ${dueAt}; failed tries ${attempts}, lost jobs ${lost}` +
-  (lastError === null ? '' : `; it waits because: ${lastError}`);
+  `${hasTurn ? 'a worker processes it; it is offered again at' : 'due at'} ${dueAt}; failed tries ${attempts}, lost jobs ${lost}` +
+  (lastError === null ? '' : `; last error: ${lastError}`);

@@ -1,21 +1,20 @@
 import type { ClientBase } from 'pg';
 
-/** Members that went, by audience. */
-export type TakenOut = ReadonlyMap<string, number>;
+export type DeletedMembers = ReadonlyMap<string, number>;
 
-interface Gone {
+interface DeletedCount {
   readonly audienceId: string;
   readonly count: number;
 }
 
-/** Takes members out of an account's rows. @param ids the buyer's own of them */
+/** Deletes members from an account's rows. @param ids the buyer's own ids */
 export const takeOutPersons = async (
   client: ClientBase,
   customerId: number,
   ids: readonly string[],
-): Promise<TakenOut> => {
-  const from = async (table: string): Promise<readonly Gone[]> => {
-    const { rows } = await client.query<Gone>(
+): Promise<DeletedMembers> => {
+  const from = async (table: string): Promise<readonly DeletedCount[]> => {
+    const { rows } = await client.query<DeletedCount>(
       `with gone as (
          delete from ${table} m using audiences a
          where a.customer_id = $1 and m.customer_id = $1 and m.audience_id = a.id
@@ -30,18 +29,17 @@ export const takeOutPersons = async (
   const taken = await from('audience_members');
   const removed = await from('audience_removals');
   await takeOutOfBatches(client, customerId, new Set(ids));
-  await writeAnew(client, customerId, ids);
-  await countAnew(client, customerId, taken);
-  // Who was removed already has to go from where agents have him, too.
+  await restartDeliveries(client, customerId, ids);
+  await updateCounts(client, customerId, taken);
+  // Members removed from an audience earlier count too: agents may still store them.
   return new Map([...removed.map(({ audienceId }) => [audienceId, 0] as const), ...entries(taken)]);
 };
 
-const entries = (taken: readonly Gone[]): readonly (readonly [string, number])[] =>
+const entries = (taken: readonly DeletedCount[]): readonly (readonly [string, number])[] =>
   taken.map(({ audienceId, count }) => [audienceId, count]);
 
-/** Takes every member out of an account's rows. */
-export const takeOutAll = async (client: ClientBase, customerId: number): Promise<TakenOut> => {
-  const { rows } = await client.query<Gone>(
+export const takeOutAll = async (client: ClientBase, customerId: number): Promise<DeletedMembers> => {
+  const { rows } = await client.query<DeletedCount>(
     `with gone as (delete from audience_members where customer_id = $1 returning audience_id)
      select audience_id as "audienceId", count(*)::int as count from gone group by audience_id`,
     [customerId],
@@ -49,8 +47,8 @@ export const takeOutAll = async (client: ClientBase, customerId: number): Promis
   await client.query('delete from audience_removals where customer_id = $1', [customerId]);
   const { rows: batches } = await client.query<Batch>(BATCHES, [customerId]);
   for (const batch of batches) await writeBatch(client, customerId, { ...batch, add: [], remove: [] });
-  await writeAnew(client, customerId);
-  await countAnew(client, customerId, rows);
+  await restartDeliveries(client, customerId);
+  await updateCounts(client, customerId, rows);
   return new Map(entries(rows));
 };
 
@@ -60,7 +58,7 @@ interface Batch {
   readonly body: string;
 }
 
-/** Stored, and not referred to yet. */
+/** Batches that no event refers to yet. */
 const BATCHES = `select batch_id as "batchId", part, body from audience_batches where customer_id = $1`;
 
 interface Body {
@@ -94,12 +92,17 @@ const writeBatch = async (
 };
 
 /**
- * What is on its way to agents is written down anew before the next try; and a delivery that has come to one of the ids
- * goes on at the beginning of that id's revision, so that it does not keep the id. Whoever has read a page already, or
- * opens a delivery now, waits until the members are gone and reads again: by the time the row was touched at.
- * @param ids default: any
+ * Makes pending deliveries to agents rebuild their body before the next attempt. A delivery whose cursor is one of
+ * the ids restarts at the beginning of that id's revision, so that the cursor does not keep the id.
+ * The lock makes workers that have read a page, or that open a delivery, wait until the members are deleted. They
+ * notice the changed `touched_at` and read again.
+ * @param ids default: all
  */
-const writeAnew = async (client: ClientBase, customerId: number, ids?: readonly string[]): Promise<void> => {
+const restartDeliveries = async (
+  client: ClientBase,
+  customerId: number,
+  ids?: readonly string[],
+): Promise<void> => {
   await client.query('lock table syndication_deliveries in share row exclusive mode');
   await client.query(
     `update syndication_deliveries
@@ -110,7 +113,11 @@ const writeAnew = async (client: ClientBase, customerId: number, ids?: readonly 
   );
 };
 
-const countAnew = async (client: ClientBase, customerId: number, taken: readonly Gone[]): Promise<void> => {
+const updateCounts = async (
+  client: ClientBase,
+  customerId: number,
+  taken: readonly DeletedCount[],
+): Promise<void> => {
   for (const { audienceId, count } of taken) {
     await client.query('update audiences set members = members - $3 where customer_id = $1 and id = $2', [
       customerId,

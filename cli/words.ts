@@ -2,16 +2,14 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { check, sentenceOf } from '../shared/http/problems.ts';
 
-/** How arguments and options are read. */
-
-/** The arguments do not go together; the message says why. */
+/** The arguments do not fit together. The message is shown to the operator. */
 export class WordsError extends Error {
   override readonly name = 'WordsError';
 }
 
 /**
- * Makes a parser of one argument or option.
- * @param problem what to say when the value does not fit
+ * Creates a parser for one argument or option.
+ * @param problem the message for an invalid value
  * @returns a function that throws InvalidArgumentError
  */
 export const parsed =
@@ -27,13 +25,13 @@ export const parseId = parsed(
     .string()
     .regex(/^[1-9]\d{0,9}$/)
     .transform(Number),
-  'It must be an id: a whole number from 1.',
+  'It must be an id: a whole number of at least 1.',
 );
 
 /**
- * Reads several options at once.
- * @param options the option that each member of `values` was given with, e.g. `--logo-url`
- * @throws WordsError naming every option at fault
+ * Validates several options together.
+ * @param options the option behind each member of `values`, e.g. `--logo-url`
+ * @throws WordsError naming every invalid option
  */
 export const readOptions = <Schema extends z.ZodObject>(
   schema: Schema,
@@ -45,7 +43,7 @@ export const readOptions = <Schema extends z.ZodObject>(
   const optionOf = (path: string): string =>
     (options as Readonly<Record<string, string>>)[path.split('.')[0] ?? ''] ?? '';
   const problems = checked.problems.map((one) =>
-    sentenceOf({ ...one, path: optionOf(one.path) }, 'What was given'),
+    sentenceOf({ ...one, path: optionOf(one.path) }, 'The command'),
   );
   throw new WordsError(problems.join('; '));
 };

@@ -5,25 +5,24 @@ import { z } from 'zod';
 import { START, type Position } from '../../shared/event-store/event-store.ts';
 
 const State = z.object({
-  /** Everything up to this position of the source is in the target. */
+  /** Every source event up to this position is in the target. */
   after: z.string().transform((position) => position as Position),
   events: z.int().nonnegative(),
-  /** The event at that position: both stores must hold it for the rest to be believed. */
+  /** The event at that position. A resumed copy checks that both stores contain it. */
   last: z.object({ stream: z.string(), revision: z.int().nonnegative(), id: z.string() }),
 });
 export type CopyState = z.output<typeof State>;
 
 export const noResume = { after: START, events: 0 } as const;
 
-/** Where a copy remembers how far it is. Losing it costs time and nothing else. */
+/** Progress of a copy. Without it the copy starts again and finds the written events. */
 export interface CopyCheckpoint {
   load(): Promise<CopyState | undefined>;
   save(state: CopyState): Promise<void>;
-  /** The copy is whole. */
   remove(): Promise<void>;
 }
 
-/** In a file that is replaced as a whole; what is no checkpoint counts as none. */
+/** Stores the checkpoint in a file and replaces the file atomically. An unreadable file counts as absent. */
 export const fileCheckpoint = (path: string): CopyCheckpoint => ({
   load: async () => {
     const text = await readFile(path, 'utf8').catch(() => '');
@@ -46,7 +45,6 @@ const parse = (text: string): CopyState | undefined => {
   }
 };
 
-/** One file for each pair of stores; passwords are no part of its name. */
 export const checkpointPath = (directory: string, from: string, to: string): string => {
   const pair = createHash('sha256')
     .update(`${withoutSecrets(from)} ${withoutSecrets(to)}`)

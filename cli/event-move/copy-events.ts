@@ -10,7 +10,7 @@ import { persist } from './persist.ts';
 import type { Progress } from '../command.ts';
 import { writePage } from './write-page.ts';
 
-/** The source got events while it was copied: the copy is not the whole history. */
+/** Another process appended to the source during the copy, so the copy is incomplete. */
 export class SourceWrittenError extends Error {
   override readonly name = 'SourceWrittenError';
 }
@@ -23,19 +23,19 @@ export interface CopyOptions {
 }
 
 export interface CopyResult {
-  /** In the source. */
   readonly events: number;
-  /** Of these, written or offered by this run; the others were there at its start. */
+  /** Events that this run wrote or offered. Earlier runs copied the others. */
   readonly copied: number;
 }
 
-/** Events in memory: this many being written, and as many being read ahead. */
+/** Two pages are in memory at a time: one being written, one being read. */
 const PAGE_EVENTS = 1_000;
 
 /**
- * Copies the whole history: streams, revisions, ids, types, data and metadata as they are. Positions and times
- * of recording are the target's own. May be killed at any moment and run again: every append names the exact
- * revision and repeats the ids, so what is there stays there once.
+ * Copies the whole history: streams, revisions, ids, types, data and metadata stay the same. The target assigns its
+ * own positions and recording times.
+ * The copy can be killed and restarted at any time. Every append names the exact revision and repeats the event ids,
+ * so the target stores each event once.
  * @throws SourceWrittenError, CopyConflictError
  */
 export const copyEvents = async (options: CopyOptions): Promise<CopyResult> => {
@@ -60,7 +60,7 @@ export const copyEvents = async (options: CopyOptions): Promise<CopyResult> => {
   return { events, copied: events - resumed.events };
 };
 
-/** The page is asked for ahead; when nobody waits for it any more, its failure is nobody's. */
+/** Starts reading the page early. The empty `catch` prevents an unhandled rejection when the copy fails first. */
 const readPage = (from: EventStore, after: Position): Promise<readonly RecordedEvent[]> => {
   const page = persist(() => from.readAll({ after, limit: PAGE_EVENTS }));
   page.catch(() => undefined);
@@ -68,14 +68,15 @@ const readPage = (from: EventStore, after: Position): Promise<readonly RecordedE
 };
 
 const sourceWritten = (): Error =>
-  new SourceWrittenError('the source is being written: stop every process of the service that uses it');
+  new SourceWrittenError(
+    'another process appends to the source: stop every process of the service that uses it',
+  );
 
 export const fractionOf = (store: EventStore, reached: Position, end: Position): number => {
   const whole = store.distance(START, end);
   return whole <= 0 ? 1 : Math.min(1, Math.max(0, store.distance(START, reached) / whole));
 };
 
-/** Where the last run got to, if both stores are still those it knew; else the start, which is only slower. */
 const resumePoint = async (
   from: EventStore,
   to: EventStore,

@@ -3,22 +3,20 @@ import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 
 const { imul } = Math;
 
-/** Streams share these; memory does not grow with the log. */
+/** Streams share a fixed number of buckets, so memory does not grow with the log. */
 const BUCKETS = 65_536;
 
 /**
- * Count and checksum of the events of every stream, streams that fall into one bucket together. The checksum is
- * a sum of 128 bits, so that it does not matter in which order streams come; revisions are part of what is
- * summed, so the order within a stream does.
+ * Event count and checksum per bucket of streams. A checksum is a 128-bit sum of event hashes, so the order of
+ * streams does not change it. Each hash covers the revision, so the order within a stream does.
  */
 export interface LogDigest {
   readonly events: number;
   readonly streams: number;
   add(event: RecordedEvent): void;
-  /** Buckets in which the two logs do not hold the same events. */
+  /** Buckets whose count or checksum differs between the two logs. */
   differing(other: LogDigest): readonly number[];
   isSame(other: LogDigest, bucket: number): boolean;
-  /** Of one bucket, for comparison. */
   bucket(bucket: number): string;
 }
 
@@ -39,7 +37,7 @@ export const createLogDigest = (): LogDigest => {
       const bucket = bucketOf(event.stream);
       const hash = hashOf(event);
       counts[bucket] = (counts[bucket] ?? 0) + 1;
-      // Both arrays keep the low 64 bits of what they are given.
+      // The arrays drop bits above the low 64, so the sums wrap around.
       high[bucket] = (high[bucket] ?? 0n) + hash.readBigUInt64BE(0);
       low[bucket] = (low[bucket] ?? 0n) + hash.readBigUInt64BE(8);
       events += 1;
@@ -55,7 +53,6 @@ export const createLogDigest = (): LogDigest => {
   return digest;
 };
 
-/** FNV-1a over the name, 16 bits of it. */
 export const bucketOf = (stream: string): number => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < stream.length; index += 1) {
@@ -64,7 +61,6 @@ export const bucketOf = (stream: string): number => {
   return (hash ^ (hash >>> 16)) & (BUCKETS - 1);
 };
 
-/** Everything that a copy keeps. */
 const hashOf = ({ stream, revision, id, type, data, metadata }: RecordedEvent): Buffer =>
   createHash('sha256').update(contentOf({ stream, revision, id, type, data, metadata })).digest();
 

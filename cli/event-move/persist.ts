@@ -6,10 +6,10 @@ import {
 } from '../../shared/event-store/event-store.ts';
 
 const RETRY = { baseMs: 100, capMs: 5_000 };
-/** With the waits above about a minute. */
+/** About one minute with the delays above. */
 const TRIES = 25;
 
-/** Trying again cannot help. */
+/** Errors that a retry cannot fix. */
 const isDefinite = (error: unknown): boolean =>
   error instanceof WrongExpectedRevisionError ||
   error instanceof AppendTooLargeError ||
@@ -17,7 +17,10 @@ const isDefinite = (error: unknown): boolean =>
   error instanceof RangeError ||
   error instanceof TypeError;
 
-/** A store that is away for a moment does not end a move of hours. `work` must be safe to repeat. */
+/**
+ * Retries `work` while a store is briefly unavailable, so that a copy of several hours survives it.
+ * @param work must be safe to repeat
+ */
 export const persist = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -11,7 +11,7 @@ import type { Progress } from '../command.ts';
 
 export interface Difference {
   readonly stream: string;
-  /** The first revision that is not the same in both, or is missing in one. */
+  /** The first revision that differs, or that one store lacks. */
   readonly revision: number;
   readonly problem: 'missing in the target' | 'only in the target' | 'not the same';
 }
@@ -19,18 +19,17 @@ export interface Difference {
 export interface Verification {
   readonly source: { readonly events: number; readonly streams: number };
   readonly target: { readonly events: number; readonly streams: number };
-  /** No stream differs in count or checksum. */
+  /** No bucket differs in count or checksum. */
   readonly same: boolean;
-  /** The first of them, at most `DIFFERENCES_MAX`. */
   readonly differences: readonly Difference[];
 }
 
 const PAGE_EVENTS = 1_000;
 const DIFFERENCES_MAX = 20;
-/** Streams are named one bucket after the other: bounded memory however much differs. */
+/** Only streams of this many buckets are compared in detail, which bounds memory. */
 const BUCKETS_NAMED_MAX = 64;
 
-/** Compares two logs by count and checksum of every stream, then finds out what differs. Changes nothing. */
+/** Compares two logs by count and checksum, then names the streams that differ. Changes nothing. */
 export const verifyEvents = async (
   from: EventStore,
   to: EventStore,

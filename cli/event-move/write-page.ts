@@ -11,35 +11,33 @@ import {
 } from '../../shared/event-store/event-store.ts';
 import { persist } from './persist.ts';
 
-/** The target holds something else where an event of the source belongs. Definite: it is not the same history. */
 export class CopyConflictError extends Error {
   override readonly name = 'CopyConflictError';
 }
 
 type Target = Pick<EventStore, 'append' | 'readStream'>;
 
-/** Appends in flight. The events of one page wait for one another where one may follow from the other. */
+/** Concurrent appends. A chunk still waits for the chunks that it depends on (`dependenciesOf`). */
 const APPENDS_AT_ONCE = 64;
-/** EventStoreDB takes 1 MiB in one append; event ids, types and framing count too. */
+/** EventStoreDB accepts 1 MiB per append, which includes event ids, types and framing. */
 const CHUNK_BYTES_MAX = 900_000;
 const CHUNK_EVENTS_MAX = 500;
 
 /**
- * Writes consecutive events of the source, many streams at a time. Each stream's events keep their order. Across the
- * streams of an account an event never comes before one that it may have followed from (`tiesOf`); others may change
- * places with those near them.
- * After a failure nothing more is sent, and what is in flight has ended when it is thrown.
- * @throws CopyConflictError; anything else leaves a part written, to be repeated as a whole
+ * Writes consecutive source events, several streams at a time. Each stream keeps its order. Within an account an
+ * event is never written before an event that it depends on (`dependenciesOf`); independent events may swap places.
+ * After a failure no further append starts, and the function throws when the running ones have ended.
+ * @throws CopyConflictError; after any other error repeat the whole page
  */
 export const writePage = async (target: Target, events: readonly RecordedEvent[]): Promise<void> => {
   const perAccount = [...byAccount(events).values()].flatMap((account) => [...chunksOf(account)]);
   const chunks = perAccount.toSorted(([a], [b]) => comparePositions(positionOf(a), positionOf(b)));
   const written = new Map<string, Promise<unknown>>();
   const failures: unknown[] = [];
-  // They begin in their order: all that a chunk waits for has begun before it.
+  // Chunks start in log order, so every dependency of a chunk has started before it.
   await pLimit(APPENDS_AT_ONCE).map(chunks, async (chunk) => {
     if (failures.length > 0) return;
-    const { waitsFor, isWaitedForAs } = tiesOf(chunk);
+    const { waitsFor, isWaitedForAs } = dependenciesOf(chunk);
     const before = new Set([...waitsFor].flatMap((name) => written.get(name) ?? []));
     const writing = Promise.all(before)
       .then(() => (failures.length > 0 ? undefined : writeChunk(target, chunk)))
@@ -54,21 +52,24 @@ export const writePage = async (target: Target, events: readonly RecordedEvent[]
 
 const positionOf = (event: RecordedEvent | undefined): Position => event?.position ?? START;
 
-interface Ties {
+interface Dependencies {
   readonly waitsFor: ReadonlySet<string>;
   readonly isWaitedForAs: ReadonlySet<string>;
 }
 
-/** For streams of the account itself (`account-7`): they wait for everything before them, and everything after waits. */
+/**
+ * Events of the account stream itself (`account-7`) wait for everything before them, and everything after waits for
+ * them.
+ */
 const EVERYTHING = '*';
 const OF_ACCOUNT = '#';
 const isShared = (name: string): boolean => name.endsWith(` ${EVERYTHING}`);
 
 /**
- * By what an event may follow from another one of its account: it is of the same stream, it names the other's stream by
- * its id anywhere in its data, was caused by it, or belongs to the same request.
+ * An event may depend on an earlier event of its account in four ways: both are in one stream, its data contains the
+ * id of the other's stream, the other caused it, or one request caused both.
  */
-const tiesOf = (chunk: readonly RecordedEvent[]): Ties => {
+const dependenciesOf = (chunk: readonly RecordedEvent[]): Dependencies => {
   const waitsFor = new Set<string>();
   const isWaitedForAs = new Set<string>();
   for (const { id, stream, data, metadata } of chunk) {
@@ -92,7 +93,6 @@ const tiesOf = (chunk: readonly RecordedEvent[]): Ties => {
   return { waitsFor, isWaitedForAs };
 };
 
-/** `1001` of `advertiser-7-1001`, as other streams' events name it. */
 const idOfStream = (stream: string): string => stream.split('-').slice(2).join('-') || stream;
 
 const eachScalar = (value: JsonValue, take: (text: string) => void): void => {
@@ -113,7 +113,7 @@ const byAccount = (events: readonly RecordedEvent[]): ReadonlyMap<number, readon
   return accounts;
 };
 
-/** Events of one stream that come one after the other are one append, up to its limits. */
+/** Groups consecutive events of one stream into appends within the limits above. */
 function* chunksOf(events: readonly RecordedEvent[]): Generator<readonly RecordedEvent[]> {
   let chunk: RecordedEvent[] = [];
   let bytes = 0;
@@ -153,7 +153,10 @@ const writeChunk = async (target: Target, chunk: readonly RecordedEvent[]): Prom
   }
 };
 
-/** An earlier run, which was killed, may have cut its chunks elsewhere: the first events are there already. */
+/**
+ * The events of the chunk that the target lacks. A killed run may have cut its chunks at other places, so the target
+ * can contain the beginning of a chunk.
+ */
 const missingOf = async (
   target: Target,
   chunk: readonly RecordedEvent[],
@@ -168,8 +171,8 @@ const missingOf = async (
   const differs = there.findIndex((id, index) => id !== chunk[index]?.id);
   if (there.length === 0 || differs >= 0) {
     throw new CopyConflictError(
-      `the target holds something else at ${stream}@${from + Math.max(0, differs)} (it is at ${actual}): ` +
-        'copy to an empty store, or to one that holds an unfinished copy of the same source',
+      `the target contains a different event at ${stream}@${from + Math.max(0, differs)} (its stream ends at revision ${actual}):  ` +
+        'copy to an empty store, or to one with an unfinished copy of the same source',
     );
   }
   return chunk.slice(there.length);

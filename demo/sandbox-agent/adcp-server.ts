@@ -6,13 +6,13 @@ import type { Behaviour } from './behaviour.ts';
 import type { Holdings } from './holdings.ts';
 import type { Tasks } from './tasks.ts';
 
-/** A call that the agent's own code saw: not one that was answered as an earlier one of its key. */
+/** A call that was executed. Repeats answered from the idempotency store are not included. */
 export interface SeenCall {
   readonly task: string;
   readonly idempotencyKey: string;
-  /** Whether it said what stays, and not only what is to be taken. */
+  /** The call asked to delete everything it does not name. */
   readonly deletesMissing: boolean;
-  /** Whether it changed, or was to change, what the agent holds. */
+  /** The call changed the stored data, possibly later in a task. */
   hadEffect: boolean;
 }
 
@@ -29,28 +29,26 @@ interface Sync {
     readonly idempotency_key: string;
     readonly delete_missing?: boolean | undefined;
   };
-  /** Member of the answer that holds the rows. */
   readonly member: string;
-  /** Each row with its own id, failed. */
   readonly failed: readonly Record<string, unknown>[];
   readonly apply: () => readonly Record<string, unknown>[];
 }
 
 /**
- * Makes the servers of the agent: one for each request over MCP, one for all over A2A. What they hold and which keys
- * they have seen is one.
+ * Creates the agent's servers: one per request over MCP, one for all requests over A2A. They share the stored data
+ * and the idempotency keys.
  */
 export const adcpServers = (parts: AdcpServerParts): (() => AdcpServer) => {
   const { holdings, tasks } = parts;
   const idempotency = createIdempotencyStore({ backend: memoryBackend(), ttlSeconds: 86_400 });
   const stateStore = new InMemoryStateStore();
   const getTask = {
-    description: 'What has become of a call that was answered with a task.',
+    description: 'The state of a task that an earlier call was answered with.',
     inputSchema: { task_id: z.string() },
     handler: async ({ task_id }: { task_id: string }) => {
       const found = tasks.get(task_id);
       if (found === undefined) {
-        return adcpError('REFERENCE_NOT_FOUND', { message: 'There is no such task', field: 'task_id' });
+        return adcpError('REFERENCE_NOT_FOUND', { message: 'The task does not exist', field: 'task_id' });
       }
       return { content: [{ type: 'text' as const, text: JSON.stringify(found) }], structuredContent: found };
     },
@@ -60,13 +58,13 @@ export const adcpServers = (parts: AdcpServerParts): (() => AdcpServer) => {
       name: 'Sandbox agent',
       version: '1.0.0',
       logger: { debug: silence, info: silence, warn: silence, error: complain },
-      // AdCP 3.0 knows tasks, but not that these calls may be answered with one.
+      // AdCP 3.0 defines tasks, but does not allow these calls to answer with one.
       validation: { requests: 'strict', responses: 'off' },
       idempotency,
       stateStore,
       resolveIdempotencyPrincipal: () => 'buyer',
       resolveAccount: async (reference) => ({ id: JSON.stringify(reference) }),
-      // Its own name holds a slash, which MCP servers warn of.
+      // The standard name contains a slash, which MCP servers warn about.
       customTools: { tasks_get: getTask },
       eventTracking: {
         syncAudiences: (params) =>
@@ -108,7 +106,6 @@ const failedRow = (id: Record<string, unknown>, what: string) => ({
   errors: [{ code: 'INVALID_REQUEST', message: `This ${what} cannot be kept` }],
 });
 
-/** A tool's answer, as it goes over the wire. */
 const answer = (structuredContent: Record<string, unknown>) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(structuredContent) }],
   structuredContent,

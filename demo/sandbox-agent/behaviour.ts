@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
 /**
- * How the agent behaves, to be changed while it runs:
+ * How the agent answers calls:
  * - `works`
  * - `slow`: answers after `delayMs`
- * - `silent`: takes a call and never answers
+ * - `silent`: accepts a call and never answers
  * - `busy`: RATE_LIMITED, transient
  * - `rejecting`: ACCOUNT_SUSPENDED, terminal
- * - `failing-items`: the call succeeds, and every item in it has failed
- * - `submitted`: answers at once that it has taken the call in, and does it `delayMs` later
- * - `submitted-failing`: the same, and the task fails
+ * - `failing-items`: the call succeeds, every item in it fails
+ * - `submitted`: answers immediately with a task, and executes it `delayMs` later
+ * - `submitted-failing`: the same, but the task fails
  */
 export const Behaviour = z.strictObject({
   mode: z.enum([
@@ -22,7 +22,6 @@ export const Behaviour = z.strictObject({
     'submitted',
     'submitted-failing',
   ]),
-  /** Milliseconds. */
   delayMs: z.int().min(0).max(86_400_000),
 });
 export type Behaviour = z.infer<typeof Behaviour>;

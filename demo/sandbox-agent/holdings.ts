@@ -8,7 +8,7 @@ type Member = NonNullable<NonNullable<AudienceParams['audiences']>[number]['add'
 
 interface Audience {
   readonly name: string | undefined;
-  /** What is known of each, by the buyer's id. */
+  /** By the buyer's id of the member. */
   readonly members: Map<string, Member>;
 }
 
@@ -19,7 +19,7 @@ interface Holding {
 }
 
 export interface ShownHolding {
-  /** As the buyer names it: AdCP's account reference. */
+  /** AdCP account reference. */
   readonly account: unknown;
   readonly audiences: readonly {
     readonly audience_id: string;
@@ -30,15 +30,14 @@ export interface ShownHolding {
   readonly catalogs: readonly unknown[];
 }
 
-/** What a buyer has given to the agent, in memory, by account. */
 export interface Holdings {
   syncAudiences(params: AudienceParams): ReturnType<typeof audienceRows>;
   syncEventSources(params: SourceParams): ReturnType<typeof sourceRows>;
   syncCatalogs(params: CatalogParams): ReturnType<typeof catalogRows>;
   shown(): readonly ShownHolding[];
   /**
-   * The members of an audience; undefined when there is none of this id.
-   * @param account as JSON
+   * The members of an audience; undefined when the audience does not exist.
+   * @param account the account reference as JSON
    */
   members(account: string, audienceId: string): readonly unknown[] | undefined;
 }
@@ -81,7 +80,6 @@ const put = <T>(kept: Map<string, T>, id: string, thing: T): Action => {
   return action;
 };
 
-/** Takes away what the buyer did not name. @returns its ids */
 const dropOthers = (
   kept: Map<string, unknown>,
   named: readonly string[],
@@ -121,13 +119,13 @@ const audienceRows = (kept: Map<string, Audience>, params: AudienceParams) => {
   return [...rows, ...gone.map((audience_id) => ({ audience_id, action: deleted }))];
 };
 
-/** AdCP 3.0: identifier types that match results name otherwise than members do. */
+/** AdCP 3.0 uses other names for these identifier types in match results than in members. */
 const MATCH_TYPES: Readonly<Record<string, string>> = {
   rampid_derived: 'rampid',
   publisher_first_party: 'other',
 };
 
-/** The sandbox matches every member by any of its identifiers. */
+/** The sandbox reports every identifier of every member as matched. */
 const matchBreakdown = (members: Iterable<Member>) => {
   const counts = new Map<string, number>();
   for (const { hashed_email, hashed_phone, uids = [] } of members) {

@@ -10,5 +10,5 @@ process.stdout.write(`The sandbox agent is at ${url}
   A2A    ${url}/a2a
   token  ${token}
 
-What it has: ${url}/
+Stored data: ${url}/
 `);

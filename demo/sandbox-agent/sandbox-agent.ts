@@ -4,28 +4,28 @@ import { createA2AAdapter } from '@adcp/sdk/server';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import express, { type RequestHandler } from 'express';
 import { z } from 'zod';
+import { check, sentenceOf } from '../../shared/http/problems.ts';
 import { adcpServers, type SeenCall } from './adcp-server.ts';
 import { Behaviour } from './behaviour.ts';
 import { createHoldings } from './holdings.ts';
 import { createTasks } from './tasks.ts';
 
 export interface SandboxAgentOptions {
-  /** 0 for any that is free. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** That callers must have. */
   readonly token: string;
 }
 
-/** Of calls that are remembered: the last ones. */
 const CALLS_MAX = 10_000;
 const BODY_BYTES_MAX = 5_000_000;
 const WhoseMembers = z.object({ account: z.string(), audience_id: z.string() });
 const HOST = '127.0.0.1';
 
 /**
- * An AdCP agent to try things with: it keeps audiences, event sources and catalogs in memory, over MCP (`/mcp`) and A2A
- * (`/a2a`), does every idempotency key once, and misbehaves when it is told to. It is for this machine only. `GET /`
- * shows what it has, `GET /members` who is in an audience, `PUT /behaviour` changes how it behaves; neither needs the token.
+ * An AdCP agent for experiments. It keeps audiences, event sources and catalogs in memory, over MCP (`/mcp`) and A2A
+ * (`/a2a`), and executes each idempotency key once. It listens on the loopback interface only.
+ * Without a token, `GET /` shows the stored data, `GET /members` an audience's members, and `PUT /behaviour` selects
+ * a misbehaviour.
  * @returns its address, without a path
  */
 export const startSandboxAgent = async ({ port, token }: SandboxAgentOptions): Promise<string> => {
@@ -51,17 +51,17 @@ export const startSandboxAgent = async ({ port, token }: SandboxAgentOptions): P
     response.status(members === undefined ? 404 : 200).json(members ?? null);
   });
   app.put('/behaviour', (request, response) => {
-    const changed = Behaviour.partial().safeParse(request.body);
-    if (changed.success) Object.assign(behaviour, changed.data);
-    response.status(changed.success ? 200 : 400).json(changed.success ? behaviour : changed.error.issues);
+    const changed = check(Behaviour.partial(), request.body);
+    if (changed.problems === undefined) response.json(Object.assign(behaviour, changed.value));
+    else response.status(400).json({ error: sentenceOf(changed.problems[0], 'The body') });
   });
   const mayCall = bearerOf(token);
   app.post('/mcp', mayCall, async (request, response) => {
     const server = makeServer();
-    // A request has a server of its own, and ends with its answer: nothing is pushed.
+    // Each request needs its own server. It ends with the answer, because nothing is pushed.
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
     response.on('close', () => void server.close().catch(() => undefined));
-    // The types of the two packages differ in what an absent member is.
+    // The types of the two packages disagree about optional members.
     await server.connect(transport as never);
     await transport.handleRequest(request, response, request.body);
   });
@@ -74,7 +74,7 @@ export const startSandboxAgent = async ({ port, token }: SandboxAgentOptions): P
   const url = `http://${HOST}:${(listening.address() as AddressInfo).port}`;
   const card = {
     name: 'Sandbox agent',
-    description: 'Keeps what it is given in memory',
+    description: 'Keeps received data in memory',
     version: '1.0.0',
     url: `${url}/a2a`,
     securitySchemes: { bearer: { type: 'http' as const, scheme: 'bearer' } },
@@ -90,6 +90,10 @@ const bearerOf = (token: string): RequestHandler => {
   const wanted = digest(`Bearer ${token}`);
   return (request, response, next) => {
     if (timingSafeEqual(digest(request.get('authorization') ?? ''), wanted)) next();
-    else response.status(401).set('WWW-Authenticate', 'Bearer').json({ error: 'This needs the token.' });
+    else
+      response
+        .status(401)
+        .set('WWW-Authenticate', 'Bearer')
+        .json({ error: "Send the agent's bearer token." });
   };
 };

@@ -12,11 +12,9 @@ interface Task {
   updatedAt: string;
 }
 
-/** What the agent has taken in and finishes later, in memory. */
 export interface Tasks {
-  /** @returns its id */
   submit(type: string, afterMs: number, work: () => Task['state']): string;
-  /** As AdCP's `tasks/get` has it; undefined of an id that is none. */
+  /** The task in the form of AdCP's `tasks/get`; undefined for an unknown id. */
   get(id: string): Json | undefined;
 }
 

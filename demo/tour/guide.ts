@@ -1,24 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 
-/** What the API always answers with (specification, "Response envelope"). */
+/** The envelope of every answer (specification, "Response envelope"). */
 const Envelope = z.object({
   data: z.unknown(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
 });
 
-export interface Asked {
+export interface RequestOptions {
   readonly body?: unknown;
-  /** Sent as they are, as `application/octet-stream`, instead of `body`. */
+  /** RawAnswer as `application/octet-stream` instead of `body`. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What may come: 200 unless told. */
+  /** Expected statuses; default: 200. */
   readonly status?: number | readonly number[];
-  /** Of the specification's 14. */
   readonly endpoint?: number;
 }
 
-export interface Seen {
+export interface RequestRecord {
   readonly endpoint: number | undefined;
   readonly request: string;
   readonly status: number;
@@ -26,44 +25,42 @@ export interface Seen {
 }
 
 export interface Guide {
-  /** Prints what comes now. */
   readonly tell: (text: string) => void;
   /**
-   * Sends a request, prints it and its answer.
-   * @param path below `/api/v2/buyer`, or a whole address
-   * @returns `data` of the answer, as `schema` reads it
-   * @throws StumbledError when the answer is another than was expected
+   * Sends a request; prints the request and the answer.
+   * @param path below `/api/v2/buyer`, or an absolute URL
+   * @returns the answer's `data`, parsed by `schema`
+   * @throws StumbledError when the answer has an unexpected status or form
    */
-  readonly ask: <T>(method: string, path: string, schema: z.ZodType<T>, asked?: Asked) => Promise<T>;
-  /** Asks, without printing, until `isDone`. @throws StumbledError after 30 s */
+  readonly ask: <T>(method: string, path: string, schema: z.ZodType<T>, asked?: RequestOptions) => Promise<T>;
+  /** Polls without printing until `isDone`. @throws StumbledError after 30 s */
   readonly until: <T>(path: string, schema: z.ZodType<T>, isDone: (data: T) => boolean) => Promise<void>;
-  readonly seen: readonly Seen[];
+  readonly seen: readonly RequestRecord[];
 }
 
-/** The service did not answer as the tour expects. */
 export class StumbledError extends Error {
   override readonly name = 'StumbledError';
 }
 
 const WAIT_MS_MAX = 30_000;
 const WAIT_MS = 200;
-/** For windows of the rate limit, a minute each, for one request. */
+/** Rate limit windows of one minute to wait for, per request. */
 const WAITS_MAX = 2;
 const ANSWER_MS_MAX = 10_000;
-/** More than any answer of an empty service has; lists of one that runs may be longer. */
+/** Enough for every answer of an empty service; lists of a running service may be longer. */
 const LINES_MAX = 250;
 
-/** @param url where the service is, without a path; @param key an API key of it: never printed */
+/** @param url the service's URL without a path @param key an API key of the service, never printed */
 export const createGuide = (url: string, key: string, print: (text: string) => void): Guide => {
-  const seen: Seen[] = [];
+  const seen: RequestRecord[] = [];
   const addressOf = (path: string): string => (path.startsWith('http') ? path : `${url}/api/v2/buyer${path}`);
 
-  const send = async (method: string, path: string, asked: Asked) => {
+  const send = async (method: string, path: string, asked: RequestOptions) => {
     const isJson = asked.bytes === undefined && asked.body !== undefined;
     const answer = await fetch(addressOf(path), {
       method,
       headers: {
-        // The signed address of an upload is its credential, and other hosts are none of the key's business.
+        // Absolute URLs are signed upload addresses or other hosts: neither may receive the key.
         ...(path.startsWith('http') ? {} : { Authorization: `Bearer ${key}` }),
         ...(isJson ? { 'Content-Type': 'application/json' } : {}),
         ...(asked.bytes === undefined ? {} : { 'Content-Type': 'application/octet-stream' }),
@@ -83,7 +80,7 @@ export const createGuide = (url: string, key: string, print: (text: string) => v
     if (!data.success) {
       const members = data.error.issues.map(({ path }) => path.join('.')).join(', ');
       throw new StumbledError(
-        `${where}: the answer is not as the API declares it, at ${members || 'its root'}`,
+        `${where}: the answer does not match the API's declaration, at ${members || 'its root'}`,
       );
     }
     return data.data;
@@ -116,30 +113,30 @@ export const createGuide = (url: string, key: string, print: (text: string) => v
       for (;;) {
         const { status, text } = await inTime(print, () => send('GET', path, {}));
         if (status === 200 && isDone(read(text, schema, path))) return;
-        if (performance.now() > give) throw new StumbledError(`${path} did not come to its end:\n${text}`);
+        if (performance.now() > give)
+          throw new StumbledError(`${path} did not reach the expected state:\n${text}`);
         await sleep(WAIT_MS);
       }
     },
   };
 };
 
-interface Sent {
+interface RawAnswer {
   readonly status: number;
   readonly text: string;
   readonly retryAfterSeconds: number;
 }
 
-/** A key may have used up its requests before the tour: then the tour waits for the next window. */
-const inTime = async (print: (text: string) => void, send: () => Promise<Sent>): Promise<Sent> => {
+/** Waits for the next window when the key has used up its rate limit before the tour. */
+const inTime = async (print: (text: string) => void, send: () => Promise<RawAnswer>): Promise<RawAnswer> => {
   for (let waits = 0; ; waits += 1) {
     const answer = await send();
     if (answer.status !== 429 || waits === WAITS_MAX) return answer;
-    print(`\nThe rate limit is reached: the tour goes on in ${answer.retryAfterSeconds} s.\n`);
+    print(`\nThe rate limit is reached: the tour continues in ${answer.retryAfterSeconds} s.\n`);
     await sleep(answer.retryAfterSeconds * 1_000);
   }
 };
 
-/** What the service says of its refusal. */
 const reasonIn = (text: string): string => {
   try {
     return `: ${Envelope.parse(JSON.parse(text)).error?.message ?? ''}`;
@@ -156,7 +153,7 @@ const parse = (text: string, where: string): unknown => {
   }
 };
 
-/** The signed token of an upload is a credential: for fifteen minutes, whoever has it may send the bytes. */
+/** An upload's token is a credential: until it expires after 15 minutes it allows an upload. */
 const withoutToken = (path: string): string => path.replaceAll(/([?&]token=)[^&"]+/g, '$1...');
 
 const indented = (text: string, with_: string): string => text.replace(/^/gm, with_);

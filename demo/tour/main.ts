@@ -1,18 +1,18 @@
 import { parseArgs } from 'node:util';
-import { createGuide, StumbledError, type Seen } from './guide.ts';
+import { createGuide, StumbledError, type RequestRecord } from './guide.ts';
 import { startPrograms, type StartedPrograms } from './programs.ts';
 import { walk } from './steps.ts';
 
-const HELP = `The tour goes through the 14 endpoints of the specification and an advertiser's history, and prints every
+const HELP = `The tour calls the 14 endpoints of the specification and an advertiser's history, and prints every
 request and answer.
 
-  npm run -s tour                                   on an empty service of its own, with a sandbox agent
-  npm run -s tour -- --url URL --key KEY            on one that runs; it creates an advertiser and more there
-                     [--agent URL]                  where the sandbox agent is: http://127.0.0.1:4300
+  npm run -s tour                                   with its own empty service and sandbox agent
+  npm run -s tour -- --url URL --key KEY            with a running service; the tour creates data there
+                     [--agent URL]                  address of the sandbox agent; default: http://127.0.0.1:4300
                                                     It needs \`npm run -s sandbox-agent\`, and the service
                                                     OUTBOUND_ALLOW_LOOPBACK=true to reach it.
 
-Exit status: 0 when every answer was what it should be, else 1; 2 for wrong options;
+Exit status: 0 when every answer was as expected, else 1; 2 for invalid options;
 130 after Ctrl-C.
 `;
 const ENDPOINTS = 14;
@@ -36,7 +36,7 @@ const main = async (): Promise<number> => {
   }
   print('Starting an empty service and a sandbox agent.\n');
   const programs = await startPrograms();
-  // As a shell says of what these signals have ended.
+  // The statuses that a shell reports for these signals.
   for (const [signal, status] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -50,15 +50,14 @@ const main = async (): Promise<number> => {
   }
 };
 
-/** What an operator does beside a running service. */
 const operate = async (programs: StartedPrograms): Promise<void> => {
-  print('\nThe service still runs. An operator seals and verifies its log, and rebuilds a read model:\n');
+  print('\nWhile the service runs, an operator seals and verifies its log, and rebuilds a read model:\n');
   for (const words of ['log seal', 'log verify', 'read-models rebuild advertisers']) {
     print(`\n$ npm run -s exchange -- ${words}\n${await programs.exchange(...words.split(' '))}`);
   }
 };
 
-/** @param atLast what is shown once all has been walked through; the summary ends the tour, wherever that ends */
+/** @param atLast shown after the walk; the summary is always printed last, also after a failure */
 const walkThrough = async (
   url: string,
   key: string,
@@ -79,7 +78,7 @@ const walkThrough = async (
   return 0;
 };
 
-const summaryOf = (seen: readonly Seen[]): string => {
+const summaryOf = (seen: readonly RequestRecord[]): string => {
   const lines = Array.from({ length: ENDPOINTS }, (_, index) => {
     const calls = seen.filter(({ endpoint }) => endpoint === index + 1);
     const times = calls.map(({ ms }) => `${ms.toFixed(1)} ms`).join(', ');
@@ -91,7 +90,6 @@ const summaryOf = (seen: readonly Seen[]): string => {
   return `\nSummary: ${reached} of ${ENDPOINTS} endpoints, ${seen.length} requests\n${lines.join('\n')}\n`;
 };
 
-/** Without its query, the host that an upload's address has, and ids. */
 const pathOf = (request: string): string =>
   request
     .replace(/\?.*$/, '')
@@ -99,13 +97,11 @@ const pathOf = (request: string): string =>
     .replace(/\/(\d+|\w{3}_\w+)(?=\/|$)/g, '/{id}');
 
 interface Options {
-  /** Of a service that runs; without it, the tour starts one. */
   readonly service?: { readonly url: string; readonly key: string };
   readonly agent: string;
   readonly help: boolean;
 }
 
-/** Ends the process when they are wrong. */
 const optionsOf = (): Options => {
   try {
     const { url, key, agent, help } = parseArgs({ options }).values;

@@ -6,19 +6,21 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 export interface StartedPrograms {
-  /** Of the service. */
   readonly url: string;
   readonly key: string;
   readonly agent: { readonly url: string; readonly token: string };
-  /** Runs the operator's command beside them. @returns what it prints @throws Error when it ends with another status than 0 */
+  /**
+   * Runs an operator's command on the same installation.
+   * @returns its standard output
+   * @throws Error when its exit status is not 0
+   */
   exchange(...words: readonly string[]): Promise<string>;
-  /** Ends both, and removes what the service has kept. */
   stop(): Promise<void>;
 }
 
 const AGENT_TOKEN = 'sandbox-agent-token';
 const START_MS_MAX = 60_000;
-/** Of the caller's environment: other settings would make it another tour. */
+/** Other settings of the caller would change the tour. */
 const given = Object.fromEntries(
   ['PATH', 'DATABASE_URL'].flatMap((name) =>
     process.env[name] === undefined ? [] : [[name, process.env[name]]],
@@ -26,13 +28,13 @@ const given = Object.fromEntries(
 );
 
 /**
- * An empty service and a sandbox agent of the tour's own, on free ports, with their data in a temporary folder; or in
- * `DATABASE_URL`, which must be empty then.
- * @throws Error when one of them ends before it serves, with what it has printed
+ * Starts an empty service and a sandbox agent on free ports. Their data is in a temporary folder, or in
+ * `DATABASE_URL`, which must be empty.
+ * @throws Error with the program's output when a program ends before it serves
  */
 export const startPrograms = async (): Promise<StartedPrograms> => {
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-tour-'));
-  // Run by root, Postgres runs as somebody else, and keeps its data elsewhere where it cannot pass.
+  // When root starts it, the embedded Postgres runs as another user, who needs access to this folder.
   await chmod(directory, 0o711);
   const children: ChildProcess[] = [];
   const start = (file: string, environment: Readonly<Record<string, string>>): ChildProcess => {
@@ -84,7 +86,7 @@ const printed = (child: ChildProcess, pattern: RegExp): Promise<readonly string[
       }
     });
     child.once('exit', () => reject(new Error(`A program ended before it served:\n${text}`)));
-    setTimeout(() => reject(new Error(`A program does not serve:\n${text}`)), START_MS_MAX).unref();
+    setTimeout(() => reject(new Error(`A program did not start in time:\n${text}`)), START_MS_MAX).unref();
   });
 
 const end = async (child: ChildProcess): Promise<void> => {

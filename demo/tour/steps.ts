@@ -3,9 +3,7 @@ import { z } from 'zod';
 import { blue, green, red } from './pictures.ts';
 import { StumbledError, type Guide } from './guide.ts';
 
-/** An AdCP agent that the service may reach. */
 export interface Agent {
-  /** Without a path. */
   readonly url: string;
   readonly token: string;
 }
@@ -33,7 +31,6 @@ const Records = z.object({
   items: z.array(z.object({ status: z.string(), enabled: z.boolean() })),
   total: z.number(),
 });
-/** What the sandbox agent says that it has. */
 const Holdings = z.object({
   accounts: z.array(z.object({ account: z.unknown(), audiences: z.array(z.unknown()) })),
 });
@@ -49,9 +46,9 @@ const expectThat = (isSo: boolean, otherwise: string): void => {
 };
 
 /**
- * The 14 endpoints of the specification in their order, each with what it needs before it; and what became of something,
- * from its events alone.
- * @throws StumbledError when an answer is not what it should be
+ * Calls the 14 endpoints of the specification in order, each after the requests it depends on, then shows the history
+ * of an advertiser.
+ * @throws StumbledError for an unexpected answer
  */
 export const walk = async (guide: Guide, agent: Agent): Promise<void> => {
   const registered = await prepare(guide, agent);
@@ -66,18 +63,16 @@ export const walk = async (guide: Guide, agent: Agent): Promise<void> => {
   await past(guide);
 };
 
-/** The agent as the service knows it. */
 interface TourAgent {
   readonly id: string;
-  /** Where it shows what it holds. */
   readonly url: string;
-  /** The buyer's account at the agent: of this tour alone, whoever else holds something there. */
+  /** The buyer's account at the agent; unique to this tour. */
   readonly accountId: string;
 }
 
 /**
- * What could keep the tour from its end is asked for before anything is created.
- * @throws StumbledError saying what is in the way
+ * Checks everything that could stop the tour before it creates anything.
+ * @throws StumbledError naming the obstacle
  */
 const prepare = async ({ tell, ask, until }: Guide, { url, token }: Agent): Promise<TourAgent> => {
   tell('First the sandbox agent, which the tour needs later: it runs, and the service may connect to it.');
@@ -98,7 +93,7 @@ const prepare = async ({ tell, ask, until }: Guide, { url, token }: Agent): Prom
     },
     status: 201,
   });
-  // An agent that did not answer at once is asked again a second later.
+  // The service checks an agent that did not answer immediately again after a second.
   await until(`/adcp-agents/${id}`, RegisteredAgent, ({ status }) => status === 'ACTIVE');
   return { id, url, accountId };
 };
@@ -164,7 +159,7 @@ const engine = async ({ tell, ask }: Guide): Promise<void> => {
   const Connection = z.object({ credential: z.object({ maskedKey: z.string() }) });
   const { credential } = await ask('POST', `/creative-engines/${sandbox.id}/connections`, Connection, {
     body: { apiKey },
-    // 200 where the account has connected it before: the key is replaced.
+    // 200 when the account was connected before: the key is replaced.
     status: [200, 201],
     endpoint: 5,
   });
@@ -214,7 +209,6 @@ const syndication = async (
   await ask('GET', `${url}/`, Holdings);
 };
 
-/** Reserves a place for a picture. @returns where its bytes go */
 const reserve = ({ ask }: Guide, advertiserId: number, name: string, bytes: Uint8Array) =>
   ask('POST', `/advertisers/${advertiserId}/assets/uploads`, Reservation, {
     body: { name, mimeType: 'image/png', bytes: bytes.length },
@@ -317,7 +311,7 @@ const past = async ({ tell, ask }: Guide): Promise<void> => {
   const renamed = changes.find(({ path }) => path === '/name');
   expectThat(
     renamed?.before === 'Boots & Co' && renamed.after === 'Boots and Sons',
-    'the names are not told apart',
+    'the diff does not show both names',
   );
 };
 

@@ -75,7 +75,7 @@ describe.each([
       expect(await listed()).toBe(20);
       expect(await command.end('SIGINT')).toBe(status);
       expect(command.output()).toContain(
-        'interrupted: the live read model is as it was, and its copy is dropped',
+        'interrupted: the live read model is unchanged, and its copy is dropped',
       );
       expect(await tables()).toEqual(before);
       expect(await listed()).toBe(20);

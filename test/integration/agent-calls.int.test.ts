@@ -136,7 +136,7 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
     });
     expect(await call({ takenIn: { taskId: 'task_of_nobody', taskOf: 'ADCP' } })).toEqual({
       outcome: 'refused',
-      message: expect.stringContaining('There is no such task'),
+      message: expect.stringContaining('The task does not exist'),
     });
   });
 });

@@ -160,7 +160,7 @@ describe.each(targets)('exchange events copy from Postgres to %s', (name, create
     expect(status).toBe(0);
     expect(stdout).toContain('0 differences');
     expect(stdout).toContain(`target: ${events} events`);
-    expect(stdout).toContain('read models made anew: advertisers');
+    expect(stdout).toContain('rebuilt read models: advertisers');
     expect(await target.count()).toBe(events);
     const offered = Number(/: (\d+) offered by this run/.exec(stdout)?.[1]);
     // A page is offered again at most.

@@ -6,7 +6,7 @@ import { createAudienceParts } from '../../command/workers/syndication/audience-
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication.ts';
 import { setAccess } from '../../cli/accounts.ts';
-import { forgetSubjects, withForgetting, type Forgotten } from '../../cli/forget.ts';
+import { forgetSubjects, withForgetting, type ForgetResult } from '../../cli/forget.ts';
 import { audiencesProjection } from '../../projections/audiences.ts';
 import { rebuildOnline, verifyOnline } from '../../projections/engine/copy/online-rebuild.ts';
 import { UnprojectableEventError, type Projection } from '../../projections/engine/projection.ts';
@@ -134,7 +134,7 @@ const forget = (
   subjects: readonly string[],
   keys: Partial<PersonalKeys> = {},
   customerId = account.customerId,
-): Promise<Forgotten> => {
+): Promise<ForgetResult> => {
   const { backbone } = service;
   const personalKeys = { ...backbone.personalKeys, ...keys };
   const log = createLog('silent');
