@@ -2,7 +2,7 @@ import { audienceWriteRoutes } from '../command/audiences/routes.ts';
 import { catalogWriteRoutes } from '../command/catalogs/routes.ts';
 import type { Confirmations } from '../command/conversions/confirmations.ts';
 import type { Ledgers } from '../command/conversions/ledgers.ts';
-import { conversionWriteRoutes, type NamedSource } from '../command/conversions/routes.ts';
+import { conversionWriteRoutes, type SourceOfKey } from '../command/conversions/routes.ts';
 import { eventSourceWriteRoutes } from '../command/event-sources/routes.ts';
 import { loadEventSource } from '../command/event-sources/sync-event-sources.ts';
 import type { SyncStores } from '../command/resource-syncs/plan-sync.ts';
@@ -60,13 +60,13 @@ const sourcesOf = (
   parts: Parts,
   { customerId, version }: Principal,
   key: string,
-): Promise<readonly NamedSource[]> =>
+): Promise<readonly SourceOfKey[]> =>
   parts.answers.answer(
     JSON.stringify([customerId, 'sources of a key', key]),
     version,
     async () => {
       const found = await findEventSources(parts, customerId, key).catch(behind);
-      return found.map(({ sourceId, status }): NamedSource => ({ sourceId, status }));
+      return found.map(({ sourceId, status }): SourceOfKey => ({ sourceId, status }));
     },
     (sources) => NAMED_SOURCE_BYTES * sources.length,
   );

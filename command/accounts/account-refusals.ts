@@ -1,7 +1,6 @@
 import type { AccountRefusal } from '../../domain/accounts/account.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 
-/** Every reason an account command can be refused for, and what the caller is told. */
 export const accountRefused = (refusal: AccountRefusal): ApiError => {
   switch (refusal.reason) {
     case 'already-open':
@@ -15,7 +14,7 @@ export const accountRefused = (refusal: AccountRefusal): ApiError => {
         code: 'CONFLICT',
         message: refusal.isSellers
           ? "This is a seller's account: its users have the role seller."
-          : "The role seller is that of users of a seller's account. Give another.",
+          : "Only users of a seller's account have the role seller. Give another.",
         field: 'role',
       });
     case 'expires-in-the-past':

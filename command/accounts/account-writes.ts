@@ -14,15 +14,12 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { accountRefused } from './account-refusals.ts';
 
-/** What commands on an existing account need. */
 export interface AccountWrites {
   readonly store: EventStore;
-  /** Of the account's own credentials. */
   readonly database: TenantDatabase;
   readonly clock: Clock;
 }
 
-/** What opening an account needs, and closing it: before and outside of any account. */
 export interface InstallationWrites {
   readonly store: EventStore;
   readonly pool: Pool;

@@ -23,11 +23,10 @@ import {
 
 export interface KeyRequest {
   readonly name: string;
-  /** Whose key it will be. */
   readonly user: { readonly id: string; readonly role: Role };
   readonly scopes?: readonly Scope[] | undefined;
   readonly expiresAt?: string | undefined;
-  /** Of whoever may repeat the command, and must then get the same key; absent: nobody. */
+  /** Set when the request can be repeated: its repeat must return the same key. */
   readonly sealer?: Sealer | undefined;
 }
 
@@ -39,18 +38,17 @@ export interface IssuedApiKey {
   readonly scopes: readonly Scope[];
   readonly expiresAt?: string;
   readonly createdAt: string;
-  /** The key itself. */
   readonly key: string;
 }
 
 /**
- * Issues a key, at most 100 active ones in the account: its stream decides, so that of many requests on many
- * nodes exactly as many succeed as there is room for.
- *
- * The row that the key is checked against is written before the event, since the event cannot bring it back, and
- * made live after it. A crash before the event leaves a row that is no key, neither listed nor of use, and is swept
- * (`retire-keys.ts`); a crash after it, a key that the read model of credentials makes live. Repeating the command,
- * after a crash too, leads to the same key: its id follows from the command, its secret is read back from the row.
+ * Issues a key; an account has at most 100 active ones. The stream decides, so concurrent requests on many nodes
+ * cannot exceed the limit.
+ * The key's row is written before the event, because the event does not contain the hash, and becomes live after it.
+ * A crash before the event leaves an inactive row, which is later deleted (`retire-keys.ts`). After a crash behind
+ * the event the credentials read model activates the row.
+ * A repeated command returns the same key: the id is derived from the command, and the secret is read back from the
+ * row.
  * @throws ApiError CONFLICT at the limit, or when another credential repeats the command
  */
 export const issueApiKey = async (
@@ -85,7 +83,6 @@ export const issueApiKey = async (
   };
 };
 
-/** The command's key, with its row written: a new one, or the one of an earlier run. */
 const keyOf = async (
   { database, clock }: AccountWrites,
   { name, user, scopes = scopesOfRole(user.role), expiresAt, sealer }: KeyRequest,
@@ -149,9 +146,8 @@ const issueOnce = (
   );
 
 /**
- * Records what was revoked and, for a crash between the two, is not in the stream yet: such keys would count for
- * ever. Looked for only when there seems to be no room.
- * @returns whether there were any
+ * Records revocations that a crash kept out of the stream; they would count against the limit forever. @returns
+ * whether any were missing
  */
 const settleRevocations = async (
   { store, database, clock }: AccountWrites,

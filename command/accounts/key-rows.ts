@@ -3,8 +3,6 @@ import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { REPLAY_HOURS } from '../../shared/idempotency/replay-window.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
 
-/** The rows that credentials are checked against. Every statement names the account, and is bound to it besides. */
-
 export interface NewKeyRow {
   readonly keyId: string;
   readonly userId: string;
@@ -17,10 +15,7 @@ export interface NewKeyRow {
   readonly sealedSecret?: Buffer | undefined;
 }
 
-/**
- * An idempotency key is honored from the completion of its request on, which comes after the row was written: an
- * hour is far more than that takes.
- */
+/** The Idempotency-Key is honored from the end of the request, which comes after the row was written. */
 const SEALED_HOURS = REPLAY_HOURS + 1;
 
 const insert = `insert into api_keys as k (key_id, customer_id, user_id, name, masked_key, scopes, secret_hash,
@@ -42,10 +37,7 @@ const valuesOf = (customerId: number, row: NewKeyRow, announced: boolean): reado
   announced,
 ];
 
-/**
- * Writes the row of a key that is not live yet. Does nothing when the key has a row already: the command was run
- * before.
- */
+/** Does nothing when an earlier run of the command has written the row. */
 export const insertKeyRow = async (
   database: TenantDatabase,
   customerId: number,
@@ -58,10 +50,7 @@ export const insertKeyRow = async (
   });
 };
 
-/**
- * Makes the key live, once its event is in the stream; and lets its issuer repeat the request for as long again.
- * Writes the whole row where it is missing: one that waited very long for its event may have been swept.
- */
+/** Activates the key after its event. Inserts a row that the sweep deleted because the event took very long. */
 export const announceKeyRow = async (
   database: TenantDatabase,
   customerId: number,
@@ -78,7 +67,6 @@ export const announceKeyRow = async (
 };
 
 export interface KeptSecret {
-  /** Null when it was not sealed, or is no longer kept. */
   readonly sealedSecret: Buffer | null;
   readonly createdAt: Date;
 }
@@ -97,7 +85,7 @@ export const readSealedSecret = async (
   return row;
 };
 
-/** Takes back a key that nobody has seen; not one that another run of the same command has announced. */
+/** Deletes the key unless another run of the same command has activated it. */
 export const deleteKeyRow = async (
   database: TenantDatabase,
   customerId: number,
@@ -110,10 +98,7 @@ export const deleteKeyRow = async (
   });
 };
 
-/**
- * From its return on the key is refused everywhere.
- * @returns false when the account has no such key
- */
+/** After it returns, every process refuses the key. @returns false when the account has no such key */
 export const revokeKeyRow = async (
   database: TenantDatabase,
   customerId: number,
@@ -129,7 +114,6 @@ export const revokeKeyRow = async (
   return rows.length > 0;
 };
 
-/** Those of the keys that are revoked. */
 export const revokedAmong = async (
   database: TenantDatabase,
   customerId: number,

@@ -10,9 +10,9 @@ const contextOf = (customerId: number) => {
 };
 
 /**
- * Disables an account or enables it again. The stream decides, the row follows it: two commands at the same moment
- * may write it in any order, and it says what the stream says (`writeAccess`). Answered only once the row is
- * written; cut off before that, the read model of credentials writes it.
+ * Disables or re-enables an account. The stream decides. Two concurrent commands may write the row in any order,
+ * because `writeAccess` keeps the state of the higher revision. If the process dies before it writes the row, the
+ * credentials read model does.
  * @throws ApiError NOT_FOUND
  */
 export const setAccountAccess = async (
@@ -26,7 +26,7 @@ export const setAccountAccess = async (
   await settleAccess(writes, customerId);
 };
 
-/** Also when nothing was decided: the row of an earlier command may be missing. */
+/** Runs even without a new event: an earlier command may have failed to write the row. */
 const settleAccess = async ({ store, pool }: InstallationWrites, customerId: number): Promise<void> => {
   const { state, revision } = await loadAccount(store, customerId);
   if (state.status === 'NONE' || typeof revision !== 'number') return;
@@ -34,10 +34,10 @@ const settleAccess = async ({ store, pool }: InstallationWrites, customerId: num
 };
 
 /**
- * Adds a user to an account. Cut off between event and row, the read model of credentials writes the row: the user
- * is there (`accounts list`) although nobody was told.
+ * Adds a user. If the process dies between event and row, the credentials read model writes the row: the user then
+ * exists although the operator saw no answer.
  * @returns the user's id
- * @throws ApiError NOT_FOUND when there is no such account
+ * @throws ApiError NOT_FOUND when the account does not exist
  */
 export const addUser = async (
   { store, pool, clock }: InstallationWrites,

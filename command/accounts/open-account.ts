@@ -8,21 +8,20 @@ import { runOnAccount, type InstallationWrites } from './account-writes.ts';
 
 export interface OpenedAccount {
   readonly customerId: number;
-  /** The account's first API key. Shown here once; only its hash is kept. */
+  /** Stored only as a hash. */
   readonly apiKey: string;
 }
 
 export interface NewAccount {
   readonly name: string;
-  /** The seller whose account it is; absent: a buyer's. */
   readonly sellerId?: number | undefined;
 }
 
 /**
- * Opens an account with a first user, an admin or a seller, and a first API key of theirs. The rows that the key is checked
- * against are written before the event, since a hash is in no event, and made live after it: a crash before the
- * event leaves rows that are no account and are swept (`retire-keys.ts`); after it, the read model of credentials
- * makes them live.
+ * Opens an account with a first user (an admin or a seller) and that user's first API key. The rows are written
+ * before the event, because events contain no hash, and become live after it. A crash before the event leaves
+ * inactive rows, which are later deleted (`retire-keys.ts`). After a crash behind the event the credentials read
+ * model activates them.
  */
 export const openAccount = async (
   {
@@ -67,7 +66,7 @@ export const openAccount = async (
   );
   if (outcome.outcome === 'refused')
     throw new Error(`account ${customerId} exists already: the id sequence is behind the log`);
-  // One row at a time: the read model may be writing the same two.
+  // Separate statements: the read model may lock the same two rows in another order.
   await writeOpened(pool, [{ customerId, name, sellerId }]);
   await pool.query('update api_keys set announced = true where customer_id = $1 and key_id = $2', [
     customerId,

@@ -3,22 +3,17 @@ import { sleep } from '../../shared/async/backoff.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import type { Logger } from 'pino';
 
-/** How often uses are written down: a key that works all the time costs one write in this time. */
 const EVERY_MS = 60_000;
-/** Keys remembered at once; of more than that some uses are not written down. */
+/** Beyond this number some uses are not recorded. */
 const KEYS_MAX = 10_000;
 
 export interface KeyUse {
-  /** Only remembers; nothing of a request waits for it. */
+  /** Only stores the use in memory, so requests do not wait. */
   used(keyId: string): void;
-  /** Writes down what is remembered. */
   flush(): Promise<void>;
 }
 
-/**
- * When keys were last used, about: a convenience for their owners, never what a decision is made on. So it is no
- * event, and what a crash loses is lost.
- */
+/** Records when keys were last used, for information only: a crash may lose it, so it is not an event. */
 export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock): KeyUse => {
   let uses = new Map<string, string>();
   return {
@@ -27,7 +22,7 @@ export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock): KeyUse =>
     },
     flush: async () => {
       if (uses.size === 0) return;
-      // In the order of ids, so that two processes never wait for each other.
+      // Sorted by id, so that two processes cannot deadlock.
       const written = [...uses].sort(([one], [other]) => (one < other ? -1 : 1));
       uses = new Map();
       await pool.query({
@@ -43,8 +38,7 @@ export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock): KeyUse =>
 };
 
 /**
- * Removes what let the issuer of a key repeat the request, once its Idempotency-Key is no longer honored. Of a key
- * that was not announced it stays: a repeat may still finish it, and the row is swept if none does.
+ * Deletes secrets whose Idempotency-Key has expired. An unannounced key keeps its secret: a repeat may complete it.
  */
 export const forgetSealed = (pool: Pick<Pool, 'query'>) =>
   pool.query({
@@ -53,7 +47,6 @@ export const forgetSealed = (pool: Pick<Pool, 'query'>) =>
            where sealed_secret is not null and sealed_until <= now() and announced`,
   });
 
-/** Does both about once a minute, until `signal`. */
 export const maintainKeys = (
   pool: Pick<Pool, 'query'>,
   use: KeyUse,
@@ -67,7 +60,7 @@ export const maintainKeys = (
         .flush()
         .then(() => forgetSealed(pool))
         .catch((error: unknown) => {
-          log.warn({ err: error }, 'the last use of keys could not be written down');
+          log.warn({ err: error }, 'the last use of keys could not be written');
         });
     }
   };

@@ -6,13 +6,12 @@ import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { createSweep } from '../../shared/work-list/sweep.ts';
 import { loadAccount, runOnAccount, type InstallationWrites } from './account-writes.ts';
 
-/** As long as an abandoned idempotency key is kept: until then a repeat may finish what was begun. */
+/** Abandoned idempotency keys are kept this long, so a repeat may complete the command until then. */
 const UNANNOUNCED_HOURS = 2 * REPLAY_HOURS;
 
 interface DueKey {
   readonly customerId: number;
   readonly keyId: string;
-  /** As text: microseconds count. */
   readonly dueAt: string;
 }
 
@@ -29,19 +28,18 @@ const ended = `${endedAt} <= now() - interval '${ENDED_KEYS_DAYS} days'
 const unannounced = `created_at <= now() - interval '${UNANNOUNCED_HOURS} hours' and not announced`;
 
 /**
- * Rows of keys that are over: of keys that ended 90 days ago, and of keys whose issue was cut off before its event
- * and not repeated in two days, with the account if it was cut off while being opened. The stream has the last
- * word: a key that it has announced becomes live instead; one that it still counts, although its row is revoked,
- * is revoked there too, or it would count for ever.
+ * Deletes the rows of keys that ended 90 days ago, and of keys that were not announced within two days, with their
+ * account when it was not opened either. The stream decides: a key that it contains is activated instead. A revoked
+ * key that it still counts is revoked there first, or it would count against the limit forever.
  */
 export const createRetiredKeys = (writes: InstallationWrites): Purgeable =>
   createSweep<DueKey>({
     find: (after, rowsMax) => findDue(writes, after, rowsMax),
-    // All of its account at once: the first of them leaves nothing to do for the others.
+    // Covers all keys of the account, so its other rows need no work.
     work: ({ customerId }) => retireOf(writes, customerId),
   });
 
-/** Two questions, each of an index of its own. */
+/** Each condition has its own index. */
 const findDue = async (
   { pool }: InstallationWrites,
   after: DueKey | undefined,
@@ -91,7 +89,7 @@ const retire = async (
       [customerId, announced],
     );
   }
-  // Judged again: one may have been announced since it was found.
+  // Checks the conditions again: a key may have been announced since it was found.
   await pool.query(
     `delete from api_keys where customer_id = $1 and key_id = any($2::text[]) and ((${ended}) or (${unannounced}))`,
     [customerId, rows.map(({ keyId }) => keyId)],

@@ -5,9 +5,9 @@ import { accountOf, runOnAccount, type AccountWrites } from './account-writes.ts
 import { revokeKeyRow } from './key-rows.ts';
 
 /**
- * Revokes a key of the account; repeating changes nothing. The key is refused before its event is written: a
- * crash in between leaves a key that is refused and still counted, never one that is reported revoked and still
- * works. Issuing counts it right again.
+ * Revokes a key. Repeating changes nothing. The row is updated before the event is written: after a crash in between
+ * the key is refused, but still counts against the limit until the next issue corrects that. The other order could
+ * report a key as revoked that still works.
  * @throws ApiError NOT_FOUND when the account has no such key
  */
 export const revokeApiKey = async (

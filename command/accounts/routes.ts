@@ -29,7 +29,6 @@ const CreateApiKeyBody = z
   })
   .meta({ id: 'CreateApiKey' });
 
-/** Keys of the account (decisions.md section 2): managed by its admins. */
 export const accountWriteRoutes = (writes: AccountWrites): readonly Route[] => [
   createRoute(writes),
   revokeRoute(writes),
@@ -49,7 +48,7 @@ const createRoute = (writes: AccountWrites): Route =>
     responses: { 201: { description: 'The new key', data: NewApiKeyResource } },
     handle: async ({ body, request }) => {
       const { user, sealer } = request.principal;
-      if (user === undefined) throw new Error('a principal with scopes is somebody');
+      if (user === undefined) throw new Error('a principal with scopes has a user');
       const asked = { ...body, user, ...(request.isRepeatable ? { sealer } : {}) };
       return { status: 201, data: await issueApiKey(writes, asked, contextOf(request)) };
     },

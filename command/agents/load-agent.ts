@@ -2,7 +2,6 @@ import { agentAggregate, type Agent, type AgentRefusal } from '../../domain/agen
 import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 
-/** Every reason an agent's command can be refused for, and what the caller is told. */
 const agentRefused = ({ reason }: AgentRefusal): ApiError => {
   switch (reason) {
     case 'not-found':
@@ -14,7 +13,6 @@ const agentRefused = ({ reason }: AgentRefusal): ApiError => {
   }
 };
 
-/** Commands on agents. `loadAgentOfAnyTime` also finds one that was removed. */
 export const {
   run: runOnAgent,
   create: createAgent,
@@ -22,7 +20,7 @@ export const {
   load: loadAgentOfAnyTime,
 } = handlerFor(agentAggregate, agentRefused);
 
-/** An agent as its stream says now; undefined when there is none, or none any more. */
+/** The current state of an agent; undefined when it does not exist or was removed. */
 export const loadAgent = async (
   stores: CommandStores,
   customerId: number,

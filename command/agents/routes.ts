@@ -27,9 +27,9 @@ export interface AgentWrites {
   readonly clock: Clock;
   readonly secrets: SecretStore;
   readonly outbound: OutboundPolicy;
-  /** Undefined: agents are not asked what they offer. */
+  /** Undefined when this process must not call agents. */
   readonly askCapabilities: AskCapabilities | undefined;
-  /** Whether anything is, or may still be, at the agent. Holds all that the account has written before. */
+  /** True while the agent stores, or may store, a resource of the account. Reads the account's own writes. */
   readonly isInUse: (customerId: number, agentId: string) => Promise<boolean>;
 }
 
@@ -44,14 +44,13 @@ const agentBody = (outbound: OutboundPolicy) =>
         url: outboundAddress(outbound),
         accountId: boundedText(1, 255).optional().meta({
           description:
-            "The buyer's account at the agent. Without it the agent is told the advertiser's brand.",
+            "The buyer's account at the agent. Without it the agent receives the advertiser's brand.",
         }),
       }),
       auth: z.object({ type: z.literal('bearer'), token: foreignCredential() }).optional(),
     })
     .meta({ id: 'RegisterAdcpAgent' });
 
-/** Agents of decisions.md section 2. */
 export const agentWriteRoutes = (writes: AgentWrites): readonly Route[] => [
   registerRoute(writes),
   removeRoute(writes),
@@ -65,7 +64,7 @@ const registerRoute = (writes: AgentWrites): Route => {
     path,
     operationId: 'createAdcpAgent',
     summary:
-      'Register an AdCP agent to syndicate to. It is asked what it offers; one that does not answer is UNREACHABLE, and asked again later. Its token is kept encrypted and never shown.',
+      'Register an AdCP agent to syndicate to. The service asks it which tasks it supports; an agent that does not answer is UNREACHABLE and asked again later. Its token is stored encrypted and never shown.',
     tag,
     access: 'exchange:write',
     body: agentBody(outbound),
@@ -74,15 +73,17 @@ const registerRoute = (writes: AgentWrites): Route => {
     handle: async ({ body: { auth, ...body }, request }) => {
       const { customerId } = request.principal;
       const agentId = derivedId(request.commandId, 'agent');
-      // Registered by an earlier run of this request: nothing that the agent says now, or that is kept, would change that.
+      // An earlier run of this request has registered the agent: neither the agent's current answer nor the secret
+      // would change it.
       const isRepeat = await request.hasRunBefore();
       const isThere = isRepeat && (await loadAgent(stores, customerId, agentId)) !== undefined;
       const { supportedTasks, silence } = isThere
         ? {}
-        : await askedOf(writes, { ...body, token: auth?.token });
-      // Of this run: one that stalled must not put its token over what another run's event names since.
+        : await offerOf(writes, { ...body, token: auth?.token });
+      // A new id per run: a stalled run must not overwrite the token that another run's event refers to.
       const secretId = auth === undefined ? undefined : randomUUID();
-      // Before the event that refers to it: what a crash leaves behind is a secret that nothing leads to.
+      // Stored before the event that refers to it. A crash in between leaves an unreferenced secret, which is purged
+      // later.
       if (!isThere && auth !== undefined && secretId !== undefined) {
         await secrets.put(customerId, secretId, auth.token, { kind: AGENT, id: agentId });
       }
@@ -101,27 +102,25 @@ const registerRoute = (writes: AgentWrites): Route => {
   });
 };
 
-interface AskedAgent {
+interface AgentAddress {
   readonly url: string;
   readonly protocol: AgentRegistered['protocol'];
   readonly token: string | undefined;
 }
 
-interface Found {
+interface AgentOffer {
   readonly supportedTasks?: SyncTask[] | undefined;
-  /** Why the agent does not answer. */
   readonly silence?: string | undefined;
 }
 
 /**
- * What the agent offers. One that does not answer is registered all the same, as `UNREACHABLE`, and asked again later
- * (`workers/agent-checks`); one that does not accept the credentials is not registered.
- * @throws ApiError VALIDATION_ERROR
+ * An agent that does not answer is registered as `UNREACHABLE` and asked again later. @throws ApiError
+ * VALIDATION_ERROR when it refuses the credentials
  */
-const askedOf = async (
+const offerOf = async (
   { askCapabilities }: AgentWrites,
-  { url, protocol, token }: AskedAgent,
-): Promise<Found> => {
+  { url, protocol, token }: AgentAddress,
+): Promise<AgentOffer> => {
   if (askCapabilities === undefined) return {};
   const asked = await askCapabilities({ agentUrl: url, protocol, token });
   if (asked.outcome === 'credentials-refused') {
@@ -142,11 +141,11 @@ const removeRoute = ({ store, clock, secrets, isInUse }: AgentWrites): Route =>
     method: 'delete',
     path: `${path}/{id}`,
     operationId: 'deleteAdcpAgent',
-    summary: 'Forget an agent and its token. Refused while anything is syndicated to it.',
+    summary: 'Remove an agent and its token. Refused while a resource is syndicated to it.',
     tag,
     access: 'exchange:write',
     params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the agent.' }) }),
-    responses: { 204: { description: 'Forgotten' } },
+    responses: { 204: { description: 'Removed' } },
     handle: async ({ params: { id }, request }) => {
       const { customerId } = request.principal;
       const agentId = agentIdOf(id);
@@ -155,11 +154,11 @@ const removeRoute = ({ store, clock, secrets, isInUse }: AgentWrites): Route =>
         throw new ApiError({
           code: 'CONFLICT',
           message:
-            'Something is syndicated to this agent. Switch it off, wait until the agent has dropped it, then repeat.',
+            'Resources are syndicated to this agent. Switch them off, wait until the agent has deleted them, then repeat.',
         });
       }
-      // Before the event: cut off in between, a repeat finds the agent and finishes. Behind it, nothing would lead to the
-      // token any more.
+      // Deletes the token before the event: after a crash in between, a repeat finds the agent and completes the
+      // command. In the other order nothing would refer to the token any more.
       const secretId = (await loadAgent({ store }, customerId, agentId))?.secretId;
       if (secretId !== undefined) await secrets.remove(customerId, secretId);
       const now = isoTimestamp(clock.now());

@@ -8,21 +8,19 @@ import { writableAdvertiser } from '../advertisers/load.ts';
 import { loadAsset, type AssetWrites } from './asset-writes.ts';
 import type { UploadGrant } from './upload-token.ts';
 
-/** An upload that may begin, and what its asset was then. */
 export interface AdmittedUpload {
   readonly grant: UploadGrant;
   readonly asset: Asset;
-  /** The asset's stream then. */
   readonly stream: LoadedStream<AssetState>;
-  /** To the end of its token then, ms. */
+  /** Time until the token expires, ms. */
   readonly withinMs: number;
-  /** Why it may not begin, unless it repeats an upload that is done. */
+  /** The upload is admitted only to compare it with a completed one; otherwise this refusal is the answer. */
   readonly refusal?: ApiError;
 }
 
 /**
- * What a token was given out for. Whatever is wrong with it the answer is the same, and says nothing of whether there
- * is such an upload (decisions.md E12/E13).
+ * Verifies an upload token. Every invalid token gets the same answer, so that it does not reveal whether the upload
+ * exists (decisions.md E12/E13).
  * @throws ApiError UNAUTHORIZED
  */
 export const grantOfToken = async (
@@ -36,16 +34,12 @@ export const grantOfToken = async (
   return grant;
 };
 
-/**
- * Whoever comes with a token that ended longer ago is nobody: it is found in old logs and pages, and is not to fill what an
- * account keeps of refusals.
- */
+/** Older tokens are found in old logs and pages; they must not fill the account's log of refusals. */
 const KNOWN_AFTER_MS = 86_400_000;
 
-/** Who holds an upload's token, as the log names whoever comes with it. */
 export const uploadActor = (uploadId: string): string => `upload:${uploadId}`;
 
-/** Whoever holds the token is known by it: the account learns what was refused there, and about which asset. */
+/** Adds the token's account and asset to a refusal, so that the account's audit log shows it. */
 export const tellingHolder = async <Result>(
   { customerId, advertiserId, uploadId }: UploadGrant,
   run: () => Promise<Result>,
@@ -54,7 +48,6 @@ export const tellingHolder = async <Result>(
     return await run();
   } catch (error) {
     const refusal = apiErrorOf(error);
-    // Refused is what the client can mend.
     if (refusal.status >= 500) throw error;
     const holder = { customerId, actor: uploadActor(uploadId) };
     const assetId = assetIdOfUpload(uploadId);
@@ -66,11 +59,11 @@ export const tellingHolder = async <Result>(
 };
 
 /**
- * Finds out whether an upload may begin. Whatever is wrong with its token the answer is the same.
- * @param isKeyed it has an idempotency key: only with its bytes is it known whether it repeats an upload that is done,
- *   whose answer it gets whatever has become of the asset since
- * @throws ApiError UNAUTHORIZED; CONFLICT when the advertiser is archived or the asset is gone; SERVICE_UNAVAILABLE
- *   when it is not known whether the account is open
+ * Decides whether an upload may begin.
+ * @param isKeyed the upload has an idempotency key. Only its bytes show whether it repeats a completed upload; a
+ *   repeat gets the first answer, also when the asset was deleted since.
+ * @throws ApiError UNAUTHORIZED; CONFLICT when the advertiser is archived or the asset is deleted;
+ *   SERVICE_UNAVAILABLE when the account's status is unknown
  */
 export const admitUpload = async (
   writes: Pick<AssetWrites, 'store' | 'snapshots' | 'pool'>,
@@ -79,7 +72,7 @@ export const admitUpload = async (
 ): Promise<AdmittedUpload> => {
   const { customerId, advertiserId, uploadId } = grant;
   const assetId = assetIdOfUpload(uploadId);
-  // All at once; what is wrong is said in order.
+  // All checks run concurrently, but are reported in a fixed order.
   const advertiser = writableAdvertiser(writes, customerId, advertiserId);
   advertiser.catch(() => undefined);
   const [answer, stream] = await Promise.all([
@@ -101,16 +94,15 @@ export const admitUpload = async (
 
 const nothing = (): undefined => undefined;
 
-/** @throws what is not known for certain */
+/** @throws an error that does not prove a refusal */
 const definiteRefusal = (error: unknown): ApiError => {
   if (error instanceof ApiError && error.hadNoEffect) return error;
   throw error;
 };
 
 /**
- * Asked again behind the bytes, which may take as long as their token lasts: whether there may still be something of the
- * account and below the advertiser.
- * @throws ApiError as `admitUpload`, but for the time of the token: who has begun in time is not late
+ * Repeats the account and advertiser checks after the bytes, which may take as long as the token lasts. An upload
+ * that began in time may complete, so the expiry is not checked. @throws ApiError as `admitUpload`
  */
 export const requireStillOpen = async (
   writes: Pick<AssetWrites, 'store' | 'snapshots' | 'pool'>,
@@ -143,12 +135,11 @@ export const assetIsGone = (): ApiError =>
 
 interface Answer {
   readonly nowMs: number;
-  /** Means nothing unless `isKnown`. */
   readonly isOpen: boolean;
   readonly isKnown: boolean;
 }
 
-/** The time, and whether the account is open: both as of now, by the database that all nodes share. */
+/** Time and account status of the database, which all nodes share. */
 const askDatabase = async ({ pool }: Pick<AssetWrites, 'pool'>, customerId: number): Promise<Answer> => {
   const { rows } = await pool.query<{ now: Date; isOpen: boolean; isKnown: boolean }>({
     name: 'upload-admission',

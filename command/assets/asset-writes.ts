@@ -8,26 +8,22 @@ import type { ObjectStore } from '../../shared/storage/object-store.ts';
 import type { UploadBytesMax } from './upload-limits.ts';
 import type { UploadTokens } from './upload-token.ts';
 
-/** As a pool is asked; it may refuse. */
 export interface AskDatabase {
   query<Row extends QueryResultRow>(question: QueryConfig): Promise<QueryResult<Row>>;
 }
 
-/** What the write side of assets works with. */
 export interface AssetWrites {
   readonly store: EventStore;
   readonly snapshots: SnapshotStore;
   readonly clock: Clock;
-  /** Across accounts: whoever uploads has a token and no account. */
   readonly pool: AskDatabase;
   readonly objects: ObjectStore;
   readonly tokens: UploadTokens;
   readonly bytesMax: UploadBytesMax;
-  /** Uploads that one client address, and one account, may have open at once in this process. */
+  /** Concurrent uploads per client address, and per account, in this process. */
   readonly uploadsOpenMax: number;
-  /** How clients reach the service. */
   readonly baseUrl: () => string;
-  /** Whether anything live shows the asset. Holds all that the account has written before. */
+  /** True while a live creative uses the asset. Reads the account's own writes. */
   readonly isInUse: (customerId: number, assetId: string) => Promise<boolean>;
 }
 

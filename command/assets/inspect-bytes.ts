@@ -10,13 +10,9 @@ export interface InspectedBytes extends MediaFacts {
   readonly textContent?: string;
 }
 
-/** Longer texts are read at their address. */
 const TEXT_BYTES_MAX = 8_192;
 
-/**
- * Looks at the bytes that were declared to be of a media type.
- * @throws ApiError UNSUPPORTED_MEDIA_TYPE when they are not (decisions.md E12/E13)
- */
+/** @throws ApiError UNSUPPORTED_MEDIA_TYPE when the bytes contradict the declared type (decisions.md E12/E13) */
 export const inspectBytes = async (mimeType: string, source: ByteSource): Promise<InspectedBytes> => {
   const head = await source.readAt(0, HEAD_BYTES);
   const detected = await detectType(head);
@@ -26,7 +22,7 @@ export const inspectBytes = async (mimeType: string, source: ByteSource): Promis
       ? await textOf(mimeType, source)
       : await readMedia(detected, source);
   } catch (error) {
-    // Nothing was said of what is in it: that it begins like a film (HEIC does) does not make it one.
+    // A type without a parser is accepted: the first bytes may resemble a film (HEIC does) without being one.
     if (error instanceof UnreadableMediaError && mediaTypeOf(mimeType).bytes === 'any') return {};
     if (error instanceof UnreadableMediaError) throw contradicted(mimeType, `damaged (${error.message})`);
     throw error;
@@ -36,10 +32,10 @@ export const inspectBytes = async (mimeType: string, source: ByteSource): Promis
 const contradicted = (mimeType: string, what: string): ApiError =>
   new ApiError({
     code: 'UNSUPPORTED_MEDIA_TYPE',
-    message: `The upload was reserved for ${mimeType}, and its bytes are ${what}. Reserve one for what they are.`,
+    message: `The upload was reserved for ${mimeType}, but its bytes are ${what}. Reserve an upload for that type.`,
   });
 
-/** Text in another encoding is bytes like any other. */
+/** Text in an encoding other than UTF-8 is treated as opaque bytes. */
 const textOf = async (mimeType: string, source: ByteSource): Promise<{ textContent?: string }> => {
   if (mimeType !== 'text/plain' || source.bytes > TEXT_BYTES_MAX) return {};
   const bytes = await source.readAt(0, source.bytes);

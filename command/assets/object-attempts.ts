@@ -1,29 +1,26 @@
 import type { AskDatabase } from './asset-writes.ts';
 
 /**
- * Objects of the store of which it is not settled whether an asset has them: noted before an object is written, or
- * given up, and struck out once its asset's stream says so. What a crash leaves in between is found here.
+ * Objects that may belong to no asset: recorded before an object is written or deleted, removed once the asset's
+ * stream has settled it. The sweep finds what a crash leaves in between.
  */
 export interface ObjectAttempts {
   begin(attempt: ObjectAttempt): Promise<void>;
   end(storageKey: string): Promise<void>;
-  /** Those that nobody can be at work on any more, oldest first; behind `after`, if it is given. */
   unsettled(after: UnsettledAttempt | undefined, rowsMax: number): Promise<readonly UnsettledAttempt[]>;
 }
 
 export interface ObjectAttempt {
   readonly customerId: number;
-  /** UUID. */
   readonly assetId: string;
   readonly storageKey: string;
 }
 
 export interface UnsettledAttempt extends ObjectAttempt {
-  /** As text: microseconds count. */
   readonly begunAt: string;
 }
 
-/** No request lasts as long, however its clock runs. */
+/** Longer than any request lasts, even with clock skew. */
 const SETTLED_HOURS = 24;
 
 export const createObjectAttempts = (pool: AskDatabase): ObjectAttempts => ({
@@ -38,7 +35,7 @@ export const createObjectAttempts = (pool: AskDatabase): ObjectAttempts => ({
   end: async (storageKey) => {
     await pool.query({
       name: 'object-attempt-end',
-      // Lost with the power it is found again by the sweep: nobody has to wait for the disk.
+      // Asynchronous commit: if a power failure loses the deletion, the sweep repeats it.
       text: `with lazily as (select set_config('synchronous_commit', 'off', true))
              delete from asset_objects using lazily where storage_key = $1`,
       values: [storageKey],

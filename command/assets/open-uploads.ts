@@ -1,25 +1,20 @@
 import { ApiError } from '../../shared/http/errors.ts';
 
-/** What an upload counts for. */
 export interface UploadHolder {
-  /** As rate limits count it: an IPv4 address, or the /64 of an IPv6 one. */
+  /** An IPv4 address, or the /64 prefix of an IPv6 address. */
   readonly clientAddress: string;
   readonly customerId: number;
 }
 
-/** The uploads that are open in this process: each holds a connection, for as long as its token lasts. */
+/** Limits the uploads open in this process. Each holds a connection for up to the lifetime of its token. */
 export interface OpenUploads {
-  /**
-   * Runs an upload, which counts for its client address and its account until it has ended, however it ends.
-   * @throws ApiError RATE_LIMITED when one of the two has as many open as it may; nothing was run then
-   */
+  /** @throws ApiError RATE_LIMITED when the address or the account is at its limit; the upload was not run */
   run<Result>(holder: UploadHolder, upload: () => Promise<Result>): Promise<Result>;
 }
 
-/** Until one of them may have ended, seconds. */
+/** Seconds. */
 const RETRY_AFTER = '5';
 
-/** @param max uploads that one client address, and one account, may have open at once */
 export const createOpenUploads = (max: number): OpenUploads => {
   const byAddress = new Map<string, number>();
   const byAccount = new Map<number, number>();
@@ -49,7 +44,7 @@ const tooMany = (of: 'client address' | 'account', max: number): ApiError =>
   new ApiError(
     {
       code: 'RATE_LIMITED',
-      message: `Your ${of} has ${max} uploads under way, as many as it may. Repeat the request when one of them has ended.`,
+      message: `Your ${of} has ${max} uploads in progress, which is the limit. Repeat the request when one of them has ended.`,
       details: { reason: 'open_uploads', of, limit: max, open: max },
     },
     // The body is not read, so the connection cannot serve another request.

@@ -4,7 +4,6 @@ import { ApiError } from '../../shared/http/errors.ts';
 import type { IncomingBytes } from '../../shared/http/incoming-bytes.ts';
 import type { Draft } from '../../shared/storage/object-store.ts';
 
-/** What has come. */
 export interface ReceivedBytes {
   readonly bytes: number;
   /** Hex. */
@@ -13,19 +12,17 @@ export interface ReceivedBytes {
 
 export interface ExpectedUpload {
   readonly asset: Asset;
-  /** For how long the client may send, ms (`IncomingBytes.read`). */
+  /** Milliseconds (`IncomingBytes.read`). */
   readonly withinMs: number;
 }
 
-/** Keeps none of the bytes. */
 export const dropBytes = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
   for await (const chunk of bytes) void chunk;
 };
 
 /**
- * Takes the bytes of an upload as they come.
- * @param write where they go
- * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known; VALIDATION_ERROR when they are not what was promised
+ * @throws ApiError PAYLOAD_TOO_LARGE as soon as the limit is passed; VALIDATION_ERROR when length or hash differ from
+ *   the reservation
  */
 export const receiveBytes = async (
   incoming: IncomingBytes,
@@ -53,7 +50,7 @@ export const receiveBytes = async (
   if (asset.status === 'RESERVED' && asset.sha256 !== undefined && asset.sha256 !== sha256) {
     throw new ApiError({
       code: 'VALIDATION_ERROR',
-      message: `The bytes have the SHA-256 ${sha256}, not the reserved one. Send the bytes that were reserved for.`,
+      message: `The bytes have the SHA-256 ${sha256}, not the reserved one. Send the reserved bytes.`,
       field: 'sha256',
     });
   }
@@ -70,7 +67,7 @@ const tooLarge = (bytesMax: number): ApiError =>
     { Connection: 'close' },
   );
 
-/** What a reservation promises; after the upload it is known what came, and other bytes are another answer. */
+/** Checks the reserved length. After a completed upload, other bytes get the answer `other-bytes` instead. */
 const refuseOtherLength = ({ status, bytes: promised }: Asset, bytes: number): void => {
   const problem =
     bytes === 0

@@ -9,7 +9,6 @@ import { objectKeyOf } from '../../shared/storage/object-store.ts';
 import { executeOnAsset, loadAsset, type AssetWrites } from './asset-writes.ts';
 import { createObjectAttempts } from './object-attempts.ts';
 
-/** Deletion of decisions.md section 2, Uploads. */
 export const removeRoute = (writes: AssetWrites): Route => {
   const attempts = createObjectAttempts(writes.pool);
   return route({
@@ -34,7 +33,7 @@ export const removeRoute = (writes: AssetWrites): Route => {
       if (object === undefined) throw new Error(`asset ${assetId} has no object key`);
       if (asset.status === 'READY') {
         if (await writes.isInUse(customerId, assetId)) throw inUse();
-        // Noted before the event, so that a crash behind it does not leave the bytes where they are.
+        // Recorded before the event, so that the sweep deletes the bytes after a crash.
         await attempts.begin({ customerId, assetId, storageKey: object });
       }
       const command = { type: 'RemoveAsset', now: isoTimestamp(writes.clock.now()) } as const;

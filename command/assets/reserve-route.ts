@@ -11,7 +11,7 @@ import { MEDIA_TYPE, mediaTypeOf } from '../../shared/media/media-types.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
 import { executeOnAsset, type AssetWrites } from './asset-writes.ts';
 
-/** Within this time an upload must begin (decisions.md E12/E13). */
+/** An upload must begin within this time (decisions.md E12/E13). */
 const TOKEN_MINUTES = 15;
 const INT32_MAX = 2_147_483_647;
 
@@ -21,7 +21,7 @@ const measure = (description: string) =>
     .min(0)
     .max(INT32_MAX)
     .optional()
-    .meta({ description: `${description}. What the bytes themselves say counts more.` });
+    .meta({ description: `${description}. The measures found in the bytes take precedence.` });
 
 const ReserveBody = z
   .object({
@@ -31,13 +31,13 @@ const ReserveBody = z
       .max(127)
       .transform((text) => text.toLowerCase())
       .pipe(z.string().regex(MEDIA_TYPE, 'must be a media type without parameters, e.g. image/png')),
-    bytes: z.int().min(1).max(INT32_MAX).optional().meta({ description: 'Exactly so many will come.' }),
+    bytes: z.int().min(1).max(INT32_MAX).optional().meta({ description: 'The exact size of the upload.' }),
     sha256: z
       .string()
       .regex(/^[0-9A-Fa-f]{64}$/, 'must be 64 hexadecimal digits')
       .transform((text) => text.toLowerCase())
       .optional()
-      .meta({ description: 'Of the bytes that will come: others are refused.' }),
+      .meta({ description: 'SHA-256 of the bytes: other bytes are refused.' }),
     width: measure('Pixels'),
     height: measure('Pixels'),
     durationMs: measure('Milliseconds'),
@@ -48,7 +48,7 @@ const Reservation = z
   .strictObject({
     uploadId: z.string(),
     assetId: z.string(),
-    uploadUrl: z.string().meta({ description: 'Whoever has it may upload: keep it secret.' }),
+    uploadUrl: z.string().meta({ description: 'Anyone with this address may upload: keep it secret.' }),
     method: z.literal('PUT'),
     headers: z.strictObject({ 'Content-Type': z.literal('application/octet-stream') }),
     maxBytes: z.int(),
@@ -56,7 +56,6 @@ const Reservation = z
   })
   .meta({ id: 'UploadReservation' });
 
-/** Reservation of decisions.md section 2, Uploads. */
 export const reserveRoute = (writes: AssetWrites): Route =>
   route({
     method: 'post',
@@ -92,7 +91,7 @@ export const reserveRoute = (writes: AssetWrites): Route =>
       const isNew = !(await request.hasRunBefore());
       const outcome = await executeOnAsset(writes, assetId, command, { ...ofRequest(request), isNew });
       if (outcome.outcome === 'refused' || outcome.state.status !== 'RESERVED') {
-        throw new Error(`an asset of a new id is there already: ${assetId}`);
+        throw new Error(`an asset with a new id exists already: ${assetId}`);
       }
       return { status: 201, data: await reservationOf(writes, outcome.state) };
     },
@@ -101,12 +100,12 @@ export const reserveRoute = (writes: AssetWrites): Route =>
 const tooLarge = (mimeType: string, bytesMax: number): ApiError =>
   new ApiError({
     code: 'VALIDATION_ERROR',
-    message: `At most ${bytesMax} bytes are taken of ${mimeType}. Upload a smaller one.`,
+    message: `Uploads of ${mimeType} may have at most ${bytesMax} bytes. Upload a smaller one.`,
     field: 'bytes',
     details: { maxBytes: bytesMax },
   });
 
-/** One clock judges whether a token is still of use, whichever node it comes to. */
+/** The database's clock decides about token expiry, so all nodes agree. */
 const databaseTime = async ({ pool }: AssetWrites): Promise<number> => {
   const { rows } = await pool.query<{ now: Date }>({
     name: 'database-time',

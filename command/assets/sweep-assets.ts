@@ -8,13 +8,12 @@ import { createObjectAttempts, type UnsettledAttempt } from './object-attempts.t
 
 type SweepWrites = Pick<AssetWrites, 'store' | 'pool' | 'clock' | 'objects'>;
 
-/** How long after its token's end an upload may still be under way: longer than any request lasts. */
+/** Longer than any upload can last after its token has expired. */
 const OVERDUE_MINUTES = 60;
 
 interface ReservedRow {
   readonly customerId: number;
   readonly id: string;
-  /** As text: microseconds count. */
   readonly expiresAt: string;
 }
 
@@ -24,7 +23,7 @@ const FIRST_RESERVED: ReservedRow = {
   expiresAt: '-infinity',
 };
 
-/** Reservations whose bytes never came: they end, so that nothing arrives at them any more. */
+/** Expires reservations whose bytes never came, so that no bytes can arrive later. */
 export const createOverdueReservations = (writes: SweepWrites, runMsMax?: number): Purgeable =>
   createSweep<ReservedRow>(
     {
@@ -50,13 +49,9 @@ export const createOverdueReservations = (writes: SweepWrites, runMsMax?: number
     runMsMax,
   );
 
-/** After the end of a reservation: time enough to look at what has become of it. */
 const GONE_DAYS = 7;
 
-/**
- * Rows of reservations that have expired and of assets that were deleted. Nothing shows them, and their streams have
- * ended: no event can come that would need them.
- */
+/** Reads do not show these rows, and their streams have ended, so no event needs them. */
 export const createGoneAssets = ({ pool }: Pick<AssetWrites, 'pool'>): Purgeable => ({
   purge: async (rowsMax) => {
     const { rowCount } = await pool.query({
@@ -72,10 +67,7 @@ export const createGoneAssets = ({ pool }: Pick<AssetWrites, 'pool'>): Purgeable
   },
 });
 
-/**
- * Objects that were never settled: those of no asset are removed. The asset's stream has the last word, not its row
- * in a read model, which may be behind.
- */
+/** Deletes unsettled objects that belong to no asset. The asset's stream decides, because its read model may lag. */
 export const createOrphanedObjects = (writes: SweepWrites): Purgeable => {
   const attempts = createObjectAttempts(writes.pool);
   return createSweep({

@@ -33,7 +33,6 @@ const UploadResult = z
 
 const path = '/api/v2/buyer/assets/uploads/{uploadId}';
 
-/** Endpoints 12 and 13 of the specification. */
 export const uploadRoutes = (writes: AssetWrites): readonly Route[] => {
   const parts = {
     ...writes,
@@ -42,7 +41,7 @@ export const uploadRoutes = (writes: AssetWrites): readonly Route[] => {
   };
   return [
     uploadRoute(parts, 'put', 'uploadAsset', 'Send the bytes of a reserved asset'),
-    uploadRoute(parts, 'post', 'uploadAssetByPost', 'The same by POST'),
+    uploadRoute(parts, 'post', 'uploadAssetByPost', 'Send the bytes of a reserved asset by POST'),
   ];
 };
 
@@ -79,7 +78,7 @@ const uploadRoute = (
         ),
       );
     },
-    // PUT and POST behave the same: with the same bytes they are the same request.
+    // With the same bytes, PUT and POST are the same request.
     keyOf: ({ params: { uploadId }, received: { upload } }) => ({
       scope: `upload:${uploadId}`,
       fingerprint: fingerprintOf({
@@ -98,15 +97,15 @@ const uploadRoute = (
     }),
   });
 
-/** Bytes that have come: those of an object of their own, or the same again, of which there is none. */
+/** The received bytes. `object` is undefined when they repeat a completed upload, which stores no object. */
 interface ReceivedUpload extends AdmittedUpload {
   readonly upload: AssetUploaded;
   readonly object?: ObjectKey;
 }
 
 /**
- * Everything up to the event. What is refused, or breaks off, leaves nothing behind; what a crash leaves behind is a
- * draft, or an object that is noted as an attempt and that nobody knows the address of.
+ * Everything before the event. A refused or aborted upload leaves nothing. A crash leaves a draft, or an object that
+ * is recorded as an attempt and whose address no client knows.
  */
 const receiveUpload = async (
   parts: UploadParts,
@@ -120,7 +119,6 @@ const receiveUpload = async (
     return { ...admitted, upload: { ...again, storageKey: asset.storageKey } };
   }
   const object = newObjectKey(asset.assetId, asset.mimeType);
-  // While the bytes come: nothing but the end of the upload has to wait for it.
   const noted = attempts.begin({ ...asset, storageKey: object });
   noted.catch(() => undefined);
   let draft: Draft | undefined;
@@ -142,7 +140,6 @@ const receiveUpload = async (
   }
 };
 
-/** Nothing was made under the key. */
 const giveUp = async (
   attempts: ObjectAttempts,
   {
@@ -156,11 +153,10 @@ const giveUp = async (
   },
 ): Promise<void> => {
   await draft?.discard();
-  // Best effort: what stays noted the sweep finds.
   await noted.then(() => attempts.end(object)).catch(() => undefined);
 };
 
-/** Every attempt has an object of its own: to clean up after one never takes away another's. */
+/** Every attempt has its own object, so its cleanup never deletes another attempt's bytes. */
 const newObjectKey = (assetId: string, mimeType: string): ObjectKey => {
   const { extension } = mediaTypeOf(mimeType);
   const key = objectKeyOf(`${assetId.replaceAll('-', '')}-${randomBytes(12).toString('hex')}.${extension}`);
@@ -175,14 +171,14 @@ const completeUpload = async (
 ): Promise<z.infer<typeof UploadResult>> => {
   if (refusal !== undefined) throw refusal;
   const { requestId, onEvents } = request;
-  // Without a key the same bytes for the same place are one command, however often and wherever they come in.
+  // Without an idempotency key, the same bytes for the same asset are one command, on any node.
   const commandId = request.isRepeatable ? request.commandId : derivedId(assetId, upload.sha256);
   const actor = uploadActor(uploadId);
   const context = { commandId, customerId, actor, requestId, continues: true, onEvents };
   const now = isoTimestamp(parts.clock.now());
   const command = { type: 'CompleteUpload', now, upload } as const;
   const { isAbandoned } = request;
-  // Without bytes there was no event of theirs; what has come since is met as a lost race.
+  // Without stored bytes this run has no event yet. A concurrent change surfaces as an append conflict.
   const known = object === undefined ? undefined : stream;
   const outcome = await executeOnAsset(parts, assetId, command, { context, isAbandoned, known });
   failpoint('upload-after-event');
@@ -197,7 +193,7 @@ const completeUpload = async (
 const isAt = (state: AssetState, object: ObjectKey): boolean =>
   state.status === 'READY' && state.storageKey === object;
 
-/** Best effort: what is not settled here the sweep settles. */
+/** Best effort: the sweep settles what remains. */
 const settle = async (
   { objects, attempts }: UploadParts,
   object: ObjectKey,
@@ -206,9 +202,7 @@ const settle = async (
   try {
     if (!isOurs) await objects.remove(object);
     await attempts.end(object);
-  } catch {
-    // The attempt stays noted.
-  }
+  } catch {}
 };
 
 const refused = ({ reason }: AssetRefusal): ApiError => {

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { KeyRing } from '../../shared/secrets/key-ring.ts';
 import { createTextSigner } from '../../shared/secrets/signed-text.ts';
 
-/** What an upload token allows: these bytes to this place, until then. */
 const UploadGrant = z.strictObject({
   uploadId: z.string(),
   customerId: z.int(),
@@ -15,15 +14,15 @@ const UploadGrant = z.strictObject({
 export type UploadGrant = z.infer<typeof UploadGrant>;
 
 export interface UploadTokens {
-  /** The same grant gives the same token, as long as the key is in use. */
+  /** Returns the same token for the same grant while the signing key is in use. */
   issue(grant: UploadGrant): Promise<string>;
-  /** The grant of a token that one of our keys has signed; whether it is still of use is the caller's to judge. */
+  /** Returns the grant of a token signed by one of our keys. The caller checks its expiry. */
   verify(token: string): Promise<UploadGrant | undefined>;
 }
 
 /**
- * Tokens that are the only credential of an upload: `base64url(grant).base64url(HMAC-SHA256)` (decisions.md E12/E13).
- * @param ask for the keys of the installation; the first one signs, all of them verify
+ * Upload tokens: `base64url(grant).base64url(HMAC-SHA256)` (decisions.md E12/E13). The first key signs, all keys
+ * verify.
  */
 export const createUploadTokens = (ask: () => Promise<KeyRing>): UploadTokens => {
   const signer = createTextSigner(ask, 'upload-token');
@@ -40,7 +39,6 @@ const grantOf = (text: string): UploadGrant | undefined => {
   try {
     return UploadGrant.parse(JSON.parse(text));
   } catch {
-    // Signed by another version of the program.
     return undefined;
   }
 };

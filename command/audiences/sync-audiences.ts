@@ -13,7 +13,7 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import {
   syncResources,
-  type Named,
+  type ResourceIdentity,
   type SyncedKind,
   type SyncItem,
   type SyncResult,
@@ -139,7 +139,7 @@ const responseOf = (
 const storeBatch = async (
   store: EventStore,
   changes: MemberChanges,
-  { id, customerId, now }: Named,
+  { id, customerId, now }: ResourceIdentity,
   { commandId, requestId, principal: { actor } }: RequestContext,
 ): Promise<AudienceBatch | undefined> => {
   if (changes.add.length === 0 && changes.remove.length === 0) return undefined;

@@ -9,14 +9,12 @@ import type { Logger } from 'pino';
 import { int4Array, int8Array, textArray, uuidArray } from '../../shared/postgres/binary-array.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 
-/** Which thing a route is about, and which parameters of its path say so. */
+/** Type of the resource that a route is about, and the path parameters that identify it. */
 export interface RouteSubject {
   readonly resourceType: AuditedResource;
-  /** Of the path, or of what the credential names. Absent: it is about none of them yet, e.g. one that is to be created. */
+  /** In the path, or in the credential. Absent when the resource has no id yet, e.g. on creation. */
   readonly idParameter?: string;
-  /** Absent: its path names no advertiser. */
   readonly advertiserParameter?: string;
-  /** Absent: its path names no campaign. */
   readonly campaignParameter?: string;
 }
 
@@ -25,25 +23,19 @@ export interface AttemptLogOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly registry: Registry;
-  /** Undefined for routes that are about no one thing. */
   readonly subjectOf: (route: Route) => RouteSubject | undefined;
 }
 
-/** What was refused, kept for the audit log. */
 export interface AttemptLog {
-  /** Costs no wait: it is written down a moment later. */
   refused(request: RefusedRequest): void;
-  /**
-   * Writes down what is not written yet.
-   * @throws any error of the database: then all of it is still there to be written
-   */
+  /** Writes all queued refusals. @throws any database error; they stay queued then */
   flush(): Promise<void>;
 }
 
 type AttemptOutcome = 'denied' | 'failed';
 
 interface Attempt {
-  /** Written twice it is one: an insert may be done without its answer. */
+  /** Makes a repeated insert idempotent, when the first one committed without an answer. */
   readonly id: string;
   readonly customerId: number;
   readonly at: string;
@@ -63,35 +55,31 @@ interface Attempt {
   readonly field: string;
 }
 
-/** Lost at most, when the process ends without a word. */
+/** Bounds the loss when the process is killed. */
 const FLUSH_MS = 500;
-/** After the database did not take them. */
 const RETRY_MS = 2_000;
-/** Waiting to be written, while the database is away, say: more are dropped, and counted. */
+/** Queue limit, e.g. while the database is unavailable. Further refusals are dropped and counted. */
 const WAITING_MAX = 1_000;
-/** Of these what failed may fill so many: it must not keep what was denied from being written. */
+/** Failures may use only part of the queue, so that they cannot displace denied requests. */
 const WAITING_FAILED_MAX = 500;
 
 const MINUTE_MS = 60_000;
 /**
- * Of one credential in a minute, in this process, of what was denied and of what failed each: whoever is refused more
- * often is told so by each answer, and nobody's mistakes hide what somebody was not allowed to do.
+ * Per credential and minute, separately for denied and failed requests: repeated mistakes must not hide denied
+ * attempts.
  */
 const PER_CREDENTIAL_MAX = 60;
-/** And of all credentials of an account. */
 const PER_ACCOUNT_MAX = 600;
-/** Credentials that are counted one by one in a minute: those after them are counted as one. */
+/** Beyond this number of credentials per minute, the others share one counter. */
 const COUNTED_MAX = 10_000;
 const INT32_MAX = 2_147_483_647;
 const KEPT_DAYS = 30;
 
-/** Refusals of writes that say something of who tried; being refused a read by what one may do is one, too. */
+/** Statuses that are logged for writes. For reads only 401 and 403 are. */
 const KEPT_OF_WRITES: ReadonlySet<number> = new Set([400, 404, 409, 413, 415]);
 
-/** The client was told to ask again, and does. */
 const TRANSIENT: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT']);
 
-/** Who is known, and may not: everything else went wrong. */
 const outcomeOf = (status: number): AttemptOutcome =>
   status === 401 || status === 403 ? 'denied' : 'failed';
 
@@ -100,17 +88,16 @@ const isKept = ({ route, holder, refusal }: RefusedRequest): boolean =>
   !TRANSIENT.has(refusal.body.code) &&
   (outcomeOf(refusal.status) === 'denied' || (route.method !== 'get' && KEPT_OF_WRITES.has(refusal.status)));
 
-/** What looks like an id, and not like a credential that went astray into a path. */
+/** An id, but not a credential that a client put into the path by mistake. */
 const ID = /^(?!bx_)[\w.:/@ -]{1,128}$/;
 const shownId = (text: string | undefined): string => (text !== undefined && ID.test(text) ? text : '');
 const advertiserOf = (text: string | undefined): number =>
   text !== undefined && /^[1-9]\d{0,9}$/.test(text) && Number(text) <= INT32_MAX ? Number(text) : 0;
 
-/** A statement that no repeating makes right (SQLSTATE classes 22 and 23): something in it is. */
+/** A statement that fails however often it is repeated (SQLSTATE classes 22 and 23). */
 const isHopeless = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && /^2[23]/.test(error.code);
 
-/** How often each of them was refused in this minute. */
 const createBudgets = (clock: Clock): ((request: RefusedRequest, outcome: AttemptOutcome) => boolean) => {
   let minute = 0;
   let counts = new Map<string, number>();
@@ -136,11 +123,11 @@ export const createAttemptLog = (options: AttemptLogOptions): AttemptLog => {
   let writing: Promise<void> | undefined;
   const dropped = new Counter({
     name: 'audit_attempts_dropped_total',
-    help: 'Refused requests that the audit log does not have, because there were too many or they were not taken',
+    help: 'Refused requests missing from the audit log, because they were too many or the database refused them',
     registers: [registry],
   });
 
-  /** What waits now; it goes on waiting until the database has it. */
+  /** Writes the current queue. Entries stay queued until the database has stored them. */
   const write = async (): Promise<void> => {
     const count = waiting.length;
     try {
@@ -148,14 +135,13 @@ export const createAttemptLog = (options: AttemptLogOptions): AttemptLog => {
     } catch (error) {
       if (!isHopeless(error)) throw error;
       dropped.inc(count);
-      log.error({ err: error, count }, 'refused requests were given up: the database does not take them');
+      log.error({ err: error, count }, 'refused requests were dropped: the database refuses them');
     }
     waiting.splice(0, count);
   };
   const flush = async (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    // One at a time. Whoever comes meanwhile waits for what was refused up to now.
     while (writing !== undefined) await writing.catch(() => undefined);
     if (waiting.length === 0) return;
     writing = write().finally(() => {
@@ -166,7 +152,10 @@ export const createAttemptLog = (options: AttemptLogOptions): AttemptLog => {
   const flushLater = (ms: number): void => {
     timer ??= setTimeout(() => {
       flush().catch((error: unknown) => {
-        log.warn({ err: error, count: waiting.length }, 'refused requests are not written down yet');
+        log.warn(
+          { err: error, count: waiting.length },
+          'refused requests could not be written; they are tried again',
+        );
         flushLater(RETRY_MS);
       });
     }, ms).unref();
@@ -250,7 +239,6 @@ const insert = async (pool: Pick<Pool, 'query'>, attempts: readonly Attempt[]): 
   });
 };
 
-/** Attempts that are older than they are kept. */
 export const createOldAttempts = (pool: Pick<Pool, 'query'>): Purgeable => ({
   purge: async (rowsMax) => {
     const { rowCount } = await pool.query({

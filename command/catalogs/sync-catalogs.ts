@@ -10,7 +10,7 @@ import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-f
 import type { RequestContext } from '../../shared/http/route.ts';
 import {
   syncResources,
-  type Named,
+  type ResourceIdentity,
   type SyncedKind,
   type SyncItem,
   type SyncResult,
@@ -66,7 +66,7 @@ export const syncCatalogs = async (
 const storeContent = async (
   writes: SyncWrites,
   { definition: { content }, items }: WantedCatalog,
-  { customerId, id: catalogId, now }: Named,
+  { customerId, id: catalogId, now }: ResourceIdentity,
   { requestId, principal: { actor } }: RequestContext,
 ): Promise<void> => {
   if (content.kind === 'feed') return;

@@ -7,10 +7,10 @@ import {
   type NewEvent,
 } from '../../shared/event-store/event-store.ts';
 import { failpoint } from '../../shared/async/failpoints.ts';
-import type { Decided } from './decide-group.ts';
+import type { PlannedCall } from './decide-group.ts';
 import type { SourceIndex } from './source-index.ts';
 
-/** Metadata, type and what a store adds to an event. */
+/** Upper bound for metadata, type and the store's own fields of one event. */
 const METADATA_BYTES = 1_024;
 
 interface Target {
@@ -20,15 +20,15 @@ interface Target {
 }
 
 /**
- * Appends what was decided, at the revision that it was decided on, and answers. Also those that found nothing new:
- * what they found may be what others of this append have brought, and is true only with it.
- * @returns false when somebody else has written to the stream
+ * Appends decided calls at the revision they were decided on, then answers them. Calls without new items are answered
+ * too: their duplicates may be items that this append adds.
+ * @returns false when another process has appended to the stream
  * @throws AppendOutcomeUnknownError, EventStoreUnavailableError: the index is in doubt then
  */
 export const appendGroup = async (
   target: Target,
   index: SourceIndex,
-  decided: readonly Decided[],
+  decided: readonly PlannedCall[],
 ): Promise<boolean> => {
   const isLogged = await log(target, index, decided);
   if (!isLogged) return false;
@@ -42,11 +42,12 @@ export const appendGroup = async (
 const log = async (
   { store, customerId, stream }: Target,
   index: SourceIndex,
-  decided: readonly Decided[],
+  decided: readonly PlannedCall[],
 ): Promise<boolean> => {
   const { events, bytesOf } = eventsOf(decided);
   if (events.length === 0) {
-    // They tell of events that this process may not have appended: whoever did may have ended before its answer.
+    // The answers depend on events of other processes, which may have died before they raised the read-your-writes
+    // position.
     if (decided.length > 0 && index.position !== undefined) {
       await store.ensureMarked(customerId, index.position, stream);
     }
@@ -66,7 +67,7 @@ const log = async (
       );
       return true;
     }
-    // An earlier run's append of the same calls has arrived meanwhile: what counts is what that one decided.
+    // An append of an earlier run of these calls has succeeded meanwhile. Its decision counts.
     index.doubt();
     return false;
   } catch (error) {
@@ -80,7 +81,7 @@ const log = async (
 const endsBefore = ({ actual }: WrongExpectedRevisionError, revision: SourceIndex['revision']): boolean =>
   revision !== 'no-stream' && (actual === 'no-stream' || actual < revision);
 
-const eventsOf = (decided: readonly Decided[]) => {
+const eventsOf = (decided: readonly PlannedCall[]) => {
   const bytes = new Map<NewEvent, number>();
   for (const { events: sized, firstChunk, waiting } of decided) {
     const events = sized.map(({ event }) => event);

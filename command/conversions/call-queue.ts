@@ -2,32 +2,30 @@ import { EventStoreUnavailableError } from '../../shared/event-store/event-store
 import type { CallOutcome, LogCall, Validate } from './log-call.ts';
 import type { WaitingBytes } from './waiting-bytes.ts';
 
-/** A call without an answer. */
 export interface WaitingCall {
   readonly call: LogCall;
   readonly validate: Validate;
-  /** It was answered before anything was decided: nothing may be done for it any more. */
+  /** The call was rejected before it was decided, so it must not be logged. */
   readonly isGivenUp: boolean;
   readonly resolve: (outcome: CallOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Calls of one source, in the order in which they came. */
 export interface CallQueue {
   readonly length: number;
   /**
-   * @param isStarted asked after `STARTING_MS_MAX`: a call that still waits for the source to be ready is given up
-   * @throws EventStoreUnavailableError when too many wait, or too much
+   * @param isStarted asked after `STARTING_MS_MAX`: false rejects a call that still waits for the source's stream to
+   *   be read
+   * @throws EventStoreUnavailableError when too many calls or bytes wait
    */
   add(call: LogCall, validate: Validate, isStarted: () => boolean): Promise<CallOutcome>;
-  /** The next ones: as many as go together. */
   take(): readonly WaitingCall[];
 }
 
 const CALLS_WAITING_MAX = 1_000;
-/** Of calls that are decided together; one that is larger goes alone. */
+/** A larger call forms its own group. */
 const GROUP = { callsMax: 400, itemsMax: 20_000 } as const;
-/** How long a call waits for what the source's stream holds to be read. Less than a request may take. */
+/** Maximum wait for the first read of the source's stream. Shorter than a request's timeout. */
 const STARTING_MS_MAX = 2_000;
 
 export const createCallQueue = (stream: string, waitingBytes: WaitingBytes): CallQueue => {
@@ -35,7 +33,7 @@ export const createCallQueue = (stream: string, waitingBytes: WaitingBytes): Cal
 
   const admit = ({ bytes }: LogCall): void => {
     if (queue.length >= CALLS_WAITING_MAX) throw unavailable(`too many calls wait for ${stream}`);
-    if (!waitingBytes.take(bytes)) throw unavailable('too large calls wait for their event sources');
+    if (!waitingBytes.take(bytes)) throw unavailable('too many bytes wait for their event sources');
   };
 
   return {
@@ -47,7 +45,7 @@ export const createCallQueue = (stream: string, waitingBytes: WaitingBytes): Cal
         admit(call);
         let isGivenUp = false;
         let isAnswered = false;
-        // What fails tells everybody of the group, also those who have their answer already.
+        // A failure rejects the whole group, including calls that were answered already.
         const settle = (answer: () => void): void => {
           if (isAnswered) return;
           isAnswered = true;
@@ -66,7 +64,7 @@ export const createCallQueue = (stream: string, waitingBytes: WaitingBytes): Cal
         };
         const giveUp = (): void => {
           if (isStarted()) return;
-          waiting.reject(unavailable(`what ${stream} holds is still being read`));
+          waiting.reject(unavailable(`${stream} is still being read`));
           isGivenUp = true;
           queue = queue.filter((other) => other !== waiting);
         };

@@ -1,7 +1,6 @@
 import type { CallRefusal } from '../../domain/conversions/admit-call.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 
-/** Every reason a call is refused for, and what the caller is told. */
 export const callRefused = ({ reason }: CallRefusal): ApiError => {
   switch (reason) {
     case 'no-source':
@@ -38,13 +37,14 @@ export const confirmationExpired = (): ApiError =>
   new ApiError({
     code: 'CONFIRMATION_EXPIRED',
     message:
-      'No such confirmation, or it was used, or its 15 minutes are over. Ask for another with confirm: false.',
+      'The confirmation does not exist, was used, or is older than 15 minutes. Request another with confirm: false.',
     field: 'confirmationUid',
   });
 
 export const confirmationOfOther = (): ApiError =>
   new ApiError({
     code: 'CONFLICT',
-    message: 'The confirmation is of another call. Send the call that was shown, or ask for another.',
+    message:
+      'The confirmation belongs to another call. Send the previewed call, or request another confirmation.',
     field: 'confirmationUid',
   });

@@ -1,31 +1,28 @@
 import type { Pool } from 'pg';
 import type { KeyedDigest } from '../../shared/secrets/keyed-digest.ts';
 
-/** How long what was shown may be confirmed (decisions.md E14). */
+/** Time to confirm a preview (decisions.md E14). */
 const LIFE_MINUTES = 15;
-/** A command that has used one may be repeated until then. */
+/** Time in which the command that used a confirmation may be repeated. */
 const KEPT_DAYS = 3;
 
 export interface Confirmation {
   readonly customerId: number;
   readonly uid: string;
-  /** Of the call that is confirmed. */
   readonly fingerprint: Buffer;
 }
 
-/** Calls that were shown before they are carried out: each may be, once, within 15 minutes by the database's clock. */
+/** Previewed calls that may be executed once within 15 minutes by the database's clock. */
 export interface Confirmations {
-  /** @returns until when it may be confirmed, in milliseconds since the epoch */
+  /** @returns the expiry in milliseconds since the epoch */
   offer(confirmation: Confirmation): Promise<number>;
   /**
-   * Takes one for a command. The same command may take it again, whenever: it is being repeated.
-   * @returns `expired` when there is none, or its time is over, or another command has used it; `other` when it is of
-   *   another call
+   * A repeat of the command may use it again. @returns `expired` also when another command has used it; `other` for
+   * another call
    */
   use(confirmation: Confirmation, commandId: string): Promise<'used' | 'expired' | 'other'>;
-  /** After a command that certainly had no effect: the confirmation that it took may be used again. */
+  /** Only after a command that certainly had no effect. */
   giveBack(confirmation: Confirmation, commandId: string): Promise<void>;
-  /** @returns how many rows went */
   purge(rowsMax: number): Promise<number>;
 }
 
@@ -33,7 +30,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export const isConfirmationUid = (uid: string): boolean => UUID.test(uid);
 
-/** @param keyedDigest of what is kept of a call: a plain hash of one with a `userMatch` could be tried out */
+/** @param keyedDigest a plain hash would allow guessing the `userMatch` of a call by trial */
 export const createConfirmations = (pool: Pick<Pool, 'query'>, keyedDigest: KeyedDigest): Confirmations => ({
   offer: async ({ customerId, uid, fingerprint }) => {
     const { rows } = await pool.query<{ expires: Date }>({

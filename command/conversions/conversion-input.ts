@@ -3,11 +3,9 @@ import { Health } from '../../domain/conversions/conversion-events.ts';
 import { EventType } from '../../domain/event-sources/event-type.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
 
-/** Endpoint 14: what may be sent, and what is answered (decisions.md E14). */
-
 const EVENTS_MAX = 10_000;
 
-/** Items are checked one by one, and refused one by one (`validate-items.ts`): this is what OpenAPI shows of them. */
+/** For OpenAPI only: `validate-items.ts` checks and refuses each item separately. */
 const ConversionEvent = z.unknown().meta({
   id: 'ConversionEvent',
   type: 'object',
@@ -34,14 +32,14 @@ export const LogConversionsBody = z
       description: 'Needed where several advertisers have an event source of this key.',
     }),
     testEventCode: boundedText(1, 100).optional().meta({
-      description: 'Validates the events; nothing is logged or compared with what was.',
+      description: 'Validates the events without logging them or comparing them with earlier ones.',
     }),
     confirm: z.boolean().optional().meta({
       description:
-        'false: shows what would be done, and gives a Confirmation-Uid to do it with. Default true.',
+        'false: previews the result, and returns a Confirmation-Uid to execute the call with. Default: true.',
     }),
     confirmationUid: boundedText(1, 100).optional().meta({
-      description: 'Carries out the call that was shown, with `confirm: true`: once, within 15 minutes.',
+      description: 'Executes the previewed call, with `confirm: true`: once, within 15 minutes.',
     }),
   })
   .superRefine(({ confirm, confirmationUid }, context) => {

@@ -9,14 +9,13 @@ import { findOwnChunks, type OwnChunks } from './own-chunks.ts';
 import type { Segments } from './segments.ts';
 import type { SourceIndex } from './source-index.ts';
 
-/** Decided, and to be appended. */
-export interface Decided extends DecidedCall {
+export interface PlannedCall extends DecidedCall {
   readonly waiting: WaitingCall;
 }
 
 export interface DecidedGroup {
-  readonly decided: readonly Decided[];
-  /** Not decided yet: the append has enough, or they need to know what became of it. */
+  readonly decided: readonly PlannedCall[];
+  /** Calls for the next append: this one is full, or they need its result. */
   readonly left: readonly WaitingCall[];
 }
 
@@ -29,14 +28,14 @@ export interface GroupContext {
   readonly chunkBytesMax?: number | undefined;
 }
 
-/** Of one append: beyond these no further call joins it. The port takes 1,000 events. */
+/** Further calls join the next append. The event store accepts 1,000 events per append. */
 const APPEND = { eventsMax: 500, bytesMax: 8 * 1024 * 1024 } as const;
-/** After a call of this many items the event loop gets a turn. */
+/** After a call with this many items the event loop may run other work. */
 const LARGE_CALL = 2_000;
 
 /**
- * Decides calls in order, each seeing those before it, until one append has enough of them. Those that only the
- * stream decides are answered at once.
+ * Decides calls in order until one append is full. Each call sees the items of the calls before it. Calls without
+ * anything to append are answered immediately.
  */
 export const decideGroup = async (
   context: GroupContext,
@@ -45,14 +44,14 @@ export const decideGroup = async (
   group: readonly WaitingCall[],
 ): Promise<DecidedGroup> => {
   const fresh = createFreshSet(group.reduce((sum, { call }) => sum + call.events.length, 0));
-  const decided: Decided[] = [];
+  const decided: PlannedCall[] = [];
   let { health } = index;
   let bytes = 0;
   let events = 0;
   for (const [at, waiting] of group.entries()) {
     const { call, validate } = waiting;
     const { commandId } = call.context;
-    // Its own first run is in this append: what that one has done is known after it.
+    // The first run of the same command is in this append; its result is known only afterwards.
     const isRepeated = decided.some(({ logged }) => logged.commandId === commandId);
     if (isRepeated || bytes > APPEND.bytesMax || events > APPEND.eventsMax) {
       return { decided, left: group.slice(at) };
@@ -72,7 +71,6 @@ export const decideGroup = async (
   return { decided, left: [] };
 };
 
-/** Pieces of the call that an earlier run has left in the stream. */
 const findOwn = async (
   context: GroupContext,
   index: SourceIndex,
@@ -83,7 +81,6 @@ const findOwn = async (
   return await findOwnChunks(context, commandId, revision, nowMs);
 };
 
-/** Answers a call that has nothing to append: it is done already, refused, or a test. */
 const answered = async (
   { store, customerId, stream }: GroupContext,
   { call, validate, resolve }: WaitingCall,
@@ -91,11 +88,11 @@ const answered = async (
   own: OwnChunks | undefined,
   health: SourceIndex['health'],
 ): Promise<boolean> => {
-  // What was begun is finished, whatever has become of the source since.
+  // A partly logged call is completed, even if the source was archived since.
   const refusal = own === undefined ? refusalOf(facts, call.testEventCode) : undefined;
   if (own?.isComplete === true) {
     await store.ensureMarked(customerId, own.position, stream);
-    // The same request's own append may have arrived although its answer did not.
+    // The append of this very request may have succeeded without an answer.
     call.context.onEvents?.(own.requestId === call.context.requestId ? 'this-run' : 'earlier-run');
     resolve({ outcome: 'done', result: derivedResult(validate, call.events.length, own) });
   } else if (refusal !== undefined || facts === undefined) {
@@ -108,7 +105,7 @@ const answered = async (
   return true;
 };
 
-/** Sees what was decided before, and is seen by nobody. */
+/** A preview sees the calls before it, but later calls do not see its items. */
 const previewOf = (fresh: FreshSet, itemsMax: number): FreshFingerprints => {
   const own = createFreshSet(itemsMax);
   return {

@@ -1,17 +1,16 @@
 import { FINGERPRINT_WORDS } from '../../domain/conversions/fingerprint.ts';
-import { scatter } from './scatter.ts';
+import { tableHash } from './table-hash.ts';
 
 /**
- * A small open-addressing table of fingerprints, each with the day it was logged on: 17 bytes a place in two typed
- * arrays, probed one place after the other. A place whose four words are zero is free: no fingerprint is.
+ * Open addressing with linear probing, 17 bytes per slot. Four zero words mark a free slot; no fingerprint is zero.
  */
 export interface Shard {
-  /** High bits of `scatter` that all its fingerprints share. */
+  /** The number of high hash bits that all its fingerprints share. */
   readonly depth: number;
   readonly words: Uint32Array;
-  /** Day of each place, modulo 256. */
+  /** Day of each slot, modulo 256. */
   readonly days: Uint8Array;
-  /** Places minus one; their number is a power of two. */
+  /** Number of slots minus one. The number of slots is a power of two. */
   readonly mask: number;
   count: number;
 }
@@ -20,7 +19,6 @@ const BYTES_A_PLACE = 4 * FINGERPRINT_WORDS + 1;
 
 export const shardBytes = ({ mask }: Shard): number => (mask + 1) * BYTES_A_PLACE;
 
-/** @param places a power of two */
 export const createShard = (depth: number, places: number): Shard => ({
   depth,
   words: new Uint32Array(FINGERPRINT_WORDS * places),
@@ -29,10 +27,7 @@ export const createShard = (depth: number, places: number): Shard => ({
   count: 0,
 });
 
-/**
- * The place of a fingerprint, or, when it is not there, that of the free place where it would go as `-1 - place`.
- * @param spot its `scatter`
- */
+/** @returns the slot of a fingerprint, or `-1 - slot` of the free slot where it belongs */
 export const findIn = ({ words, mask }: Shard, key: Uint32Array, at: number, spot: number): number => {
   const a = key[at] as number;
   const b = key[at + 1] as number;
@@ -49,7 +44,6 @@ export const findIn = ({ words, mask }: Shard, key: Uint32Array, at: number, spo
   }
 };
 
-/** Puts a fingerprint on a free place that `findIn` has named. */
 export const placeIn = (shard: Shard, place: number, key: Uint32Array, at: number, day: number): void => {
   const slot = place * FINGERPRINT_WORDS;
   for (let word = 0; word < FINGERPRINT_WORDS; word += 1) {
@@ -59,7 +53,6 @@ export const placeIn = (shard: Shard, place: number, key: Uint32Array, at: numbe
   shard.count += 1;
 };
 
-/** Copies what `isWanted` says of one shard into others. */
 export const copyShard = (
   from: Shard,
   isWanted: (place: number) => boolean,
@@ -72,7 +65,7 @@ export const copyShard = (
     const isFree =
       (first | (words[slot + 1] as number) | (words[slot + 2] as number) | (words[slot + 3] as number)) === 0;
     if (isFree || !isWanted(place)) continue;
-    const spot = scatter(words, slot);
+    const spot = tableHash(words, slot);
     const target = targetOf(spot);
     placeIn(target, -1 - findIn(target, words, slot, spot), words, slot, from.days[place] as number);
   }

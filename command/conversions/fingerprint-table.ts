@@ -1,30 +1,25 @@
 import type { FingerprintSet, FreshFingerprints } from '../../domain/conversions/decide-batch.ts';
 import { createShard, findIn, placeIn } from './fingerprint-shard.ts';
-import { scatter } from './scatter.ts';
+import { tableHash } from './table-hash.ts';
 import { createShardDirectory } from './shard-directory.ts';
 
 /**
- * A set of fingerprints that forgets: each is known for `DAYS_KNOWN` days from the day it was logged on, and a day
- * more (days are whole). 23 to 45 bytes a fingerprint, 30 on average (`shard-directory.ts`).
+ * Fingerprints expire `DAYS_KNOWN` + 1 days after they were logged. Each takes 23 to 45 bytes (`shard-directory.ts`).
  */
 export interface FingerprintTable extends FingerprintSet {
-  /** Fingerprints, those included that are forgotten but not swept yet. */
+  /** Includes expired fingerprints that are not swept yet. */
   readonly count: number;
   readonly bytes: number;
-  /** @param day days since the epoch, on which it was logged; the later one stays when it is there already */
+  /** @param day days since the epoch; for a known fingerprint the later day is kept */
   add(words: Uint32Array, at: number, day: number, spot?: number): void;
-  /** Makes what is too old on this day unknown. A day never goes back. */
   today(day: number): void;
-  /**
-   * Frees the places of what is forgotten, a shard for each step of the generator. To be done within 100 days: days
-   * are kept modulo 256.
-   */
+  /** Frees expired slots, one shard per step. Must run every 100 days, because days are stored modulo 256. */
   sweep(): Generator<void>;
 }
 
-/** Decisions.md E14. Events older than this are refused, whether known or not. */
+/** Decisions.md E14. Older events are refused without a look at the table. */
 export const DAYS_KNOWN = 90;
-/** The log has a clock of its own, which may be ahead: a day that is still to come is known as well. */
+/** The log's clock may be ahead, so future days count as known. */
 const DAYS_AHEAD = 30;
 
 export const createFingerprintTable = (): FingerprintTable => {
@@ -40,13 +35,13 @@ export const createFingerprintTable = (): FingerprintTable => {
     get bytes() {
       return directory.bytes;
     },
-    has: (words, at, spot = scatter(words, at)) => {
+    has: (words, at, spot = tableHash(words, at)) => {
       const shard = directory.shardOf(spot);
       const place = findIn(shard, words, at, spot);
       return place >= 0 && isKnown(shard.days[place] as number);
     },
-    add: (words, at, day, spot = scatter(words, at)) => {
-      // Forgotten before it is known; a year ago would seem young again, modulo 256.
+    add: (words, at, day, spot = tableHash(words, at)) => {
+      // Already expired. Modulo 256, a day of last year would look recent.
       if (now - day > DAYS_KNOWN + 1) return;
       const shard = directory.shardOf(spot);
       const place = findIn(shard, words, at, spot);
@@ -62,12 +57,10 @@ export const createFingerprintTable = (): FingerprintTable => {
   };
 };
 
-/** What one group of batches brings, until it is logged. */
 export interface FreshSet extends FreshFingerprints {
   readonly count: number;
 }
 
-/** @param itemsMax how many are added at most */
 export const createFreshSet = (itemsMax: number): FreshSet => {
   const places = 2 ** Math.ceil(Math.log2(Math.max(16, itemsMax * 2)));
   const shard = createShard(0, places);
@@ -75,8 +68,8 @@ export const createFreshSet = (itemsMax: number): FreshSet => {
     get count() {
       return shard.count;
     },
-    has: (words, at, spot = scatter(words, at)) => findIn(shard, words, at, spot) >= 0,
-    add: (words, at, spot = scatter(words, at)) => {
+    has: (words, at, spot = tableHash(words, at)) => findIn(shard, words, at, spot) >= 0,
+    add: (words, at, spot = tableHash(words, at)) => {
       const place = findIn(shard, words, at, spot);
       if (place >= 0) return false;
       placeIn(shard, -1 - place, words, at, 0);

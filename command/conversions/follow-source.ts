@@ -6,8 +6,8 @@ import { toDomainEvent, type StorableEvent } from '../../shared/aggregate/record
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 
 /**
- * What decides whether a source takes calls, as its stream and its advertiser's say at each call: each time only what
- * is new in them is read. Read models may be behind; whoever has archived a source must find it closed at once.
+ * Returns a function that reads whether a source accepts calls, from its stream and its advertiser's stream. Each
+ * call reads only new events. Read models may lag, but an archived source must refuse calls at once.
  */
 export const followSource = (
   store: Pick<EventStore, 'readStream'>,
@@ -20,7 +20,7 @@ export const followSource = (
   let advertiser: ReturnType<typeof followAdvertiser> | undefined;
 
   return async () => {
-    // A source never changes its advertiser: known from the second time on, and read at the same time.
+    // A source never changes its advertiser. From the second call on, both streams are read concurrently.
     let [now, owner] = await Promise.all([source(), advertiser?.()]);
     if (now.status === 'NONE') return undefined;
     if (owner === undefined) {
@@ -37,7 +37,6 @@ export const followSource = (
   };
 };
 
-/** A stream folded to its end, each time from where it was left. */
 const followStream = <State, Event extends StorableEvent>(
   store: Pick<EventStore, 'readStream'>,
   stream: string,

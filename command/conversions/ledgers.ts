@@ -10,15 +10,11 @@ export interface LedgersOptions {
   readonly segments: Segments;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /**
-   * Memory for what is known of all sources, in bytes. A source alone may take more than that: it is not cut short,
-   * only nothing else is kept beside it.
-   */
+  /** In bytes, for all sources. A single source may exceed it: a partial set would log duplicates. */
   readonly bytesMax: number;
   readonly log: Logger;
 }
 
-/** The ledgers of this process, one a source: those used last, as far as memory goes. */
 export interface Ledgers {
   of(customerId: number, sourceId: string): SourceLedger;
   figures(): LedgerFigures;
@@ -28,7 +24,6 @@ export interface LedgerFigures {
   readonly sources: number;
   readonly bytes: number;
   readonly fingerprints: number;
-  /** Ledgers that were let go for want of memory. */
   readonly evicted: number;
 }
 
@@ -36,7 +31,6 @@ const SOURCES_MAX = 10_000;
 const CHECK_EVERY_MS = 250;
 
 export const createLedgers = ({ store, segments, now, bytesMax, log }: LedgersOptions): Ledgers => {
-  /** The one used longest ago first. */
   const ledgers = new Map<string, SourceLedger>();
   const waitingBytes = createWaitingBytes();
   let checkedMs = 0;
@@ -48,7 +42,7 @@ export const createLedgers = ({ store, segments, now, bytesMax, log }: LedgersOp
     return bytes;
   };
 
-  /** Lets go of those used longest ago. One that works is left alone; what is lost is read again when it is needed. */
+  /** Evicts idle ledgers, least recently used first. They are read from the log again when needed. */
   const makeRoom = (wanted: SourceLedger): void => {
     const atMs = performance.now();
     if (atMs - checkedMs < CHECK_EVERY_MS && ledgers.size <= SOURCES_MAX) return;
@@ -62,7 +56,10 @@ export const createLedgers = ({ store, segments, now, bytesMax, log }: LedgersOp
       evicted += 1;
     }
     if (bytes > bytesMax)
-      log.warn({ bytes, bytesMax, sources: ledgers.size }, 'what is known of sources exceeds its memory');
+      log.warn(
+        { bytes, bytesMax, sources: ledgers.size },
+        'the fingerprints of event sources exceed their memory limit',
+      );
   };
 
   return {

@@ -13,27 +13,25 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { readRfc3339 } from '../../shared/http/rfc3339.ts';
 import type { OwnChunks } from './own-chunks.ts';
-import { scatterAll } from './scatter.ts';
+import { tableHashes } from './table-hash.ts';
 import type { LoggedCall } from './stream-fold.ts';
 
-/** One call of endpoint 14, as the ledger of its source takes it. */
 export interface LogCall {
   readonly context: CommandContext;
-  /** As they were sent. */
   readonly events: readonly unknown[];
-  /** Size of the request that waits with it. */
+  /** Request size, counted while the call waits. */
   readonly bytes: number;
-  /** Milliseconds since the epoch: what the items are judged by. */
+  /** Milliseconds since the epoch. */
   readonly nowMs: number;
   /**
-   * `log`: for good. `preview`: the same answer, nothing is logged. `test`: every valid item counts as accepted,
-   * nothing is logged or compared (decisions.md E14, testEventCode).
+   * `log`: appends events. `preview`: gives the same answer without logging. `test`: accepts every valid item without
+   * logging or comparing (decisions.md E14, testEventCode).
    */
   readonly mode: 'log' | 'preview' | 'test';
   readonly testEventCode?: string | undefined;
-  /** Asked right before it is logged; true ends it instead. */
+  /** Asked immediately before the append; true cancels the call. */
   readonly isAbandoned: () => boolean;
-  /** Whether an earlier run of the command may have left events (`KeyedCommand`). */
+  /** True when an earlier run of the command may have left events (`KeyedCommand`). */
   readonly hasRunBefore: () => Promise<boolean>;
 }
 
@@ -41,7 +39,7 @@ export type CallOutcome =
   | { readonly outcome: 'done'; readonly result: BatchResult }
   | { readonly outcome: 'refused'; readonly refusal: CallRefusal };
 
-/** A call's items, checked by what the source takes; checked again when that has changed. */
+/** Validates a call's items. The result is cached until the source's allowed types change. */
 export const createValidation = (
   { events, nowMs }: Pick<LogCall, 'events' | 'nowMs'>,
   fingerprintInto: FingerprintInto,
@@ -59,26 +57,20 @@ export const createValidation = (
 
 export type Validate = ReturnType<typeof createValidation>;
 
-/** What a call comes to, before it is logged. */
 export interface DecidedCall {
   readonly result: BatchResult;
   readonly events: readonly SizedEvent[];
-  /** Pieces that are in the stream already: the ordinals of `events` go on from there. */
   readonly firstChunk: number;
   readonly logged: LoggedCall;
 }
 
-/** The answer of a call whose events are all in the stream, derived from them: the one it had, whatever came since. */
 export const derivedResult = (validate: Validate, events: number, own: OwnChunks): BatchResult => {
   const { rejected } = validate(own.first.allowedTypes, Date.parse(own.first.occurredAt));
   const duplicates = events - own.accepted - rejected.length;
   return { accepted: own.accepted, rejected, duplicates, health: own.health };
 };
 
-/**
- * Decides a call on what the source's stream holds.
- * @param own pieces of it that an earlier run has left there: they are accepted, what is missing is decided now
- */
+/** @param own events of an earlier run: their items are accepted, only the missing ones are decided */
 export const decideCall = (
   call: LogCall,
   validate: Validate,
@@ -91,7 +83,7 @@ export const decideCall = (
   const allowedTypes = own === undefined ? source.allowedTypes : own.first.allowedTypes;
   const occurredAt = own?.first.occurredAt ?? isoTimestamp(call.nowMs);
   const { items, rejected } = validate(allowedTypes, Date.parse(occurredAt));
-  const spots = scatterAll(items.fingerprints, items.places.length);
+  const spots = tableHashes(items.fingerprints, items.places.length);
   const decision = decideBatch(items, index.known, fresh, spots);
   const accepted = decision.accepted.length + (own?.accepted ?? 0);
   const health = healthAfter(index.health, accepted, rejected.length, call.events.length);
@@ -116,7 +108,6 @@ export const decideCall = (
   };
 };
 
-/** The answer to a test: what would be valid, and nothing of what is known. */
 export const testResult = (
   { events }: LogCall,
   validate: Validate,

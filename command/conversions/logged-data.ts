@@ -3,8 +3,8 @@ import { currentData } from '../../shared/aggregate/event-versions.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 
 /**
- * What an event of a source's stream says. Not checked by its schema: it is large, and read for every call.
- * @throws UnknownEventVersionError
+ * The data of an event, without schema validation: it is large and read for every call. @throws
+ * UnknownEventVersionError
  */
 export const loggedData = (event: RecordedEvent): ConversionsLogged =>
   currentData(event, conversionEvents.ConversionsLogged) as unknown as ConversionsLogged;

@@ -3,24 +3,19 @@ import type { EventStore, Position, RecordedEvent } from '../../shared/event-sto
 import { loggedData } from './logged-data.ts';
 import type { Segments } from './segments.ts';
 
-/** What an earlier run of a command has left in the stream. */
+/** Events of a command that an earlier run has left in the stream. */
 export interface OwnChunks {
-  /** Items that it logged. */
   readonly accepted: number;
-  /** Pieces that it left. */
   readonly chunks: number;
-  /** Nothing is missing. */
   readonly isComplete: boolean;
-  /** What the items were judged by. */
+  /** The rules by which the first run checked the items. */
   readonly first: Pick<ConversionsLogged, 'allowedTypes' | 'advertiserId'> & { readonly occurredAt: string };
-  /** Of the request that the last piece was appended for. */
   readonly requestId: string;
   readonly health: ConversionsLogged['health'];
   readonly position: Position;
 }
 
-/** Where it is looked for. */
-interface Place {
+interface SourceStream {
   readonly store: Pick<EventStore, 'readStream'>;
   readonly segments: Segments;
   readonly customerId: number;
@@ -28,16 +23,12 @@ interface Place {
   readonly stream: string;
 }
 
-/** Further back than any repeat of a command comes. */
+/** Older events cannot belong to a repeated command. */
 const REACH_MS = 4 * 86_400_000;
 
-/**
- * Finds the events of a command that is known to have some: where the segments say, and when that is not all of
- * them, in the stream itself.
- * @param revision up to which the stream is looked at
- */
+/** Searches the segments first, and the stream up to `revision` if some events are missing. */
 export const findOwnChunks = async (
-  { store, segments, customerId, sourceId, stream }: Place,
+  { store, segments, customerId, sourceId, stream }: SourceStream,
   commandId: string,
   revision: number,
   nowMs: number,
@@ -56,7 +47,7 @@ export const findOwnChunks = async (
     for await (const event of store.readStream(stream, { from: revision, direction: 'backward' })) {
       if (isOwn(event)) found.set(event.revision, event);
       const isFirst = isOwn(event) && loggedData(event).chunk === 0;
-      // The listed ones may lack some in between: only a first piece ends the search.
+      // The listed events may have gaps, so only a first chunk ends the search.
       if (isFirst || (event.revision <= lowest && startsWhole(found))) break;
       if (Date.parse(event.recordedAt) < oldestMs) break;
     }

@@ -16,12 +16,11 @@ export interface StreamSource {
   readonly sourceId: string;
 }
 
-/** Events that were recorded earlier are not looked at: nothing of them is known any more, clocks aside. */
+/** Fingerprints of older events have expired; two more days allow for clock differences. */
 const REACH_MS = (DAYS_KNOWN + 2) * 86_400_000;
-/** Fingerprints that are added in one turn of the event loop at most, one event or segment aside. */
+/** Maximum number of fingerprints added per event-loop iteration, plus one event or segment. */
 const SLICE = 20_000;
 
-/** Gives the event loop a turn after every `SLICE` of what is counted. */
 const createPacer = (): ((added: number) => Promise<void>) => {
   let slice = 0;
   return async (added) => {
@@ -34,10 +33,10 @@ const createPacer = (): ((added: number) => Promise<void>) => {
 
 const sizeOf = (event: RecordedEvent): number => 1 + loggedData(event).eventIds.length;
 
-/** Whether a segment is of this stream: not where the log was replaced by a backup of it, and the segments were not. */
+/** False when the log was replaced by a backup, but the segments were not. */
 const isOfStream = ({ lastRevision, commands }: Segment, newest: RecordedEvent | undefined): boolean => {
   if (newest === undefined || newest.revision < lastRevision) return false;
-  // Everything up to the segment is forgotten.
+  // The event of the segment's last revision has expired, so it cannot be compared.
   if (newest.revision > lastRevision) return true;
   const command = new Uint32Array(FINGERPRINT_WORDS);
   commandInto(newest.metadata.causationId, command, 0);
@@ -48,9 +47,9 @@ const isOfStream = ({ lastRevision, commands }: Segment, newest: RecordedEvent |
 };
 
 /**
- * Folds a source's stream as far back as anything is known: the newest segments first, each gap between them, what is
- * before the first and behind the last of them from the stream itself. So segments may lack anything; those of
- * another log are not believed.
+ * Folds a source's stream as far back as fingerprints are valid: newest segments first, and everything between,
+ * before and after them from the stream itself. Segments may therefore be missing. Segments of another log are
+ * ignored.
  */
 export const readStreamFold = async (source: StreamSource): Promise<StreamFold> => {
   const { store, segments, now, customerId, sourceId } = source;
@@ -60,7 +59,7 @@ export const readStreamFold = async (source: StreamSource): Promise<StreamFold> 
   const oldestMs = now() - REACH_MS;
   fold.table.today(dayOf(now()));
 
-  /** From `from`, or the end, down to `to`, or to where nothing is known any more. @returns the last one read */
+  /** Reads backward from `from` (default: the end) to `to`, or to expired events. @returns the last event read */
   const addBackward = async (from: number | undefined, to: number): Promise<RecordedEvent | undefined> => {
     const range = from === undefined ? {} : { from };
     let last: RecordedEvent | undefined;
@@ -73,7 +72,6 @@ export const readStreamFold = async (source: StreamSource): Promise<StreamFold> 
     return last;
   };
 
-  /** Everything from this revision on is there. */
   let floor: number | undefined;
   for (;;) {
     const page = await segments.before(customerId, sourceId, floor ?? Number.MAX_SAFE_INTEGER);
@@ -96,7 +94,6 @@ export const readStreamFold = async (source: StreamSource): Promise<StreamFold> 
   return fold;
 };
 
-/** Adds what has come to the stream since. */
 export const catchUp = async (
   { store, customerId, sourceId }: Pick<StreamSource, 'store' | 'customerId' | 'sourceId'>,
   fold: StreamFold,

@@ -21,21 +21,17 @@ export interface ConversionWrites {
   readonly ledgers: Ledgers;
   readonly confirmations: Confirmations;
   readonly clock: Clock;
-  /**
-   * The account's event sources of a key, in all that it has written.
-   * @throws ApiError SERVICE_UNAVAILABLE when that is not known in time
-   */
-  readonly sourcesOf: (principal: Principal, key: string) => Promise<readonly NamedSource[]>;
+  /** Reads the account's own writes. @throws ApiError SERVICE_UNAVAILABLE when the read model lags too long */
+  readonly sourcesOf: (principal: Principal, key: string) => Promise<readonly SourceOfKey[]>;
 }
 
-/** One of the event sources of a key. */
-export interface NamedSource {
+export interface SourceOfKey {
   readonly sourceId: string;
   readonly status: 'ACTIVE' | 'ARCHIVED';
 }
 
 const path = '/api/v2/buyer/event-sources/{key}/events';
-/** 10,000 events of some 1.5 kB (decisions.md 1.1, row 11). */
+/** 10,000 events of about 1.5 kB (decisions.md 1.1, row 11). */
 const BODY_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Input {
@@ -44,7 +40,6 @@ interface Input {
   readonly request: RequestContext;
 }
 
-/** Endpoint 14 of the specification. */
 export const conversionWriteRoutes = (writes: ConversionWrites): readonly Route[] => [
   route({
     method: 'post',
@@ -55,11 +50,11 @@ export const conversionWriteRoutes = (writes: ConversionWrites): readonly Route[
     access: 'exchange:write',
     params: z.object({ key: boundedText(1, 256).meta({ description: 'The event_source_id.' }) }),
     body: LogConversionsBody,
-    // A hash of a call with a `userMatch` could be tried out.
+    // A plain hash of the body would allow guessing a `userMatch` by trial.
     bodyIsSecret: true,
     bodyBytesMax: BODY_BYTES_MAX,
     itemsMember: 'events',
-    responses: { 200: { description: 'What became of the events', data: BatchResultResource } },
+    responses: { 200: { description: 'The result for the events', data: BatchResultResource } },
     handle: async ({ params: { key }, body, request }) => logConversions(writes, { key, body, request }),
   }),
 ];
@@ -77,7 +72,7 @@ const logConversions = async (writes: ConversionWrites, input: Input): Promise<R
   return { status: 200, data, headers };
 };
 
-/** With the advertiser it follows from the key; without it is looked up. */
+/** The id is derived from advertiser and key. Without an advertiser the read model is searched. */
 const sourceIdOf = async (
   { sourcesOf }: ConversionWrites,
   { key, body: { advertiserId }, request }: Input,
@@ -117,9 +112,9 @@ const submit = async (
 };
 
 /**
- * Spends the confirmation that the call names, if it names one, and submits the call. A repeat with the idempotency key
- * is the same command and may go on; any other call with a spent confirmation is refused. A call without a key that
- * was refused has logged nothing, and nobody else can be running it: its confirmation may be used again.
+ * Uses the confirmation that the call names, and submits the call. A repeat with the same idempotency key is the same
+ * command and may continue; another call with a used confirmation is refused. If a call without a key had no effect,
+ * no other run can exist, so its confirmation becomes usable again.
  */
 const submitConfirmed = async (
   writes: ConversionWrites,
@@ -133,7 +128,7 @@ const submitConfirmed = async (
     return await submit(writes, sourceId, input);
   } catch (error) {
     if (uid !== undefined && !request.isRepeatable && apiErrorOf(error).hadNoEffect) {
-      // Best effort: what is not given back is spent, and another can be asked for.
+      // Best effort: otherwise the client requests another confirmation.
       await writes.confirmations
         .giveBack(confirmationOf(input, uid), request.commandId)
         .catch(() => undefined);
@@ -150,7 +145,7 @@ const useConfirmation = async (confirmations: Confirmations, input: Input, uid: 
   if (used === 'other') throw confirmationOfOther();
 };
 
-/** What is confirmed is the call, whatever it says of being confirmed. */
+/** The fingerprint covers the call without its confirmation members. */
 const confirmationOf = ({ key, body, request }: Input, uid: string): Confirmation => {
   const { confirm: _confirm, confirmationUid: _uid, ...call } = body;
   return {

@@ -10,19 +10,16 @@ interface Row {
 }
 
 const PAGE_ROWS_MAX = 1_000;
-/** Of one page, one row aside: 65,536 fingerprints. */
+/** Per page, plus one row: 65,536 fingerprints. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
-/**
- * Little-endian words, as they were stored. Copied: what `pg` hands out may lie anywhere in a larger buffer.
- */
+/** Copies little-endian words, because `pg` returns unaligned views of a larger buffer. */
 const wordsOf = (bytes: Buffer): Uint32Array => {
   const words = new Uint32Array(bytes.length / 4);
   Buffer.from(words.buffer).set(bytes);
   return words;
 };
 
-/** The segments in Postgres. @param pool with the rights of the installation */
 export const createSegments = (pool: Pick<Pool, 'query'>): Segments => ({
   before: async (customerId, sourceId, revision) => {
     const { rows } = await pool.query<Row>({

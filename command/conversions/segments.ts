@@ -1,25 +1,22 @@
-/** What the read model `conversion_segments` holds of one or more events in a row of a source's stream. */
+/** One row of the read model `conversion_segments`: consecutive events of a source's stream. */
 export interface Segment {
   readonly firstRevision: number;
   readonly lastRevision: number;
-  /** Milliseconds since the epoch; of the last event. */
+  /** When the last event was recorded, in milliseconds since the epoch. */
   readonly recordedAtMs: number;
-  /** Of the items; four words each. */
   readonly fingerprints: Uint32Array;
-  /** Of the commands that led to the events. */
+  /** Fingerprints of the commands that caused the events. */
   readonly commands: Uint32Array;
 }
 
 /**
- * The fingerprints of a source's stream, derived from it by a projection: a quicker way to read the stream, and never
- * more than that. It may lack anything (it lags, it was emptied); what it has is right.
+ * A projection of the fingerprints in a source's stream, used to read it faster. Segments may be missing, because the
+ * projection lags or was emptied. Existing segments are correct.
  */
 export interface Segments {
-  /** A page of segments that end before a revision, the newest first; empty when there is none. */
+  /** A page of segments that end before `revision`, newest first; empty when no more exist. */
   before(customerId: number, sourceId: string, revision: number): Promise<readonly Segment[]>;
-  /** Revisions of the events of one command, as far as they are there. */
   ofCommand(customerId: number, sourceId: string, commandId: string): Promise<readonly number[]>;
 }
 
-/** Where there are none: everything is read from the stream. */
 export const noSegments: Segments = { before: async () => [], ofCommand: async () => [] };

@@ -1,19 +1,15 @@
 import { copyShard, createShard, placeIn, shardBytes, type Shard } from './fingerprint-shard.ts';
 
 /**
- * Extendible hashing: a directory by the high bits of `scatter` points to shards of at most `PLACES_MAX`
- * places. One that is full doubles, or splits in two. So growing costs a millisecond or two here and there, never
- * the copying of everything at once; and shards fill up at different times, because each has a limit of its own.
+ * Extendible hashing: a directory indexed by the high hash bits points to shards of at most `PLACES_MAX` slots. A
+ * full shard doubles or splits in two, so growth takes one or two milliseconds at a time and never copies the whole
+ * table. Each shard has another fill limit, so shards do not all grow at the same time.
  */
 export interface ShardDirectory {
-  /** Fingerprints, those included that are no longer wanted and not swept yet. */
   readonly count: number;
   readonly bytes: number;
-  /** @param spot the fingerprint's `scatter` */
   shardOf(spot: number): Shard;
-  /** Puts a fingerprint on a free place of its shard that `findIn` has named. */
   put(shard: Shard, place: number, key: Uint32Array, at: number, day: number, spot: number): void;
-  /** Frees the places of what is no longer wanted, a shard for each step. */
   sweep(): Generator<void>;
 }
 
@@ -21,7 +17,7 @@ const PLACES_MIN = 256;
 const PLACES_MAX = 65_536;
 const DEPTH_MAX = 20;
 
-/** How many a shard holds before it grows: 0.60 to 0.75 of its places, by where it stands in the directory. */
+/** Maximum fill of a shard: 0.60 to 0.75 of its slots, depending on its place in the directory. */
 const limitOf = ({ mask, depth }: Shard, prefix: number): number => {
   const spread = ((prefix * 0x9e3779b1 + depth) >>> 28) / 100;
   return Math.floor((mask + 1) * (0.6 + spread));
@@ -34,7 +30,10 @@ interface State {
   bytes: number;
 }
 
-/** @param isWanted by its day, modulo 256: what is not goes when its shard grows, and by `sweep` */
+/**
+ * @param isWanted receives the day modulo 256. Unwanted fingerprints are dropped when their shard grows, and by
+ *   `sweep`.
+ */
 export const createShardDirectory = (isWanted: (day: number) => boolean): ShardDirectory => {
   const first = createShard(0, PLACES_MIN);
   const state: State = { depth: 0, shards: [first], count: 0, bytes: shardBytes(first) };
@@ -45,7 +44,6 @@ export const createShardDirectory = (isWanted: (day: number) => boolean): ShardD
     (place: number): boolean =>
       isWanted(days[place] as number);
 
-  /** Makes room in the shard at `index`. */
   const grow = (index: number): void => {
     const old = state.shards[index] as Shard;
     const places = old.mask + 1;
@@ -93,7 +91,7 @@ export const createShardDirectory = (isWanted: (day: number) => boolean): ShardD
         const isUnwanted = (day: number, place: number): boolean =>
           !isWanted(day) && shard.words[place * 4 + 1] !== 0;
         if (shard.days.some(isUnwanted)) rebuild(index, shard.mask + 1);
-        // The directory may double between two steps: then this one is looked at again, which harms nobody.
+        // The directory may double between two steps. The shard is then examined twice, which is harmless.
         index = rangeOf(state, index)[1] + 1;
         yield;
       }
@@ -101,7 +99,7 @@ export const createShardDirectory = (isWanted: (day: number) => boolean): ShardD
   };
 };
 
-/** The places of the directory that point to the shard of `index`. */
+/** Directory entries that point to the shard at `index`. */
 const rangeOf = ({ depth, shards }: State, index: number): readonly [first: number, last: number] => {
   const span = 2 ** (depth - (shards[index] as Shard).depth);
   const first = Math.floor(index / span) * span;

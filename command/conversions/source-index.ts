@@ -6,29 +6,23 @@ import { DAYS_KNOWN } from './fingerprint-table.ts';
 import { catchUp, readStreamFold, type StreamSource } from './read-stream-fold.ts';
 import { createStreamFold, dayOf, type LoggedCall } from './stream-fold.ts';
 
-/**
- * What a source's stream says, folded up to one of its revisions: which events are known, its health. A cache: it is
- * proven by an append at exactly that revision, and read again whenever that fails.
- */
+/** The fold of a source's stream up to `revision`, as a cache: an append at that revision proves it current. */
 export interface SourceIndex {
   readonly known: FingerprintSet;
-  /** Whether the stream has an event of this command from the last three days, up to the revision. */
+  /** True when the stream contains an event of this command from the last three days. */
   hasCommand(commandId: string): boolean;
   readonly health: Health;
   readonly revision: number | 'no-stream';
-  /** Of the last event. */
   readonly position: Position | undefined;
   readonly bytes: number;
   readonly count: number;
-  /** False before the first `bringUpToDate` is done. */
+  /** False until `bringUpToDate` has completed once. */
   readonly isLoaded: boolean;
-  /** Reads what it lacks, if it is in doubt whether that is anything. @throws EventStoreUnavailableError */
+  /** Reads new events when the index is in doubt. @throws EventStoreUnavailableError */
   bringUpToDate(): Promise<void>;
-  /** Something may be in the stream that was not read. */
   doubt(): void;
-  /** The stream ends before the revision: it is not the one that was read (a restored backup). */
+  /** Marks that the stream ends before `revision`, so it is another one (a restored backup). */
   forget(): void;
-  /** An append at `revision` succeeded. */
   logged(
     calls: readonly LoggedCall[],
     last: { readonly revision: number; readonly position: Position },
@@ -41,7 +35,7 @@ export const createSourceIndex = (source: StreamSource): SourceIndex => {
   let state: 'unloaded' | 'in doubt' | 'current' = 'unloaded';
   let sweptOn = 0;
 
-  /** Days are kept modulo 256: what is forgotten must be gone before its day seems young again. */
+  /** Days are stored modulo 256, so expired fingerprints must be removed before they look recent again. */
   const sweepDaily = async (): Promise<void> => {
     const today = dayOf(now());
     fold.table.today(today);

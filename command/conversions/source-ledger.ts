@@ -20,40 +20,32 @@ export interface SourceLedgerOptions {
   readonly now: () => number;
   readonly customerId: number;
   readonly sourceId: string;
-  /** The source and its advertiser, as their streams say now; undefined when there is no such source. */
+  /** Reads the source and its advertiser from their streams; undefined when the source does not exist. */
   readonly loadSource: () => Promise<SourceFacts | undefined>;
-  /** Shared by all sources of the process. */
   readonly waitingBytes: WaitingBytes;
-  /** Largest event, in bytes. Default `CHUNK_BYTES_MAX`. */
+  /** Maximum bytes per event. Default: `CHUNK_BYTES_MAX`. */
   readonly chunkBytesMax?: number;
-  /** Waits out a lost race. Default: by the wall clock. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-/** All calls of one source within this process: decided one after the other, appended together. */
+/** Handles all calls of one source in this process: decides them in sequence, appends them in groups. */
 export interface SourceLedger {
-  /** Calls without an answer. */
   readonly pending: number;
-  /** Memory of what is known, in bytes. */
   readonly bytes: number;
-  /** Fingerprints that are known. */
   readonly count: number;
-  /**
-   * Answers a call; with mode `log` its new items are in the stream then.
-   * @throws AppendOutcomeUnknownError, EventStoreUnavailableError, CommandAbandonedError
-   */
+  /** @throws AppendOutcomeUnknownError, EventStoreUnavailableError, CommandAbandonedError */
   submit(call: LogCall): Promise<CallOutcome>;
 }
 
-/** Lost races against other processes before the calls are told to come again. */
+/** Conflicts with other processes before the calls fail with 503. */
 const ATTEMPTS_MAX = 24;
 const CONFLICT_BACKOFF = { baseMs: 2, capMs: 50 };
 
 /**
- * The heart of endpoint 14 (docs/conversions.md). What is known is a fold of the source's own stream, held in memory;
- * a decision made on it is appended at exactly the revision that it was folded up to. Whoever else wrote to the stream
- * meanwhile makes that append a conflict: what is new is read, and everything is decided again. So each event is logged
- * once, with any number of processes and wherever one of them ends, and nothing is ever reserved.
+ * The core of endpoint 14 (docs/conversions.md). Known fingerprints are a fold of the source's stream, kept in
+ * memory. A decision is appended at exactly the revision of the fold. If another process has appended meanwhile, the
+ * append conflicts: the ledger reads the new events and decides again. So each event is logged once, with any number
+ * of processes and crashes, and without reservations.
  */
 export const createSourceLedger = (options: SourceLedgerOptions): SourceLedger => {
   const { customerId, sourceId, loadSource, pause = sleep } = options;
@@ -62,12 +54,11 @@ export const createSourceLedger = (options: SourceLedgerOptions): SourceLedger =
   const fingerprintInto = fingerprintsOf(sourceId);
   const index = createSourceIndex(options);
   const queue = createCallQueue(stream, options.waitingBytes);
-  let underWay = 0;
+  let groupSize = 0;
   let isWorking = false;
-  /** What the source took when it was last looked at. */
   let lastFacts: SourceFacts | undefined;
 
-  /** Answers every call of the group, or throws: then those without an answer share the error. */
+  /** Answers every call of the group. After an error the caller rejects the remaining ones. */
   const logGroup = async (group: readonly WaitingCall[]): Promise<void> => {
     let open = group;
     for (let attempt = 1; open.length > 0;) {
@@ -87,23 +78,23 @@ export const createSourceLedger = (options: SourceLedgerOptions): SourceLedger =
 
   const work = async (): Promise<void> => {
     isWorking = true;
-    // After this turn's callbacks: calls that arrived together, or were answered together, go together.
+    // Waits for this iteration's callbacks, so that calls that arrive together form one group.
     await nextTurn();
     while (queue.length > 0) {
       const group = queue.take();
-      underWay = group.length;
+      groupSize = group.length;
       await logGroup(group).catch((error: unknown) => {
         index.doubt();
         for (const { reject } of group) reject(error);
       });
-      underWay = 0;
+      groupSize = 0;
     }
     isWorking = false;
   };
 
   return {
     get pending() {
-      return queue.length + underWay;
+      return queue.length + groupSize;
     },
     get bytes() {
       return index.bytes;
@@ -113,7 +104,7 @@ export const createSourceLedger = (options: SourceLedgerOptions): SourceLedger =
     },
     submit: (call) => {
       const validate = createValidation(call, fingerprintInto);
-      // Now, in the turn of its request, and not in one go with those of others.
+      // Validates in the event-loop iteration of the request, so that the group's decision blocks for less time.
       validate(lastFacts?.allowedTypes);
       const answer = queue.add(call, validate, () => index.isLoaded);
       if (!isWorking) void work();
@@ -122,13 +113,13 @@ export const createSourceLedger = (options: SourceLedgerOptions): SourceLedger =
   };
 };
 
-/** Who was told to come again must find nothing done by this run. */
+/** Rejects abandoned calls: a client that was asked to repeat the request must find no effect of this run. */
 const isStillWanted = ({ call, reject, isGivenUp }: WaitingCall): boolean => {
   if (isGivenUp) return false;
   if (!call.isAbandoned()) return true;
-  reject(new CommandAbandonedError('a call was begun too late'));
+  reject(new CommandAbandonedError('the call started too late'));
   return false;
 };
 
 const tooManyWriters = (stream: string): EventStoreUnavailableError =>
-  new EventStoreUnavailableError(`${ATTEMPTS_MAX} appends to ${stream} met newer events`);
+  new EventStoreUnavailableError(`${ATTEMPTS_MAX} appends to ${stream} conflicted with newer events`);

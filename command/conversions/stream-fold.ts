@@ -7,24 +7,20 @@ import type { Segment } from './segments.ts';
 
 const DAY_MS = 86_400_000;
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
-/** A command may be repeated for 24 h from its answer, which may be 24 h after its first try. */
+/** A command may be repeated for 24 h after its answer, which may come 24 h after its first run. */
 const COMMAND_DAYS_KNOWN = 3;
 
-/** What was appended by this process. */
 export interface LoggedCall {
   readonly commandId: string;
   readonly fingerprints: Uint32Array;
-  /** Of each fingerprint (`scatter.ts`). */
   readonly spots: Uint32Array;
-  /** Which of the fingerprints. */
   readonly accepted: readonly number[];
   readonly health: Health;
 }
 
-/** A source's stream folded: what it knows, and the last that it says. Pieces may be added in any order. */
+/** Events and segments may be added in any order. */
 export interface StreamFold {
   readonly table: FingerprintTable;
-  /** -1: no event so far. */
   readonly revision: number;
   readonly position: Position | undefined;
   readonly health: Health;
@@ -46,7 +42,7 @@ export const createStreamFold = (sourceId: string): StreamFold => {
   let position: Position | undefined;
   let health: Health = 'not_seen';
 
-  /** In the same table, as if they were older than they are: so they are forgotten after a few days. */
+  /** Commands share the table of items. An earlier day makes them expire after a few days. */
   const addCommand = (words: Uint32Array, at: number, day: number): void =>
     table.add(words, at, day - (DAYS_KNOWN - COMMAND_DAYS_KNOWN));
 

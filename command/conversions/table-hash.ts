@@ -1,18 +1,17 @@
 import { FINGERPRINT_WORDS } from '../../domain/conversions/fingerprint.ts';
 import { getRandomValues } from 'node:crypto';
 
-/** Known to this process alone, for as long as it runs. */
 const [KEY_0, KEY_1] = getRandomValues(new Uint32Array(2)) as unknown as readonly [number, number];
 const LENGTH = (4 * FINGERPRINT_WORDS) << 24;
 
 const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));
 
 /**
- * Where tables in memory put a fingerprint: 32 bits of HalfSipHash-1-3, with a key that nobody knows. Not by its own
- * bits: the fingerprint's hash can be run backwards, so whoever chooses event ids could have thousands of them meet in
- * one place, and each look for one would go past all the others (five calls stood still for three minutes).
+ * Hash of a fingerprint for tables in memory: 32 bits of HalfSipHash-1-3 with a secret key. The fingerprint's own
+ * bits are not safe: a client that chooses event ids could make thousands of them collide, so that every lookup
+ * probes past all of them (five such calls blocked the process for three minutes).
  */
-export const scatter = (words: Uint32Array, at: number): number => {
+export const tableHash = (words: Uint32Array, at: number): number => {
   let v0 = KEY_0;
   let v1 = KEY_1;
   let v2 = 0x6c796765 ^ KEY_0;
@@ -37,9 +36,8 @@ export const scatter = (words: Uint32Array, at: number): number => {
   return (v1 ^ v3) >>> 0;
 };
 
-/** `scatter` of the first `count` fingerprints. */
-export const scatterAll = (words: Uint32Array, count: number): Uint32Array => {
+export const tableHashes = (words: Uint32Array, count: number): Uint32Array => {
   const spots = new Uint32Array(count);
-  for (let item = 0; item < count; item += 1) spots[item] = scatter(words, FINGERPRINT_WORDS * item);
+  for (let item = 0; item < count; item += 1) spots[item] = tableHash(words, FINGERPRINT_WORDS * item);
   return spots;
 };

@@ -1,12 +1,11 @@
-/** How much of what was sent waits for an answer, in all sources of this process. */
+/** Limits the request bytes that wait for an answer, for all sources of this process. */
 export interface WaitingBytes {
-  /** @returns false when it does not fit beside what waits; one call alone always does */
+  /** @returns false when the bytes exceed the limit; a single call always fits */
   take(bytes: number): boolean;
-  /** What was taken is answered. */
   give(bytes: number): void;
 }
 
-/** Nine calls of the largest size, some ninety of 10,000 usual events: more than are answered in time. */
+/** Nine calls of maximum size, or about ninety with 10,000 usual events: more than can be answered in time. */
 const BYTES_MAX = 128 * 1024 * 1024;
 
 export const createWaitingBytes = (bytesMax = BYTES_MAX): WaitingBytes => {

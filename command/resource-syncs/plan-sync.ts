@@ -17,9 +17,8 @@ export interface SyncStores {
 const plans = handlerFor(resourceSyncAggregate);
 
 /**
- * The plan of this sync: the one that an earlier run of it wrote down, else the one that `make` finds now. A
- * request that cannot be repeated writes none down.
- * @param make throws what the sync is refused with; then nothing has happened
+ * Returns the plan that an earlier run of this request recorded, else a new one. @param make throws the refusal of
+ * the sync; no change has happened then
  */
 export const planSync = async (
   stores: SyncStores,
@@ -34,13 +33,11 @@ export const planSync = async (
   return plans.create(stores, commandId, { type: 'PlanResourceSync', now, plan: await make() }, request);
 };
 
-/** One of the things that a sync changes. */
 export interface SyncStep<Command> {
   readonly id: string;
   readonly command: Command;
 }
 
-/** What runs the commands of a kind of things that are synced. */
 export interface SyncHandler<State, Command, Refusal> {
   readonly execute: (
     stores: CommandStores,
@@ -50,20 +47,19 @@ export interface SyncHandler<State, Command, Refusal> {
   ) => Promise<Outcome<State, Refusal>>;
 }
 
-/** The request, as the command of one of its steps knows it. */
 export const stepRequest = (request: RequestContext, stepId: string): RequestContext => ({
   ...request,
   commandId: derivedId(request.commandId, stepId),
 });
 
-/** Changes under way at once: their appends share batches, and no sync takes the whole store. */
+/** Concurrent changes of one sync. Their appends share batches, and other requests still get capacity. */
 const AT_ONCE_MAX = 10;
 
 /**
- * Carries out the steps of a sync, each on its own stream. Each has a command id of its own, made of the sync's and
- * the step's, so that the whole may be repeated from wherever it stopped.
- * @returns the outcomes, in the order of the steps
- * @throws ApiError SERVICE_UNAVAILABLE when a step could not be done: others may have been
+ * Executes the steps of a sync, each on its own stream. Command ids are derived from the sync and the step, so the
+ * whole sync can be repeated after a failure.
+ * @returns the outcomes in the order of the steps
+ * @throws ApiError SERVICE_UNAVAILABLE when a step failed; others may be done
  */
 export const carryOut = async <State, Command, Refusal>(
   stores: SyncStores,
@@ -79,7 +75,7 @@ export const carryOut = async <State, Command, Refusal>(
       outcomes.push(...(await Promise.all(steps.slice(from, from + AT_ONCE_MAX).map(run))));
     }
   } catch (error) {
-    // Of one stream this would mean that nothing happened.
+    // For a single stream this error means that nothing changed, but here other steps may be done.
     if (!(error instanceof TooManyConflictsError)) throw error;
     throw unavailable(
       'The sync was done in part. Repeat the request with the same Idempotency-Key.',

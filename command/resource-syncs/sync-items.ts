@@ -3,14 +3,11 @@ import { check, sentenceOf } from '../../shared/http/problems.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
 import { RefusedItem } from '../../shared/json/refused-item.ts';
 
-/** The buyer's own id of a thing. */
 const Key = boundedText(1, 256);
 
-/** An item of a sync as it was read: it is right, or it names its thing and is wrong otherwise. */
 export type ReadItem<Item> =
   { readonly key: string; readonly item: Item } | { readonly key: string; readonly problem: string };
 
-/** An item of a sync that does not name its thing. */
 export interface NamelessItem {
   readonly key?: never;
   readonly problem: string;
@@ -19,9 +16,9 @@ export interface NamelessItem {
 const ITEMS_MAX = 50;
 
 /**
- * The items of a sync, 1 to 50. An item that names its thing and is wrong otherwise does not spoil the others: it is
- * read as its problem.
- * @param idMember the member that names the thing
+ * Parses the items of a sync, 1 to 50. An invalid item with a valid id does not fail the others: it is returned with
+ * its problem.
+ * @param idMember the member that contains the id
  */
 export const syncItems = <Shape extends z.core.$ZodLooseShape>(idMember: string, shape: Shape) => {
   const { Right, Broken } = formsOf(idMember, shape);
@@ -29,8 +26,7 @@ export const syncItems = <Shape extends z.core.$ZodLooseShape>(idMember: string,
 };
 
 /**
- * As `syncItems`; an item that does not even name its thing, or that the JSON reader refused (`Route.itemsMember`), is
- * read as its problem, too.
+ * Also returns the problem of an item without a valid id, or one that the JSON reader refused (`Route.itemsMember`).
  */
 export const syncItemsOrNameless = <Shape extends z.core.$ZodLooseShape>(idMember: string, shape: Shape) => {
   const { Right, Broken, Item } = formsOf(idMember, shape);
@@ -66,7 +62,7 @@ const itemsOf = <Item extends z.ZodType<{ readonly key?: string | undefined }>>(
     .refine((items) => {
       const keys = items.flatMap(({ key }) => key ?? []);
       return new Set(keys).size === keys.length;
-    }, 'must not name one thing twice');
+    }, 'must not name a resource twice');
 
 const problemOf = (Item: z.ZodType, item: unknown): string => {
   const [first] = check(Item, item).problems ?? [];
@@ -79,17 +75,12 @@ export const AccountReference = z.object({
     .meta({ description: 'The advertiser of the path.' }),
 });
 
-/**
- * Members of any name and kind. They are JSON already, or they would not have come in (`json-ingress.ts`): each value is
- * not looked at again, which costs time that everybody waits for.
- */
+/** `json-ingress.ts` has checked that the values are JSON. Validating each again would block the event loop. */
 export const freeMembers = () => z.record(z.string(), z.custom<z.core.util.JSONType>());
 
-/** Absent and null both say that the member is at its default. */
 export const orDefault = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().transform((value) => value ?? undefined);
 
-/** The same for a list without repetitions; an empty one is at its default, too. */
 export const listOrDefault = <Item extends z.ZodType>(item: Item, lengthMax = 100) =>
   z
     .array(item)

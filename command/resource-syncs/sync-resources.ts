@@ -8,15 +8,11 @@ import { writableAdvertiser } from '../advertisers/load.ts';
 import { carryOut, planSync, type SyncHandler, type SyncStep, type SyncStores } from './plan-sync.ts';
 
 export interface SyncWrites extends SyncStores {
-  /**
-   * Keys of an advertiser's active things of the kind, with all that the account has written before.
-   * @throws ReadModelBehindError
-   */
+  /** Reads the account's own writes. @throws ReadModelBehindError */
   readonly activeKeys: (customerId: number, advertiserId: number) => Promise<readonly string[]>;
 }
 
-/** What is known of a thing besides what a buyer says about it. */
-export interface Named {
+export interface ResourceIdentity {
   readonly now: string;
   readonly id: string;
   readonly customerId: number;
@@ -24,29 +20,26 @@ export interface Named {
   readonly key: string;
 }
 
-/** A kind of things that an advertiser has under keys of its own, each with a stream of its own. */
+/** A resource type whose resources an advertiser names by its own keys; each has its own stream. */
 export interface SyncedKind<State, Command, Refusal> {
-  /** Category of the streams: ids are derived from it. */
   readonly category: string;
   readonly plural: string;
   readonly handler: SyncHandler<State, Command, Refusal>;
   readonly archive: (now: string) => Command;
-  /** Of the state after the last event. */
   readonly changeOf: (state: State) => 'created' | 'updated' | 'unchanged' | 'deleted';
 }
 
-/** One item of a sync: either what it makes of the thing, or why it fails. */
+/** One item of a sync: a command for the resource, or the problem of the item. */
 export interface SyncItem<Command> {
   readonly key: string;
   readonly problem?: string;
-  /** What must be stored before the command refers to it; safe to repeat, without effect by itself. */
-  readonly prepare?: (named: Named) => Promise<void>;
-  readonly command?: (named: Named) => Command;
+  /** Stores data that the command refers to. Must be safe to repeat and have no effect without the command. */
+  readonly prepare?: (named: ResourceIdentity) => Promise<void>;
+  readonly command?: (named: ResourceIdentity) => Command;
 }
 
 export interface SyncRequest<Command> {
   readonly advertiserId: number;
-  /** As the body says: must be the advertiser. */
   readonly accountId: string;
   readonly items: readonly SyncItem<Command>[];
   readonly deleteMissing: boolean;
@@ -57,14 +50,14 @@ export type SyncResult<State> =
   | { readonly key: string; readonly action: 'deleted' }
   | { readonly key: string; readonly action: 'failed'; readonly problem: string };
 
-/** Active things of one kind of one advertiser, about: two syncs at once may both find the last free place. */
+/** Approximate limit per advertiser and type: two concurrent syncs may both take the last free place. */
 const ACTIVE_MAX = 500;
 
 /**
- * Makes an advertiser's things of one kind what the buyer says they are.
- * @returns what was done with each, in the order of the items; then what was deleted because it was left out
- * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR; SERVICE_UNAVAILABLE when it was done in part, or
- *   perhaps
+ * Creates, updates and deletes an advertiser's resources of one type as the items say.
+ * @returns the result of each item in order, then the resources deleted because no item names them
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR; SERVICE_UNAVAILABLE when the sync was, or may
+ *   have been, done in part
  */
 export const syncResources = async <State, Command, Refusal>(
   writes: SyncWrites,
@@ -80,11 +73,11 @@ export const syncResources = async <State, Command, Refusal>(
     return { advertiserId, ...compare(active, items, deleteMissing) };
   });
   const now = isoTimestamp(writes.clock.now());
-  const namedOf = (key: string): Named => {
+  const namedOf = (key: string): ResourceIdentity => {
     const id = resourceIdOf(kind.category, customerId, advertiserId, key);
     return { now, id, customerId, advertiserId, key };
   };
-  const stepOf = (named: Named, command: Command): SyncStep<Command> => ({
+  const stepOf = (named: ResourceIdentity, command: Command): SyncStep<Command> => ({
     id: named.id,
     command,
   });
@@ -92,7 +85,6 @@ export const syncResources = async <State, Command, Refusal>(
   for (const { key, prepare, command } of items) {
     if (command === undefined || refused.includes(key)) continue;
     const named = namedOf(key);
-    // One after the other: what is prepared may be large.
     await prepare?.(named);
     steps.set(key, stepOf(named, command(named)));
   }
@@ -110,7 +102,7 @@ export const syncResources = async <State, Command, Refusal>(
 };
 
 const tooMany = (plural: string): string =>
-  `The advertiser has ${ACTIVE_MAX} ${plural}, as many as it may. Delete some first.`;
+  `The advertiser has ${ACTIVE_MAX} ${plural}, which is the limit. Delete some first.`;
 
 const expectAccount = (accountId: string, advertiserId: number): void => {
   if (accountId === String(advertiserId)) return;
@@ -126,7 +118,6 @@ const behind = (error: unknown): never => {
   throw unavailable('Your last change is not visible everywhere yet. Repeat the request after Retry-After.');
 };
 
-/** What the sync leaves out, and what it brings that finds no room. */
 const compare = (
   active: ReadonlySet<string>,
   items: readonly SyncItem<unknown>[],

@@ -11,19 +11,17 @@ import { loadAgent } from '../agents/load-agent.ts';
 import { loadConnection, type ConnectionStores } from '../engines/run-on-connection.ts';
 
 export interface OrphanSecretsOptions extends ConnectionStores {
-  /** Sees the rows of all accounts. */
   readonly pool: Pick<Pool, 'query'>;
   readonly log: Pick<Logger, 'warn'>;
 }
 
 interface Owners {
-  /** The id of the secret that an owner has now, as its stream says; undefined when it has none, or is gone. */
+  /** The secret that the owner's stream refers to; undefined when it has none or no longer exists. */
   readonly secretOf: (customerId: number, ownerId: string) => Promise<string | undefined>;
   readonly streamOf: (customerId: number, ownerId: string) => string;
   readonly events: SchemaVersions;
 }
 
-/** By kind of owner (`SecretOwner`). */
 const ownersOf = (stores: ConnectionStores): Readonly<Record<string, Owners>> => ({
   [AGENT]: {
     secretOf: async (customerId, agentId) => (await loadAgent(stores, customerId, agentId))?.secretId,
@@ -37,7 +35,7 @@ const ownersOf = (stores: ConnectionStores): Readonly<Record<string, Owners>> =>
   },
 });
 
-/** Whether a stream holds what only a later version knows: folding leaves it out. */
+/** True when the stream contains an event of a later version, which folding would ignore. */
 const holdsUnknown = async (store: EventStore, stream: string, events: SchemaVersions): Promise<boolean> => {
   for await (const { type, metadata } of store.readStream(stream)) {
     const known = Object.hasOwn(events, type) ? events[type] : undefined;
@@ -51,27 +49,25 @@ interface SecretRow {
   readonly id: string;
   readonly kind: string;
   readonly ownerId: string;
-  /** As text: microseconds count. */
   readonly keptAt: string;
   readonly suspect: boolean;
 }
 
-/** Much longer than a request lasts: whoever keeps a secret writes the event that names it by then, or never. */
+/** Longer than any request: the event that refers to a secret is written within this time or never. */
 const YOUNG = "interval '1 hour'";
 const FIRST = { customerId: 0, id: '00000000-0000-0000-0000-000000000000' };
 
 /**
- * Secrets that nothing leads to: kept for an agent or a connection that then did not come about, replaced by another
- * one, or left behind by what is gone. Each call looks at the next `rowsMax` secrets, and begins again after the last
- * one. What the read models do not know is asked of the owner's stream, which has the last word; a secret that was kept
- * again meanwhile stays. So does one whose owner's stream holds an event that only a later version knows, while both are
- * running: that event may name the secret.
+ * Purges secrets that no agent or connection refers to: after a failed registration, a replacement or a removal. Each
+ * call examines the next `rowsMax` secrets and starts again after the last one.
+ * For suspects the owner's stream decides. A secret that was stored again meanwhile stays. So does a secret whose
+ * owner has an event of a later version, because that event may refer to it.
  */
 export const createOrphanSecrets = ({ pool, log, ...stores }: OrphanSecretsOptions): Purgeable => {
   const owners = ownersOf(stores);
   let after: Pick<SecretRow, 'customerId' | 'id'> = FIRST;
   const isOrphan = async ({ customerId, id, kind, ownerId }: SecretRow): Promise<boolean> => {
-    // What is of a kind that only a later version knows stays.
+    // Secrets of an unknown kind belong to a later version and stay.
     const owner = owners[kind];
     if (owner === undefined || (await owner.secretOf(customerId, ownerId)) === id) return false;
     return !(await holdsUnknown(stores.store, owner.streamOf(customerId, ownerId), owner.events));

@@ -12,11 +12,9 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 
 const { execute, loadAt } = handlerFor(sellerDirectoryAggregate);
 
-/** The directory as its stream says now. */
 export const loadDirectory = async (stores: CommandStores): Promise<SellerDirectory> =>
   (await loadAt(stores, INSTALLATION, undefined)).state;
 
-/** A command of the operator on the directory. */
 export const runOnDirectory = (
   store: EventStore,
   command: SellerCommand,

@@ -15,7 +15,6 @@ interface Writes {
   readonly clock: Clock;
 }
 
-/** What an operator says of a seller. */
 export const SellerInput = z.object({
   name: boundedText(1, 200),
   logoUrl: z
@@ -36,8 +35,8 @@ const run = async ({ store, clock }: Writes, command: Below<SellerCommand>): Pro
 };
 
 /**
- * Adds a seller. Repeated after an unknown outcome it says that the name is taken, and by whom.
- * @throws ApiError CONFLICT (name taken, directory full)
+ * A repeat after an unknown outcome reports which seller has the name. @throws ApiError CONFLICT (name taken,
+ * directory full)
  */
 export const addSeller = async (writes: Writes, seller: SellerInput): Promise<Seller> => {
   const directory = await run(writes, { type: 'AddSeller', seller: omitUndefined(seller) });
@@ -73,7 +72,7 @@ const sellerRefused = (refusal: SellerRefusal): ApiError => {
     case 'too-many-sellers':
       return new ApiError({
         code: 'CONFLICT',
-        message: `The directory has ${refusal.limit} sellers, which is the most. Change one that is of no more use.`,
+        message: `The directory has ${refusal.limit} sellers, which is the limit. Change one that is not needed.`,
         details: { limit: refusal.limit },
       });
     default:

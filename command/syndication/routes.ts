@@ -21,13 +21,12 @@ const ToggleBody = z
   })
   .meta({ id: 'ToggleSyndication' });
 
-/** Endpoint 6 of the specification. */
 export const syndicationWriteRoutes = (writes: SyndicationWrites): readonly Route[] => [
   route({
     method: 'post',
     path: '/api/v2/buyer/advertisers/{advertiserId}/syndicate',
     operationId: 'syndicate',
-    summary: 'Switch the syndication of a resource to AdCP agents on or off; the work itself is done later',
+    summary: 'Switch the syndication of a resource to AdCP agents on or off; workers carry it out later',
     tag: 'Syndication',
     access: 'exchange:write',
     params: z.object({ advertiserId: digitStringId('advertiser') }),

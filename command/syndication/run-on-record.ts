@@ -1,5 +1,4 @@
 import { syndicationAggregate } from '../../domain/syndication/syndication.ts';
 import { handlerFor } from '../../shared/aggregate/handler-for.ts';
 
-/** Commands on syndication records. */
 export const syndicationHandler = handlerFor(syndicationAggregate);

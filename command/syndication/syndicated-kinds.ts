@@ -7,64 +7,53 @@ import {
 } from '../../domain/syndication/syndication-resource.ts';
 
 /**
- * One resource as an agent takes it; small enough for an event. Where there is more to it (items of a catalog, members of
- * an audience), it says which, and two of the same are the same to the last byte.
+ * In AdCP's form and small enough for an event; references catalog items and audience members. Equal resources have
+ * equal bytes.
  */
 export type SyndicatedItem = JsonMembers;
 
-/** A resource as it was read. */
 export interface SyndicatedResource {
   readonly item: SyndicatedItem;
-  /** Of the last event that it is made of: later ones are not in it. */
+  /** The revision of the last event included in `item`. */
   readonly revision: number;
 }
 
-/** What a resource is found by. */
 export interface ResourceKey {
   readonly customerId: number;
   readonly advertiserId: number;
-  /** The buyer's own id of it. */
   readonly resourceId: string;
 }
 
-/** One type of resource that can be syndicated, and how agents are told of it. */
+/** A resource type that can be syndicated, with its mapping to AdCP. */
 export interface SyndicatedKind {
   readonly resourceType: ResourceType;
   readonly task: SyncTask;
-  /** Member of the task's request and answer that holds the items. */
+  /** Member of the task's request and answer that contains the items. */
   readonly itemsMember: string;
-  /** Member of an item that holds its id. */
+  /** Member of an item that contains its id. */
   readonly idMember: string;
-  /**
-   * - `whole`: an item is brought to an agent in one call
-   * - `members`: in parts, its members
-   */
+  /** `whole`: one call per item. `members`: its members are sent in several calls. */
   readonly delivery: 'whole' | 'members';
-  /**
-   * How an agent is told to drop one: by its name, or by all that stays.
-   */
+  /** How an agent is asked to delete an item: by its id, or by listing the items to keep. */
   readonly dropping: { readonly by: 'name' } | KeptSet;
-  /** The resource as its stream says now; undefined when the advertiser has none of this id. */
+  /** The current resource; undefined when the advertiser has none with this id. */
   load(resource: ResourceKey): Promise<SyndicatedResource | undefined>;
-  /** What the agent is sent of an item, in full; undefined when that is more than a call may hold. */
+  /** The complete item for a call; undefined when it exceeds the size of a call. */
   inFull(resource: ResourceKey, item: SyndicatedItem): Promise<SyndicatedItem | undefined>;
 }
 
 export interface KeptSet {
   readonly by: 'the-rest';
-  /** Of one call. */
   readonly itemsMax: number;
-  /** False where AdCP has no way to say that nothing stays. */
+  /** False when AdCP cannot express an empty set. */
   readonly mayBeEmpty: boolean;
 }
 
-/** What can be syndicated, by its type. */
 export type SyndicatedKinds = Readonly<Record<ResourceType, SyndicatedKind>>;
 
-/** Of one call, in bytes of JSON (AdCP: what callers may send and fetch). */
+/** Maximum request size in bytes of JSON (AdCP: what callers may send and fetch). */
 export const CALL_BYTES_MAX = 5_000_000;
 
-/** What an agent is asked for to take a resource. */
 export const takeRequest = (
   { itemsMember }: SyndicatedKind,
   account: AccountReference,
@@ -73,13 +62,12 @@ export const takeRequest = (
 
 const Items = z.tuple([JsonMembers]);
 
-/** The item of a request to take it. */
 export const itemIn = ({ itemsMember }: SyndicatedKind, request: JsonMembers | null): SyndicatedItem =>
   Items.parse(request?.[itemsMember])[0];
 
 /**
- * What an agent is asked for to drop everything but the items. AdCP has no request for dropping one: what is left out
- * goes. With none left, the list is left out, too, as it may not be empty.
+ * AdCP cannot delete a single resource of these types, so the request names the ones to keep. An empty list is not
+ * allowed.
  */
 export const keepOnlyRequest = (
   { itemsMember }: SyndicatedKind,
@@ -91,7 +79,6 @@ export const keepOnlyRequest = (
   delete_missing: true,
 });
 
-/** What an agent is asked for to drop one by its name. */
 export const dropRequest = (
   { itemsMember, idMember }: SyndicatedKind,
   account: AccountReference,

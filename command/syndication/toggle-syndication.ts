@@ -20,7 +20,7 @@ import { syndicationHandler } from './run-on-record.ts';
 
 export interface SyndicationWrites extends SyncStores {
   readonly kinds: SyndicatedKinds;
-  /** Who we are to agents that know accounts by brand and operator: our own domain. */
+  /** The service's own domain, which identifies it to agents that know accounts by brand and operator. */
   readonly operator: () => string;
 }
 
@@ -28,7 +28,6 @@ export interface Toggle {
   readonly advertiserId: number;
   readonly resourceType?: ResourceType | undefined;
   readonly resourceId: string;
-  /** As they are shown to buyers. */
   readonly agentIds: readonly string[];
   readonly enabled: boolean;
 }
@@ -36,8 +35,9 @@ export interface Toggle {
 const WAITS = 'This begins when the agent answers.';
 
 /**
- * Switches a resource on or off at each agent. All is looked up before anything is written: with an unknown agent
- * or resource nothing is. Once begun, it is completed, whatever was archived, deleted or removed since.
+ * Switches the syndication of a resource on or off at each agent. Everything is looked up first, so an unknown agent
+ * or resource changes nothing. A repeat of a partly executed request completes it, even if the resource, advertiser
+ * or agent was deleted since.
  * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR
  */
 export const toggleSyndication = async (
@@ -88,10 +88,7 @@ export const toggleSyndication = async (
   return outcomes.map(syndicationHandler.resultOf);
 };
 
-/**
- * The type that an earlier run of this very request has written records of; undefined when none has got so far. All
- * that is looked up before was found then.
- */
+/** The resource type of an earlier run of this request, which has validated it; undefined when it wrote no record. */
 const typeBegunWith = async (
   writes: SyndicationWrites,
   toggle: Toggle,
@@ -116,12 +113,11 @@ const advertiserOfAnyTime = async (
   advertiserId: number,
 ): Promise<AdvertiserResource> => {
   const advertiser = await loadAdvertiser(writes, customerId, advertiserId);
-  if (advertiser === undefined) throw new Error('a record is of an advertiser that there is not');
+  if (advertiser === undefined) throw new Error('a record refers to an advertiser that does not exist');
   return advertiser;
 };
 
-/** What is to be switched, and up to which revision it was seen; undefined when it is not there any more. */
-interface Switched {
+interface ToggledResource {
   readonly resourceType: ResourceType;
   readonly revision: number | undefined;
 }
@@ -131,24 +127,26 @@ const resourceOf = async (
   customerId: number,
   { advertiserId, resourceId }: Toggle,
   resourceType: ResourceType,
-): Promise<Switched> => {
+): Promise<ToggledResource> => {
   const resource = await kinds[resourceType].load({ customerId, advertiserId, resourceId });
   return { resourceType, revision: resource?.revision };
 };
 
-/** The same, of what was begun: only a switching on names a revision. */
 const againOf = async (
   writes: SyndicationWrites,
   customerId: number,
   toggle: Toggle,
   resourceType: ResourceType,
-): Promise<Switched> =>
+): Promise<ToggledResource> =>
   toggle.enabled
     ? resourceOf(writes, customerId, toggle, resourceType)
     : { resourceType, revision: undefined };
 
-/** The type that was named, or the only one that the advertiser has something of this id of. */
-const typeOf = async (writes: SyndicationWrites, customerId: number, toggle: Toggle): Promise<Switched> => {
+const typeOf = async (
+  writes: SyndicationWrites,
+  customerId: number,
+  toggle: Toggle,
+): Promise<ToggledResource> => {
   const { kinds } = writes;
   const { resourceType, enabled } = toggle;
   const asked = Object.values(kinds).filter(
@@ -157,7 +155,7 @@ const typeOf = async (writes: SyndicationWrites, customerId: number, toggle: Tog
   const found = await Promise.all(
     asked.map(async (kind) => {
       const one = await resourceOf(writes, customerId, toggle, kind.resourceType);
-      // What was deleted since may still be at its agents: it can be switched off, and not on.
+      // A deleted resource may still be stored at agents, so it can be switched off, but not on.
       const isFound =
         one.revision !== undefined ||
         (!enabled && (await hasRecord(writes, customerId, toggle, kind.resourceType)));
@@ -211,7 +209,7 @@ const agentOf = async (
   return agent;
 };
 
-/** Who the buyer is at the agent, in one of the two forms that AdCP has for it. */
+/** The buyer's account reference in one of the two forms of AdCP. */
 const accountAt = (
   { accountId }: Agent,
   { brandDomain }: AdvertiserResource,
@@ -223,7 +221,7 @@ const accountAt = (
   throw new ApiError({
     code: 'CONFLICT',
     message:
-      'The agent knows neither an account nor a brand. Give the advertiser a brand, or register the agent with an accountId.',
+      'The request to the agent needs an account or a brand. Give the advertiser a brand, or register the agent with an accountId.',
     field,
   });
 };

@@ -7,20 +7,19 @@ import { derivedId } from '../../shared/aggregate/ids.ts';
 
 const tasks = handlerFor(taskAggregate);
 
-/** What a request says of its task; the rest follows from the request. */
-type AskedTask = TaskAccepted extends infer Task
+type RequestedTask = TaskAccepted extends infer Task
   ? Task extends TaskAccepted
     ? Omit<Task, 'taskId' | 'customerId'>
     : never
   : never;
 
 /**
- * Records the task of a request, behind all that the request writes.
+ * Records the task of a request, after all other writes of the request.
  * @returns its id, the same when the request is repeated
  */
 export const acceptTask = async (
   { clock, ...stores }: CommandStores & { readonly clock: Clock },
-  asked: AskedTask,
+  asked: RequestedTask,
   request: RequestContext,
 ): Promise<string> => {
   const taskId = derivedId(request.commandId, 'task');
@@ -30,5 +29,4 @@ export const acceptTask = async (
   return taskId;
 };
 
-/** A task as its stream says; undefined when there is none. */
 export const loadTask = tasks.load;

@@ -4,7 +4,7 @@ import type { ItemColumns, ValidatedItems } from './validate-items.ts';
 
 /**
  * A set of fingerprints; each is the four words at `at` of an array. `spot` is where sets in memory begin to look for
- * it, when that is known already (`scatter.ts`).
+ * it, when that is known already (`table-hash.ts`).
  */
 export interface FingerprintSet {
   has(words: Uint32Array, at: number, spot?: number): boolean;
