@@ -51,7 +51,9 @@ it(
     expect(answered[0]).toBeGreaterThan(0);
     const changes = stdout.split(`> PUT /api/v2/buyer/advertisers/${id}\n`).length - 1;
     expect([changes, stdout.match(/"setBy": \{\s+"id": [^}]*"revision": 4,/)?.length]).toEqual([3, 1]);
-    expect(stdout).toMatch(/they match \d+ checkpoints of chain 1[^]*advertisers: rebuilt in .* 0 differences/);
+    expect(stdout).toMatch(
+      /they match \d+ checkpoints of chain 1[^]*advertisers: rebuilt in .* 0 differences/,
+    );
     expect(stdout).not.toMatch(/bx_\w{16}_\w|token=[^.]/);
   },
   TOUR_MS_MAX,

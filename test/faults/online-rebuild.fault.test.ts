@@ -594,7 +594,10 @@ it('killed -9 at every step: the live one is untouched, the next run goes on, an
   expect((await rebuild('copy-in-switch:1')).status).toBe(null);
   expect([await oidOf('advertisers'), await leftovers()]).toEqual([live, 2]);
   const { status, stdout } = await rebuild('');
-  expect([status, stdout]).toEqual([0, expect.stringMatching(/resumed from an earlier run; .* 0 differences/)]);
+  expect([status, stdout]).toEqual([
+    0,
+    expect.stringMatching(/resumed from an earlier run; .* 0 differences/),
+  ]);
   expect(await oidOf('advertisers')).not.toBe(live);
   expect((await account.api.get(`/advertisers/${ids[0]}`)).status).toBe(200);
   expect(await leftovers()).toBe(0);
