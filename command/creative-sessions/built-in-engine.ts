@@ -3,10 +3,7 @@ import type { VariantCopy } from '../../domain/creative-sessions/creative-sessio
 import { formatLabelOf } from '../../domain/creatives/format-kinds-resource.ts';
 import type { CreativeBrief, CreativeEngine } from './creative-engine.ts';
 
-/**
- * The engine that is built in: it writes texts by rules, here, without any model or network, so that sessions can be
- * tried out whole. The same question always has the same answer.
- */
+/** Writes texts by fixed rules, without a model or a network. Equal input gives equal output. */
 export const builtInEngine: CreativeEngine = {
   generate: async (brief) =>
     tones.map((tone) => (isSpoken(brief) ? spoken(brief, tone) : written(brief, tone))),
@@ -26,7 +23,6 @@ const tones: readonly Tone[] = [
   { opening: (title) => `${title}: made for you`, cta: 'Get started' },
 ];
 
-/** Code points of one text: what is read, or listened to, at a glance. */
 const lengths = new Map([
   ['headline', 90],
   ['body', 300],
@@ -38,7 +34,6 @@ const lengthOf = (slot: string): number => lengths.get(slot) ?? LENGTH_MAX;
 
 const isSpoken = ({ formatKind }: CreativeBrief): boolean => /^(?:audio|video)_/.test(formatKind);
 
-/** What the text is about: the prompt's first sentence, else the format. */
 const subjectOf = ({ prompt, title, formatKind }: CreativeBrief): string =>
   /^[^.!?\n]+[.!?]?/.exec((prompt ?? '').trim())?.[0] ?? `${title}, as ${formatLabelOf(formatKind)}.`;
 
@@ -51,13 +46,13 @@ const spoken = (brief: CreativeBrief, { opening, cta }: Tone): VariantCopy =>
 const fitting = (copy: VariantCopy): VariantCopy =>
   Object.fromEntries(Object.entries(copy).map(([slot, text]) => [slot, firstOf(text, lengthOf(slot))]));
 
-/** Counted in code points: nothing is cut in half. */
+/** Counts code points, so that no surrogate pair is split. */
 const firstOf = (text: string, length: number): string => {
   const points = Array.from(text);
   return points.length <= length ? text : `${points.slice(0, length - 1).join('')}…`;
 };
 
-/** "Shorter" and "louder" it understands; anything else it works into the text that is longest. */
+/** Understands "shorter" and "louder"; other feedback is prepended to the longest text. */
 const revised = (copy: VariantCopy, feedback: string): VariantCopy => {
   const each = (change: (text: string) => string): VariantCopy =>
     fitting(Object.fromEntries(Object.entries(copy).map(([slot, text]) => [slot, change(text)])));
@@ -80,7 +75,7 @@ const half = (text: string): string => {
 const isLong = ([slot, text]: readonly [string, string]): boolean =>
   Array.from(text).length > lengthOf(slot) / 2;
 
-/** Half of it for being brief, half of it a draw that the copy and the stage decide. */
+/** Half for brevity, half a pseudo-random value derived from copy and stage. */
 const scoreOf = (copy: VariantCopy, stage: string): number => {
   const texts = Object.entries(copy);
   const brief = texts.filter((one) => !isLong(one)).length / texts.length;

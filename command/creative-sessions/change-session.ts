@@ -22,12 +22,12 @@ import {
   type SessionWrites,
 } from './session-writes.ts';
 
-/** UUID of a variant as it is shown; of a text that is none, an id that no variant has. */
-export const wantedVariant = (shownId: string): string => variantIdOf(shownId) ?? '';
+/** The UUID of a variant, or for a malformed id one that no variant has. */
+export const variantIdIn = (shownId: string): string => variantIdOf(shownId) ?? '';
 
 /**
- * Makes another variant of one, by what is said of it. What stands in the way is found out before the engine is asked,
- * and again after, on the session as it is then.
+ * Creates another variant from one and feedback. The session is checked before the engine call, and again afterwards
+ * by the command.
  * @throws ApiError NOT_FOUND, CONFLICT (stale, finalized, too many, campaign closed), SERVICE_UNAVAILABLE (engine)
  */
 export const refineVariant = async (
@@ -36,10 +36,10 @@ export const refineVariant = async (
   { feedback, expectedRevision }: RefineVariantBody,
   request: RequestContext,
 ): Promise<CreativeSession> => {
-  const begun = await beginChange(writes, path, request);
-  if (begun.done !== undefined) return begun.done;
-  const { session } = begun;
-  const variantId = wantedVariant(path.variantId);
+  const started = await beginChange(writes, path, request);
+  if (started.done !== undefined) return started.done;
+  const { session } = started;
+  const variantId = variantIdIn(path.variantId);
   const wanted = { variantId, expectedRevision };
   refuseFor(whyNotRefine(session, wanted));
   const copy = session.variants.find((variant) => variant.variantId === variantId)?.copy ?? {};
@@ -62,7 +62,7 @@ export const refineVariant = async (
 };
 
 /**
- * Evaluates the variants that a stage has not been evaluated for. With none left, nothing happens.
+ * Evaluates the variants that have no evaluation for the stage; without such variants nothing happens.
  * @throws ApiError NOT_FOUND, CONFLICT (finalized, too many, campaign closed), SERVICE_UNAVAILABLE (engine)
  */
 export const evaluateSession = async (
@@ -71,9 +71,9 @@ export const evaluateSession = async (
   stage: string,
   request: RequestContext,
 ): Promise<CreativeSession> => {
-  const begun = await beginChange(writes, path, request);
-  if (begun.done !== undefined) return begun.done;
-  const { session } = begun;
+  const started = await beginChange(writes, path, request);
+  if (started.done !== undefined) return started.done;
+  const { session } = started;
   refuseFor(whyNotEvaluate(session, stage));
   const left = notEvaluatedAt(session, stage);
   const evaluations = left.length === 0 ? [] : await evaluationsBy(writes, session, { stage, left }, request);

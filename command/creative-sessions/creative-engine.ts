@@ -6,7 +6,6 @@ import {
 import { timeout } from '../../shared/async/timeout.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 
-/** What a session is about, as an engine is told. */
 export type CreativeBrief = Pick<CreativeSession, 'title' | 'prompt' | 'formatKind'>;
 
 export const briefOf = ({ title, prompt, formatKind }: CreativeBrief): CreativeBrief => ({
@@ -16,24 +15,20 @@ export const briefOf = ({ title, prompt, formatKind }: CreativeBrief): CreativeB
 });
 
 export interface EngineCall {
-  /** The same when the request is repeated: an engine that does a thing once by it does it once. */
+  /** Equal for repeats of a request, so that an engine can deduplicate calls. */
   readonly key: string;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the caller no longer waits. */
   readonly signal: AbortSignal;
 }
 
 export interface EvaluatedCopy {
-  /** Which of the given ones, counted from 0. */
   readonly index: number;
   /** From 0 to 100. */
   readonly score: number;
   readonly notes?: string | undefined;
 }
 
-/**
- * What makes variants: the port. It may be far away, slow, or fail; then nothing has happened. It is asked before
- * anything is recorded, and what it says is recorded as it is.
- */
+/** An engine may be remote, slow, or fail. It is called before the command, so a failed call has no effect. */
 export interface CreativeEngine {
   readonly generate: (brief: CreativeBrief, call: EngineCall) => Promise<readonly VariantCopy[]>;
   readonly refine: (
@@ -41,7 +36,6 @@ export interface CreativeEngine {
     asked: { readonly copy: VariantCopy; readonly feedback: string },
     call: EngineCall,
   ) => Promise<VariantCopy>;
-  /** One evaluation for each of the copies. */
   readonly evaluate: (
     brief: CreativeBrief,
     asked: { readonly stage: string; readonly copies: readonly VariantCopy[] },
@@ -49,11 +43,10 @@ export interface CreativeEngine {
   ) => Promise<readonly EvaluatedCopy[]>;
 }
 
-/** Which engine a session has: the port to the connections. */
 export interface CreativeEngines {
   /**
-   * @param connectionId as it is shown; undefined for the engine that is built in
-   * @returns undefined when the account has no live connection of that id
+   * @param connectionId public id; undefined for the built-in engine
+   * @returns undefined when the account has no live connection with this id
    */
   readonly engineOf: (
     customerId: number,
@@ -61,12 +54,10 @@ export interface CreativeEngines {
   ) => Promise<CreativeEngine | undefined>;
 }
 
-/** Less than a request may take, so that who gives up can say that nothing was done. */
+/** Shorter than the request timeout, so that the answer can state that nothing was done. */
 const ANSWER_MS_MAX = 2_000;
 
-/** Slots of a copy, and characters of each: what an engine may say, and what a creative may hold. */
 const [SLOTS_MAX, SLOT_NAME_MAX, TEXT_MAX, NOTES_MAX] = [10, 50, 1_000, 500];
-/** So many variants a session begins with. */
 const GENERATED_MAX = 8;
 
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
@@ -83,7 +74,6 @@ const Copy = z
 export const GeneratedCopies = z.array(Copy).min(1).max(GENERATED_MAX);
 export const RefinedCopy = Copy;
 
-/** @param count of the copies that were given */
 export const evaluationsOf = (count: number) =>
   z
     .array(
@@ -96,11 +86,7 @@ export const evaluationsOf = (count: number) =>
     .length(count)
     .refine((given) => new Set(given.map(({ index }) => index).filter((at) => at < count)).size === count);
 
-/**
- * Asks an engine, for a bounded time, and takes only an answer of the form and size that was agreed on.
- * @param key of the request
- * @throws NotDoneError when there is none: nothing has happened
- */
+/** @throws NotDoneError without a valid answer within the time limit; nothing was done then */
 export const askEngine = async <Answer>(
   answer: z.ZodType<Answer>,
   key: string,
@@ -113,7 +99,7 @@ export const askEngine = async <Answer>(
   } catch (error) {
     ending.abort();
     throw new NotDoneError(
-      'The creative engine gave no answer that could be used. Nothing was done: repeat the request after Retry-After.',
+      'The creative engine gave no valid answer. Nothing was done: repeat the request after Retry-After.',
       error,
     );
   }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
 
-/** What a buyer may send for a creative session (decisions.md section 2). Unknown members are ignored. */
+/** Request bodies of creative sessions (decisions.md section 2). Unknown members are ignored. */
 
 const stage = boundedText(1, 64);
 
@@ -12,7 +12,7 @@ export const StartCreativeSessionBody = z
     prompt: boundedText(0, 5_000).optional(),
     connectionId: boundedText(1, 255)
       .optional()
-      .meta({ description: 'A live creative-engine connection. Default: the engine that is built in.' }),
+      .meta({ description: 'A live creative-engine connection. Default: the built-in engine.' }),
     formatKind: FormatKind.optional().meta({ description: 'Default: responsive_creative.' }),
   })
   .meta({ id: 'StartCreativeSession' });
@@ -27,7 +27,7 @@ export const RefineVariantBody = z
   .meta({ id: 'RefineVariant' });
 
 export const EvaluateSessionBody = z
-  .object({ stage: stage.meta({ description: 'What it is evaluated for, in words of your own.' }) })
+  .object({ stage: stage.meta({ description: 'Name of the evaluation stage, free text.' }) })
   .meta({ id: 'EvaluateCreativeSession' });
 
 export const FinalizeSessionBody = z

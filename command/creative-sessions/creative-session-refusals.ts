@@ -3,7 +3,6 @@ import { shownVariantId } from '../../domain/creative-sessions/creative-session-
 import { shownCreativeId } from '../../domain/creatives/creative-resource.ts';
 import { ApiError, notFound, staleRevision } from '../../shared/http/errors.ts';
 
-/** Every reason a command on a creative session can be refused for, and what the caller is told. */
 export const creativeSessionRefused = (refusal: CreativeSessionRefusal): ApiError => {
   switch (refusal.reason) {
     case 'not-found':
@@ -17,18 +16,18 @@ export const creativeSessionRefused = (refusal: CreativeSessionRefusal): ApiErro
         'The variant is neither evaluated nor selected. Evaluate the session, or refine it, first.',
       );
     case 'finalized':
-      return conflict('The creative session is finalized, and read only. Start another one.', {
+      return conflict('The creative session is finalized and read-only. Start another one.', {
         variantId: shownVariantId(refusal.variantId),
         creativeId: shownCreativeId(refusal.creativeId),
       });
     case 'too-many-variants':
       return conflict(
-        `The creative session has ${refusal.limit} variants, which is the most. Finalize one, or start another session.`,
+        `The creative session has ${refusal.limit} variants, which is the limit. Finalize one, or start another session.`,
         { limit: refusal.limit },
       );
     case 'too-many-stages':
       return conflict(
-        `The creative session is evaluated at ${refusal.limit} stages, which is the most. Name one of them.`,
+        `The creative session is evaluated at ${refusal.limit} stages, which is the limit. Name one of them.`,
         { limit: refusal.limit },
       );
     case 'stale':
@@ -41,7 +40,7 @@ export const creativeSessionRefused = (refusal: CreativeSessionRefusal): ApiErro
 const conflict = (message: string, details?: object): ApiError =>
   new ApiError({ code: 'CONFLICT', message, ...(details === undefined ? {} : { details }) });
 
-/** @param connectionId of a session that was started with it; undefined: of the request */
+/** @param connectionId the connection of an existing session; undefined when it comes from the request */
 export const noConnection = (connectionId?: string): ApiError =>
   connectionId === undefined
     ? new ApiError({ ...notFound('live creative-engine connection').body, field: 'connectionId' })

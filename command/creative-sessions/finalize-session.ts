@@ -9,24 +9,24 @@ import { derivedId } from '../../shared/aggregate/ids.ts';
 import { createGenerated } from '../creatives/create-creative.ts';
 import { openCampaign } from '../creatives/creative-writes.ts';
 import { loadCreative } from '../creatives/run-on-creative.ts';
-import { wantedVariant } from './change-session.ts';
+import { variantIdIn } from './change-session.ts';
 import type { FinalizeSessionBody } from './creative-session-input.ts';
 import { creativeSessionRefused } from './creative-session-refusals.ts';
 import { runOnSession } from './run-on-session.ts';
 import { findSession, refuseFor, type SessionPath, type SessionWrites } from './session-writes.ts';
 
 /**
- * Ends a session in one of its variants: a creative is made of it, then the session is closed. Two streams, and no
- * transaction spans them.
+ * Ends a session by creating a creative from one variant, then closing the session. These are two streams without a
+ * common transaction.
  *
- * The creative's id follows from the session alone, so that its creation is what decides: of two requests at once, for
- * whichever variants, one creates it, and the other finds which variant it was made of. What a crash in between
- * leaves is a creative without the session knowing of it; any repeat, with a key or without, finds it and closes the
- * session. Nothing can stand in its way any more: a variant that could be finalized always can (`whyNotFinalize`), and
- * campaign and advertiser are only looked at for a creation.
+ * The creative's id is derived from the session only, so its creation decides. Of concurrent requests for any
+ * variants, one creates the creative, and the others find which variant it was made from. After a crash in between,
+ * the creative exists and the session is open. Any repeat, with or without a key, finds the creative and closes the
+ * session. Nothing can prevent that: a variant that could once be finalized always can (`whyNotFinalize`), and
+ * campaign and advertiser are checked only for a creation.
  *
- * The other order would leave a session that is closed without its creative, which nobody may be able to create any
- * more: its name may be taken since, or its campaign over.
+ * In the opposite order a crash could leave a closed session without a creative, which might be impossible to create
+ * later: its name may be taken, or the campaign over.
  * @throws ApiError NOT_FOUND, CONFLICT (variant neither evaluated nor selected, another one finalized, name taken,
  *   campaign closed, advertiser archived)
  */
@@ -38,7 +38,7 @@ export const finalizeSession = async (
 ): Promise<{ readonly session: CreativeSession; readonly creativeId: string }> => {
   const session = await findSession(writes, path, request);
   const { customerId, sessionId } = session;
-  const variantId = wantedVariant(shownVariantId);
+  const variantId = variantIdIn(shownVariantId);
   const refusal = whyNotFinalize(session, variantId);
   if (refusal?.reason === 'unknown-variant') {
     throw new ApiError({ ...creativeSessionRefused(refusal).body, field: 'variantId' });

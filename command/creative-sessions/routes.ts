@@ -26,7 +26,6 @@ const params = z.object({ id: pathTextId('campaign') });
 const ofSession = z.object({ ...params.shape, sid: pathTextId('creative session') });
 const ofVariant = z.object({ ...ofSession.shape, variantId: pathTextId('variant') });
 
-/** Creative sessions of decisions.md section 2. */
 export const creativeSessionWriteRoutes = (writes: SessionWrites): readonly Route[] => [
   startRoute(writes),
   evaluateRoute(writes),
@@ -39,7 +38,7 @@ const startRoute = (writes: SessionWrites): Route =>
     method: 'post',
     path,
     operationId: 'createCreativeSession',
-    summary: 'Start a creative session in a campaign: an engine makes the first variants',
+    summary: 'Start a creative session in a campaign: an engine writes the first variants',
     tag,
     access: 'exchange:write',
     params,
@@ -56,7 +55,7 @@ const refineRoute = (writes: SessionWrites): Route =>
     method: 'post',
     path: `${path}/{sid}/variants/{variantId}/refine`,
     operationId: 'refineCreativeSessionVariant',
-    summary: 'Have another variant made of one, by your feedback; the new one is selected',
+    summary: 'Create another variant from one and your feedback; the new one is selected',
     tag,
     access: 'exchange:write',
     params: ofVariant,
@@ -73,7 +72,7 @@ const evaluateRoute = (writes: SessionWrites): Route =>
     method: 'post',
     path: `${path}/{sid}/evaluate`,
     operationId: 'evaluateCreativeSession',
-    summary: 'Have the variants evaluated for a stage; those that have been are left as they are',
+    summary: 'Evaluate the variants for a stage; existing evaluations stay as they are',
     tag,
     access: 'exchange:write',
     params: ofSession,
@@ -90,7 +89,8 @@ const finalizeRoute = (writes: SessionWrites): Route =>
     method: 'post',
     path: `${path}/{sid}/finalize`,
     operationId: 'finalizeCreativeSession',
-    summary: 'End a session in an evaluated or selected variant: it becomes a creative of the campaign',
+    summary:
+      'Finalize a session with an evaluated or selected variant, which becomes a creative of the campaign',
     tag,
     access: 'exchange:write',
     params: ofSession,

@@ -14,13 +14,12 @@ export interface SessionWrites extends CreativeWrites {
   readonly engines: CreativeEngines;
 }
 
-/** Where a session is, as its path shows it. */
 export interface SessionPath {
   readonly id: string;
   readonly sid: string;
 }
 
-/** @throws ApiError NOT_FOUND, also when it is not in that campaign */
+/** @throws ApiError NOT_FOUND, also when the session belongs to another campaign */
 export const findSession = async (
   writes: SessionWrites,
   { id, sid }: SessionPath,
@@ -34,21 +33,20 @@ export const findSession = async (
   return session;
 };
 
-/** What a change of a session begins with. */
-export type Begun =
+export type StartedChange =
   | { readonly done: CreativeSession }
   | { readonly done: undefined; readonly session: CreativeSession; readonly campaign: Campaign };
 
 /**
- * Finds the session of a request that changes it, in a campaign that is open. Done once, it answers with what it came
- * to, whatever has become of campaign and advertiser since.
+ * Loads the session of a change, in an open campaign. A repeat of a completed request returns its result, even if
+ * campaign or advertiser have changed since.
  * @throws ApiError NOT_FOUND, CONFLICT (campaign closed, advertiser archived)
  */
 export const beginChange = async (
   writes: SessionWrites,
   path: SessionPath,
   request: RequestContext,
-): Promise<Begun> => {
+): Promise<StartedChange> => {
   const session = await findSession(writes, path, request);
   const done = await doneBefore(writes, session.sessionId, request);
   if (done !== undefined) return { done };
@@ -56,12 +54,11 @@ export const beginChange = async (
   return { done: undefined, session, campaign };
 };
 
-/** @throws ApiError when there is a reason */
 export const refuseFor = (refusal: CreativeSessionRefusal | undefined): void => {
   if (refusal !== undefined) throw creativeSessionRefused(refusal);
 };
 
-/** @throws ApiError CONFLICT when its connection is not live any more */
+/** @throws ApiError CONFLICT when the session's connection has ended */
 export const engineOfSession = async (
   { engines }: SessionWrites,
   { customerId, connectionId }: CreativeSession,

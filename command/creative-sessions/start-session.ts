@@ -11,8 +11,7 @@ import { createSession, doneBefore } from './run-on-session.ts';
 import type { SessionWrites } from './session-writes.ts';
 
 /**
- * Starts a session: first the engine makes its variants, then it is recorded with them, so that there is no session
- * without any.
+ * Starts a session. The engine is called before the event, so that every session has variants.
  * @throws ApiError NOT_FOUND (campaign, connection), CONFLICT (campaign closed, advertiser archived),
  *   SERVICE_UNAVAILABLE (engine)
  */

@@ -1,13 +1,8 @@
 import { assetIdsOf, type Creative } from '../../domain/creatives/creative-resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 
-/** What creatives ask of the asset library: the port between the two. */
 export interface AssetLibrary {
-  /**
-   * Those of the assets that are in the advertiser's library and ready to be used, with all that the account has
-   * written before.
-   * @param assetIds as they are shown
-   */
+  /** Reads the account's own writes. @param assetIds public ids */
   readonly readyAssets: (
     customerId: number,
     advertiserId: number,
@@ -15,9 +10,7 @@ export interface AssetLibrary {
   ) => Promise<ReadonlySet<string>>;
 }
 
-/**
- * @throws ApiError NOT_FOUND with the path of the first asset that cannot be used
- */
+/** @throws ApiError NOT_FOUND with the path of the first asset that is not ready */
 export const requireAssets = async (
   library: AssetLibrary,
   customerId: number,

@@ -24,7 +24,7 @@ const creative = { data: CreativeResource };
 /** Creatives of a campaign: endpoint 10 of the specification; decisions.md section 2. */
 export const campaignCreativeWriteRoutes = (writes: CreativeWrites): readonly Route[] => [
   createRoute(writes, `${path}/create`, 'createCampaignCreative', 'Create a creative in a campaign'),
-  createRoute(writes, path, 'addCampaignCreative', 'The same under another path'),
+  createRoute(writes, path, 'addCampaignCreative', 'Create a creative in a campaign (alternative path)'),
   updateRoute(writes),
   detachRoute(writes),
   duplicateRoute(writes),
@@ -52,7 +52,7 @@ const updateRoute = (writes: CreativeWrites): Route =>
     method: 'put',
     path: `${path}/{cid}`,
     operationId: 'updateCampaignCreative',
-    summary: 'Change members of a creative, in all of its campaigns; those left out stay as they are',
+    summary: 'Change members of a creative in all its campaigns; absent members stay unchanged',
     tag,
     access: 'exchange:write',
     params: both,
@@ -72,11 +72,12 @@ const detachRoute = (writes: CreativeWrites): Route =>
     method: 'delete',
     path: `${path}/{cid}`,
     operationId: 'deleteCampaignCreative',
-    summary: 'Take a creative out of a campaign. One that is nowhere else, nor on the shelf, is archived.',
+    summary:
+      'Remove a creative from a campaign. One without other campaigns that is not on the shelf is archived.',
     tag,
     access: 'exchange:write',
     params: both,
-    responses: { 204: { description: 'Taken out' } },
+    responses: { 204: { description: 'Removed' } },
     handle: async ({ params: { id, cid }, request }) => {
       const campaign = await findCampaign(writes, request.principal.customerId, id);
       const found = await findCreative(writes, request.principal.customerId, cid, () => true);
@@ -98,7 +99,7 @@ const duplicateRoute = (writes: CreativeWrites): Route =>
     responses: { 201: { description: 'The copy', ...creative } },
     handle: async ({ params: { id, cid }, request }) => {
       const { customerId } = request.principal;
-      // Done once, it answers with the copy, whatever has become of campaign and source since.
+      // A repeat of a completed request returns the copy, even if campaign or source have changed since.
       const isDone =
         (await creativeDoneBefore(writes, derivedId(request.commandId, 'creative'), request)) !== undefined;
       const campaign = isDone
@@ -117,7 +118,7 @@ const duplicateRoute = (writes: CreativeWrites): Route =>
     },
   });
 
-/** @throws ApiError NOT_FOUND when it is not in that campaign, unless this very request has been done before */
+/** @throws ApiError NOT_FOUND when the creative is not in the campaign, unless this request was completed before */
 const creativeIn = async (
   writes: CreativeWrites,
   shownCampaignId: string,

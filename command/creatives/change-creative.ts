@@ -25,10 +25,11 @@ const TRIES_MAX = 5;
 type CreativeOutcome = Outcome<CreativeStateOf, CreativeRefusal>;
 
 /**
- * Runs a command that may need a name: first as it is, so that one which is refused for anything else claims nothing;
- * then with the name held, again on what others have made of the creative as long as only that stands in the way.
- * @param run the command, with the revision that the name was held at
- * @param hold the name, for the creative as it is; what it gives is done after the command
+ * Runs a command that may need a name. The first run holds no name, so a command that is refused for another reason
+ * claims nothing. Then the name is held, and the command runs again on the current creative while `name-not-held` is
+ * the only refusal.
+ * @param run receives the revision at which the name was held
+ * @param hold claims the name; the returned function runs after the command
  */
 const withNames = async (
   writes: CreativeWrites,
@@ -43,15 +44,16 @@ const withNames = async (
     const current = (await loadCreative(writes, creative.customerId, creative.creativeId)) ?? creative;
     const finish = await hold(current);
     outcome = await run(current.revision);
-    // What was held for nothing is left: another request for the same creative may have claimed it as well, and count
-    // on it. Whoever wants the name finds nobody there under it.
+    // An unused claim is not released: a concurrent request for the same creative may rely on it. The next request
+    // for the name finds it abandoned.
     if (outcome.outcome === 'done') await finish();
   }
   return creativeOf(outcome);
 };
 
 /**
- * Changes a creative. A new name is held in every campaign that it is in before, and the old one let go of after.
+ * Changes a creative. A new name is claimed in all its campaigns before the change; the old one is released
+ * afterwards.
  * @throws ApiError NOT_FOUND (asset), CONFLICT (stale, archived, name taken), VALIDATION_ERROR
  */
 export const updateCreative = async (
@@ -90,7 +92,7 @@ export const updateCreative = async (
   });
 };
 
-/** Puts a creative into one more campaign of its advertiser. @throws ApiError NOT_FOUND, CONFLICT */
+/** @throws ApiError NOT_FOUND, CONFLICT */
 export const attachCreative = async (
   writes: CreativeWrites,
   creative: Creative,
@@ -120,14 +122,14 @@ export const attachCreative = async (
   });
 };
 
-/** @throws ApiError NOT_FOUND, CONFLICT (the campaign is closed: what was in it stays) */
+/** @throws ApiError NOT_FOUND, CONFLICT (a closed campaign keeps its creatives) */
 export const detachCreative = async (
   writes: CreativeWrites,
   creative: Creative,
   { campaignId, archivesLast }: { readonly campaignId: string; readonly archivesLast: boolean },
   request: RequestContext,
 ): Promise<Creative> => {
-  // A repeat finds what others have claimed since: it is not for it to release.
+  // A repeat must not release a name that another request has claimed since.
   const done = await creativeDoneBefore(writes, creative.creativeId, request);
   if (done !== undefined) return done;
   await openCampaign(writes, creative.customerId, shownCampaignId(campaignId));
@@ -148,7 +150,7 @@ export const detachCreative = async (
   return detached;
 };
 
-/** Archives it everywhere: its names are free again. @throws ApiError CONFLICT */
+/** @throws ApiError CONFLICT */
 export const archiveCreative = async (
   writes: CreativeWrites,
   creative: Creative,
@@ -172,7 +174,7 @@ export const archiveCreative = async (
   return archived;
 };
 
-/** Puts a creative on the library's shelf. @throws ApiError CONFLICT */
+/** @throws ApiError CONFLICT */
 export const promoteCreative = async (
   writes: CreativeWrites,
   creative: Creative,

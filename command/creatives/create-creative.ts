@@ -17,8 +17,8 @@ import { holdName, releaseNames, type WantedName } from './hold-names.ts';
 import { creativeDoneBefore, creativeOf, executeOnCreative, loadCreative } from './run-on-creative.ts';
 
 /**
- * Creates a creative in a campaign: first it holds its name there, then it is created under it. Ended in between, the
- * repeat with the same key completes it; without one the name is free again a minute later.
+ * Creates a creative in a campaign: claims its name, then creates it. After a crash in between, a repeat with the
+ * same key completes it; without a key the name is free again after a minute.
  * @throws ApiError NOT_FOUND (campaign, asset), CONFLICT (name taken, campaign closed, advertiser archived)
  */
 export const createInCampaign = async (
@@ -40,7 +40,6 @@ export const createInCampaign = async (
   return creativeOf(await create(writes, creativeId, identity, request));
 };
 
-/** A creative that follows from something else: its id does, so that no second one can be made of the same. */
 export interface GeneratedCreative {
   readonly creativeId: string;
   readonly madeIn: NonNullable<Creative['madeIn']>;
@@ -49,9 +48,9 @@ export interface GeneratedCreative {
 }
 
 /**
- * The creative that a session ends in, held and created as any other is. Of several requests at once the first one
- * makes it, whatever they ask for: what it is made of is for the caller to look at.
- * @param campaign an open one
+ * Creates the creative that a session ends in. Of concurrent requests the first creates it, also for another variant:
+ * the caller checks `madeIn`.
+ * @param campaign an open campaign
  * @throws ApiError CONFLICT (name taken)
  */
 export const createGenerated = async (
@@ -71,15 +70,15 @@ export const createGenerated = async (
   const outcome = await create(writes, creativeId, generated, request);
   const isThere = outcome.outcome === 'refused' && outcome.refusal.reason === 'already-exists';
   const first = isThere ? await loadCreative(writes, request.principal.customerId, creativeId) : undefined;
-  // Made by another request under another name. What somebody held before is left: another request for the same creative
-  // may be about to bring it there under that name.
+  // Another request has created it under another name. A claim that existed before this request is kept: a concurrent
+  // request for the same creative may be about to use it.
   if (first !== undefined && first.name !== held.name && held.isFirst) {
     await releaseNames(writes, [held], request);
   }
   return first ?? creativeOf(outcome);
 };
 
-/** The same in the advertiser's library, where names may be shared. */
+/** Names need not be unique in the library. */
 export const createInLibrary = async (
   writes: CreativeWrites,
   advertiserId: number,
@@ -96,7 +95,6 @@ export const createInLibrary = async (
   return creativeOf(await create(writes, creativeId, { advertiserId, name, body: members }, request));
 };
 
-/** Of what was given none. */
 const nameOf = ({ formatKind }: CreateCreativeBody): string => `${formatLabelOf(formatKind)} creative`;
 
 interface NewCreative {

@@ -15,8 +15,8 @@ import { FrequencyCapsInput } from '../../domain/frequency-caps/input.ts';
 import { boundedText, fitsJson } from '../../domain/values.ts';
 
 /**
- * What a buyer may send for a creative (decisions.md section 2). Unknown members are ignored. Bounds that no page gives
- * are ours: with them a creative stays below 256 Ki characters whatever is in it, its reviews aside.
+ * Request bodies of creatives (decisions.md section 2). Unknown members are ignored. Limits that the specification
+ * does not give keep a creative without its reviews below 256 Ki characters.
  */
 
 const URL_LENGTH_MAX = 2_048;
@@ -42,8 +42,8 @@ const SlotInput = z
     const unfit = (path: string, message: string): void => {
       context.addIssue({ code: 'custom', path: [path], message });
     };
-    if (kind !== 'asset' && asset !== undefined) unfit('assetId', 'only slots of kind "asset" have one');
-    if (kind === 'asset' && value !== undefined) unfit('value', 'slots of kind "asset" have none');
+    if (kind !== 'asset' && asset !== undefined) unfit('assetId', 'is allowed only with kind "asset"');
+    if (kind === 'asset' && value !== undefined) unfit('value', 'is not allowed with kind "asset"');
     if (kind === 'url' && value !== undefined && !isHttpUrl(value)) {
       unfit('value', 'must be an http or https URL');
     }
@@ -54,7 +54,7 @@ const Slots = z
   .max(50)
   .refine(
     (slots) => new Set(slots.map(({ slotId }) => slotId)).size === slots.length,
-    'must have each slotId once',
+    'must not repeat a slotId',
   )
   .refine(...fitsJson(64 * 1024));
 
@@ -80,7 +80,7 @@ const UrlAssetInput = z
   .object({ ...UrlAsset.shape, url: WebAddress, urlType: UrlAsset.shape.urlType.default('clickthrough') })
   .refine(({ urlType, vastVersion }) => vastVersion === undefined || urlType === 'vast', {
     path: ['vastVersion'],
-    error: 'only goes with urlType "vast"',
+    error: 'is allowed only with urlType "vast"',
   });
 
 const WebhookAssetInput = z.object({
@@ -156,7 +156,7 @@ export const UpdateCreativeBody = z
     formatOptionId: formatOptionId.nullable().optional().meta(cleared),
     role: CreativeRole.nullable().optional().meta({ description: 'null takes it off the shelf.' }),
     expectedRevision: z.int().min(1).optional().meta({
-      description: 'The revision that the change was made on; another one is refused with 409.',
+      description: 'The revision that the change is based on. 409 when it is not the current one.',
     }),
     id: z.string().optional().meta({ description: 'Must be the current value.' }),
     advertiserId: z.int().optional().meta({ description: 'Must be the current value.' }),
@@ -193,11 +193,11 @@ export const ReviewCreativeBody = z
   .object({
     status: ReviewStatus,
     rejectionReason: boundedText(1, 500).optional().meta({
-      description: 'Needed with `rejected`, possible with `suspended`, and with nothing else.',
+      description: 'Required with `rejected`, allowed with `suspended`, not allowed otherwise.',
     }),
     expectedRevision: z.int().min(1).optional().meta({
       description:
-        "The creative's revision that was reviewed. With other content since then it is 409. A seller needs it to approve.",
+        'The reviewed revision of the creative. 409 when its content has changed since. Sellers must give it to approve.',
     }),
   })
   .superRefine(({ status, rejectionReason }, context) => {
@@ -206,7 +206,7 @@ export const ReviewCreativeBody = z
     };
     if (status === 'rejected' && rejectionReason === undefined) unfit('is needed with "rejected"');
     if (rejectionReason !== undefined && status !== 'rejected' && status !== 'suspended') {
-      unfit('is possible with "rejected" and "suspended" only');
+      unfit('is allowed only with "rejected" and "suspended"');
     }
   })
   .meta({ id: 'ReviewCreative' });

@@ -3,7 +3,6 @@ import type { CreativeRefusal } from '../../domain/creatives/creative.ts';
 import { ApiError, NotDoneError, notFound, staleRevision } from '../../shared/http/errors.ts';
 import { advertiserRefused } from '../advertisers/load.ts';
 
-/** Every reason a creative's command can be refused for, and what the caller is told. */
 export const creativeRefused = (refusal: CreativeRefusal): ApiError => {
   switch (refusal.reason) {
     case 'not-found':
@@ -14,7 +13,7 @@ export const creativeRefused = (refusal: CreativeRefusal): ApiError => {
     case 'archived':
       return new ApiError({
         code: 'CONFLICT',
-        message: 'The creative is archived. Duplicate it, and change the copy.',
+        message: 'The creative is archived. Duplicate it and change the copy.',
       });
     case 'not-ready':
       return new ApiError({
@@ -35,19 +34,19 @@ export const creativeRefused = (refusal: CreativeRefusal): ApiError => {
     case 'too-many-campaigns':
       return new ApiError({
         code: 'CONFLICT',
-        message: `The creative is in ${refusal.limit} campaigns, which is the most. Detach it from one first.`,
+        message: `The creative is in ${refusal.limit} campaigns, which is the limit. Detach it from one first.`,
         details: { limit: refusal.limit },
       });
     case 'name-not-held':
       return new NotDoneError(
-        'The creative is being changed by others. Repeat the request after Retry-After.',
+        'Other requests are changing the creative. Repeat the request after Retry-After.',
       );
     case 'stale':
       return staleRevision('creative', refusal.expectedRevision, refusal.currentRevision);
     case 'unchangeable':
       return new ApiError({
         code: 'VALIDATION_ERROR',
-        message: `${refusal.member} cannot be changed so. Leave it out, or send its current value.`,
+        message: `${refusal.member} cannot be changed to this value. Leave it out, or send its current value.`,
         field: refusal.member,
       });
     default:
@@ -60,7 +59,7 @@ const nextOf = (wanted: readonly string[]): string =>
     ? 'Submit the creative to the seller again first.'
     : `From there it can become ${wanted.join(', ')}.`;
 
-/** @param creativeId of the one that has the name, where that is certain */
+/** @param creativeId the creative with this name, if known for certain */
 export const nameTaken = (name: string, creativeId: string | undefined): ApiError =>
   new ApiError({
     code: 'CONFLICT',
@@ -72,6 +71,6 @@ export const nameTaken = (name: string, creativeId: string | undefined): ApiErro
 export const tooManyCreatives = (limit: number): ApiError =>
   new ApiError({
     code: 'CONFLICT',
-    message: `The campaign has ${limit} creatives, which is the most. Detach one first.`,
+    message: `The campaign has ${limit} creatives, which is the limit. Detach one first.`,
     details: { limit },
   });

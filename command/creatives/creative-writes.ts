@@ -25,8 +25,8 @@ export const findCampaign = async (
 };
 
 /**
- * A campaign that creatives may be put into. One that is closed at the same moment is the same as one that is closed
- * right afterwards: nothing in a creative depends on the order.
+ * A campaign that accepts creatives. It may be closed concurrently; that equals closing it right afterwards, because
+ * nothing in a creative depends on the order.
  * @throws ApiError NOT_FOUND, CONFLICT (closed, advertiser archived)
  */
 export const openCampaign = async (

@@ -11,9 +11,9 @@ import { holdName } from './hold-names.ts';
 import { createCreative, creativeDoneBefore } from './run-on-creative.ts';
 
 /**
- * Copies a creative within a campaign, under the first free name (decisions.md section 4, Duplicate). The choice is made
- * where names are held, so that two copies at once get two names.
- * @param campaign an open one, that the source is in
+ * Copies a creative within a campaign under the first free name (decisions.md section 4, Duplicate). The campaign's
+ * stream of names chooses it, so concurrent copies get different names.
+ * @param campaign an open campaign that contains the source
  */
 export const duplicateCreative = async (
   writes: CreativeWrites,

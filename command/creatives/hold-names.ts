@@ -16,13 +16,12 @@ import { loadCreative } from './run-on-creative.ts';
 const { execute, loadAt } = handlerFor(creativeNamesAggregate);
 
 /**
- * A claim this old belongs to no request that is still under way: a request is over after 2.8 s, and the clocks of
- * the nodes differ by less than the rest.
+ * No running request can own an older claim: a request ends after 2.8 s, and the rest exceeds the clock skew between
+ * nodes.
  */
 const LEASE_MS = 60_000;
 const TRIES_MAX = 5;
 
-/** A name that a creative holds in a campaign. */
 export interface HeldName {
   readonly campaignId: string;
   readonly creativeId: string;
@@ -30,25 +29,23 @@ export interface HeldName {
   readonly claimId: string;
 }
 
-/** Held just now. */
 export interface NewlyHeldName extends HeldName {
-  /** Nobody held it before: who does not need it after all may release it (`NameClaim`). */
+  /** No claim existed before, so the owner may release an unneeded one (`NameClaim`). */
   readonly isFirst: boolean;
 }
 
-/** What is to be held: one name, or the first that is free. */
 export type WantedName = { readonly name: string } | { readonly names: (nth: number) => string };
 
 /**
- * Holds a name for a creative, before the creative is there under it. A name that is held by a creative that is not
- * there under it, and was claimed long ago, was left behind by a crash: it is released first.
+ * Claims a name for a creative before the creative uses it. An old claim of a creative that does not use the name was
+ * left by a crash and is released first.
  *
- * Why no two creatives meet: a creative is in the campaign under its name only while it holds it, because every
- * command that brings it there claims anew and appends within the lease, and because a release names the claim that
- * it means. So a claim that looks left behind can have no owner under way, and an owner who comes back claims anew.
- * A command that takes a creative from under a name releases the claim that it found before, which may be that of
- * another request for the same creative, under way: so that one is decided on the revision that it claimed at, and
- * claims again when the creative has changed since.
+ * Why names stay unique: a creative uses a name in a campaign only while it holds it. Every command that adds the
+ * creative makes a new claim and appends within the lease, and a release names the claim it means. So a claim that
+ * looks abandoned has no running owner, and an owner that returns claims again.
+ * A command that removes a creative from a name releases the claim that it found. That claim may belong to a running
+ * request for the same creative. Therefore that request's command is decided at the revision of its claim, and claims
+ * again when the creative has changed since.
  * @throws ApiError CONFLICT
  */
 export const holdName = async (
@@ -77,10 +74,10 @@ export const holdName = async (
     if (outcome.refusal.reason === 'too-many-creatives') throw tooManyCreatives(outcome.refusal.limit);
     await releaseLeftBehind(stores, campaignId, outcome.refusal, request);
   }
-  throw new NotDoneError('Others want the same name at the moment. Repeat the request after Retry-After.');
+  throw new NotDoneError('Other requests want the same name now. Repeat the request after Retry-After.');
 };
 
-/** @throws ApiError CONFLICT when the name is not left behind, or not yet */
+/** @throws ApiError CONFLICT when the name is in use, or its claim may still belong to a running request */
 const releaseLeftBehind = async (
   stores: CampaignStores,
   campaignId: string,
@@ -103,7 +100,6 @@ const releaseLeftBehind = async (
   await releaseName(stores, { campaignId, creativeId, name, claimId }, request);
 };
 
-/** The claim, as it is now, of the name that a creative is in a campaign under. */
 export const findHeldName = async (
   stores: CampaignStores,
   campaignId: string,
@@ -116,10 +112,7 @@ export const findHeldName = async (
   return { campaignId, creativeId, name, claimId: claim.claimId };
 };
 
-/**
- * Lets go of names that a creative is not under any more. What fails here stays held, and is released by whoever
- * wants the name next: it must not make a failure of what is done already.
- */
+/** A failed release does not fail the completed command; the next request for the name releases it. */
 export const releaseNames = async (
   stores: CampaignStores,
   held: readonly (HeldName | undefined)[],
@@ -138,7 +131,7 @@ const releaseName = async (
   await runOnNames(stores, campaignId, { type: 'ReleaseName', now, ...claim }, request);
 };
 
-/** Every run decides anew: what an earlier run claimed may have been released since. */
+/** Every run decides again: another request may have released what an earlier run claimed. */
 const runOnNames = (
   stores: CampaignStores,
   campaignId: string,

@@ -24,7 +24,6 @@ const params = z.object({ id });
 const both = z.object({ id, cid: pathTextId('creative') });
 const creative = { data: CreativeResource };
 
-/** Creatives of an advertiser's library (decisions.md section 2). */
 export const libraryCreativeWriteRoutes = (writes: CreativeWrites): readonly Route[] => [
   createRoute(writes),
   saveRoute(writes),
@@ -61,11 +60,10 @@ const saveRoute = (writes: CreativeWrites): Route =>
     params,
     body: SaveToLibraryBody,
     responses: {
-      200: { description: 'The creatives, in the order asked for', data: z.array(CreativeResource) },
+      200: { description: 'The creatives, in the order of the request', data: z.array(CreativeResource) },
     },
     handle: async ({ params: { id: advertiserId }, body: { creativeIds, role }, request }) => {
       const { customerId } = request.principal;
-      // All are looked up before anything is written: with an unknown one nothing is.
       const isRepeat = await request.hasRunBefore();
       if (!isRepeat) await writableAdvertiser(writes, customerId, advertiserId);
       const found = await Promise.all(
@@ -106,7 +104,7 @@ const attachRoute = (writes: CreativeWrites): Route =>
     method: 'post',
     path: `${path}/{cid}/campaigns`,
     operationId: 'assignCreativeToCampaign',
-    summary: 'Put a creative into one more campaign of its advertiser',
+    summary: 'Add a creative to another campaign of its advertiser',
     tag,
     access: 'exchange:write',
     params: both,
@@ -134,11 +132,11 @@ const detachRoute = (writes: CreativeWrites): Route =>
     method: 'delete',
     path: `${path}/{cid}/campaigns/{campaignId}`,
     operationId: 'unassignCreativeFromCampaign',
-    summary: 'Take a creative out of a campaign. It stays in the library.',
+    summary: 'Remove a creative from a campaign. It stays in the library.',
     tag,
     access: 'exchange:write',
     params: z.object({ ...both.shape, campaignId: pathTextId('campaign') }),
-    responses: { 204: { description: 'Taken out' } },
+    responses: { 204: { description: 'Removed' } },
     handle: async ({ params: { id: advertiserId, cid, campaignId: shown }, request }) => {
       const found = await ofAdvertiser(writes, advertiserId, cid, request);
       const campaignId = campaignIdOf(shown);

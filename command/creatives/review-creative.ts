@@ -16,7 +16,7 @@ import { creativeDoneBefore, creativeOf, executeOnCreative, runOnCreative } from
 
 /**
  * Submits a creative to sellers of the directory.
- * @returns how it stands with these sellers, and the task
+ * @returns the reviews of these sellers, and the task
  * @throws ApiError NOT_FOUND (creative, seller), CONFLICT (archived, not ready)
  */
 export const submitCreative = async (
@@ -28,7 +28,7 @@ export const submitCreative = async (
   const creative = await findCreative(stores, request.principal.customerId, shownId, () => true);
   const { creativeId, advertiserId } = creative;
   const directory = await loadDirectory(stores);
-  // A seller that has retired since takes nothing away from what is done.
+  // A repeat succeeds even if the seller was retired since.
   if ((await creativeDoneBefore(stores, creativeId, request)) === undefined) {
     const isOpen = (id: number): boolean => directory.some((one) => one.sellerId === id && !one.retired);
     const unknown = sellerIds.findIndex((sellerId) => !isOpen(sellerId));
@@ -60,8 +60,7 @@ export const submitCreative = async (
 };
 
 /**
- * A review that the account itself enters. Only sellers decide about what may really be shown; below a sandbox
- * advertiser nothing is.
+ * Records a review by the account itself, allowed only for sandbox advertisers, whose creatives are never shown.
  * @throws ApiError NOT_FOUND (creative, no review of that seller), FORBIDDEN (no sandbox), CONFLICT
  */
 export const reviewOwnCreative = async (
@@ -86,7 +85,7 @@ export const reviewOwnCreative = async (
 
 export interface ReviewStores extends CampaignStores {
   /**
-   * The account of a creative that was submitted to a seller; undefined unless `sellerAccount` is that seller's.
+   * The account of a creative that was submitted to the seller; undefined when `sellerAccount` does not belong to it.
    * @param creativeId UUID
    */
   readonly findSubmission: (
@@ -96,9 +95,9 @@ export interface ReviewStores extends CampaignStores {
 }
 
 /**
- * A review that the seller itself enters, of a creative of whatever account that was submitted to it. Any other creative,
- * and any other seller, look like a creative that does not exist. The account may change the creative between the
- * seller's look and this request: an approval says which revision it is of.
+ * Records a review by the seller, for a creative of any account that was submitted to it. Other creatives and sellers
+ * look like a creative that does not exist. The account may change the creative after the seller has looked at it, so
+ * an approval must name its revision.
  * @throws ApiError VALIDATION_ERROR (an approval without a revision), NOT_FOUND, CONFLICT
  */
 export const reviewAsSeller = async (
@@ -112,7 +111,7 @@ export const reviewAsSeller = async (
     throw new ApiError({
       code: 'VALIDATION_ERROR',
       message:
-        'expectedRevision is needed to approve: give the revision of the creative that you have looked at, so that nothing else is approved.',
+        'expectedRevision is required to approve: give the revision of the creative that you have reviewed.',
       field: 'expectedRevision',
     });
   }
@@ -120,7 +119,7 @@ export const reviewAsSeller = async (
   if (creativeId === undefined) throw notFound('creative');
   const customerId = await stores.findSubmission(request.principal.customerId, { sellerId, creativeId });
   if (customerId === undefined) throw notFound('creative');
-  // The stream has the last word: a read model that was restored may know of more.
+  // The stream decides: a restored read model may contain submissions that the log lost.
   const creative = await findCreative(stores, customerId, shownId, ({ reviews = [] }) =>
     reviews.some((review) => review.sellerId === sellerId),
   );
@@ -133,10 +132,7 @@ export const reviewAsSeller = async (
   return statusOf(stores, creativeOf(outcome), sellerId);
 };
 
-/**
- * A seller's review, entered by the installation's operator for it.
- * @throws ApiError NOT_FOUND (creative, no review of that seller), CONFLICT
- */
+/** @throws ApiError NOT_FOUND (creative, no review of that seller), CONFLICT */
 export const reviewForSeller = async (
   stores: CampaignStores,
   shownId: string,
@@ -150,10 +146,7 @@ export const reviewForSeller = async (
   return statusOf(stores, creativeOf(outcome), sellerId);
 };
 
-/**
- * Without a revision of its own a review is of what is there now: a change that comes in between, while the command runs,
- * must not be decided about with it.
- */
+/** Uses the loaded revision by default, so that a review never applies to a concurrent change. */
 const reviewCommand = async (
   stores: CampaignStores,
   creative: Creative,
@@ -176,6 +169,6 @@ const statusOf = async (
 ): Promise<SellerStatus> => {
   const own = reviews.filter((review) => review.sellerId === sellerId);
   const [status] = sellerStatuses(own, await loadDirectory(stores));
-  if (status === undefined) throw new Error('who has reviewed is in the directory');
+  if (status === undefined) throw new Error('a seller with a review is in the directory');
   return status;
 };

@@ -13,19 +13,18 @@ const SubmittedCreative = z
   .strictObject({ sellerStatuses: z.array(SellerStatus), taskId: z.uuid() })
   .meta({ id: 'SubmittedCreative' });
 
-/** Sellers' reviews of creatives (decisions.md section 2). */
 export const creativeReviewRoutes = (stores: ReviewStores): readonly Route[] => [
   route({
     method: 'post',
     path: `${path}/submit`,
     operationId: 'submitCreative',
-    summary: 'Submit a creative to sellers; those that have it under review already keep it',
+    summary: 'Submit a creative to sellers; reviews in progress are not affected',
     tag,
     access: 'exchange:write',
     params: z.object({ cid }),
     body: SubmitCreativeBody,
     responses: {
-      202: { description: 'How it stands with these sellers, and the task', data: SubmittedCreative },
+      202: { description: 'The reviews of these sellers, and the task', data: SubmittedCreative },
     },
     handle: async ({ params, body: { sellerIds }, request }) => ({
       status: 202,
@@ -37,7 +36,7 @@ export const creativeReviewRoutes = (stores: ReviewStores): readonly Route[] => 
     path: `${path}/sellers/{sellerId}/review`,
     operationId: 'reviewCreative',
     summary:
-      "Enter a seller's review of a creative: the seller of one that was submitted to it, the account itself below a sandbox advertiser",
+      "Record a seller's review of a creative: as the seller, or as the account below a sandbox advertiser",
     tag,
     access: 'exchange:write',
     otherAccess: 'exchange:review',
