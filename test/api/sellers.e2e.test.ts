@@ -254,7 +254,7 @@ describe('reviews', () => {
     expect((await detail(id)).sellerStatuses[0]).toMatchObject({ rejectionReason: 'Too loud' });
     await expect(enter({ status: 'approved', revision: '1' })).rejects.toThrow('has changed');
     await expect(enter({ status: 'rejected' })).rejects.toThrow('--reason is needed');
-    await expect(enter({ status: 'approved' })).rejects.toThrow('--revision is needed');
+    await expect(enter({ status: 'approved' })).rejects.toThrow('--revision is required');
     const elsewhere = enter({ status: 'approved', revision: '2' }, ['2147483647', id, '1']);
     await expect(elsewhere).rejects.toThrow('No such creative');
   });
@@ -303,7 +303,7 @@ describe("a seller's key", () => {
     const blind = await decide(web, id, 1, { status: 'approved' });
     expect([...refusalOf(blind), blind.body.error?.message]).toEqual([
       ...invalid('expectedRevision'),
-      expect.stringContaining('revision of the creative that you have looked at'),
+      expect.stringContaining('revision of the creative that you have reviewed'),
     ]);
     const [first, second] = [await decide(web, id, 1, approved, key), await decide(tv, id, 2, approved, key)];
     expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([200, null]);
