@@ -18,7 +18,7 @@ import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import { unavailable } from '../shared/http/errors.ts';
-import type { ReadinessPart } from '../shared/http/readiness.ts';
+import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { Route } from '../shared/http/route.ts';
 import type { Purgeable } from '../shared/async/purge-regularly.ts';
 import type { KeyRing } from '../shared/secrets/key-ring.ts';

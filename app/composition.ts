@@ -24,7 +24,7 @@ import {
 import { migrate } from '../shared/postgres/migrate.ts';
 import { createPool } from '../shared/postgres/pool.ts';
 import { createRequestPool } from '../shared/postgres/tenant-database.ts';
-import { createMarkAccount } from '../shared/read-your-writes/mark-account.ts';
+import { createMarkAccount } from '../shared/follow-log/mark-account.ts';
 import { keyRingOf } from '../shared/secrets/key-ring.ts';
 
 /** What every program of this package stands on: one database, one pool, one log of events. */

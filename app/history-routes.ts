@@ -17,8 +17,7 @@ import { createKeptFolds, type KeptFolds } from '../query/history/kept-folds.ts'
 import { createSharedForEach } from '../shared/async/limit.ts';
 import { createStreamHistory } from '../query/history/stream-history.ts';
 import { ownersOfKey, type ResourceReads } from '../query/resources/resource-reads.ts';
-import { categoryOf, type EventStore } from '../shared/event-store/event-store.ts';
-import { isPosition } from '../shared/event-store/is-position.ts';
+import { categoryOf, type EventStore, isPosition } from '../shared/event-store/event-store.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import type { Route } from '../shared/http/route.ts';
 import type { KeyRing } from '../shared/secrets/key-ring.ts';

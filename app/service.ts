@@ -40,13 +40,13 @@ import { documentRoutes } from '../shared/http/document-routes.ts';
 import { unavailable } from '../shared/http/errors.ts';
 import { createGate } from '../shared/http/gate.ts';
 import type { VerifyCredential } from '../shared/http/principal.ts';
-import type { ReadinessPart } from '../shared/http/readiness.ts';
+import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { Route } from '../shared/http/route.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
 import { securityHeaders } from '../shared/http/security-headers.ts';
 import { startServer, type ClientTimeouts, type RunningServer } from '../shared/http/server.ts';
 import { serviceRoutes } from '../shared/http/service-routes.ts';
-import { createExecuteOnce } from '../shared/idempotency/execute-once.ts';
+import { createExecuteOnce } from '../shared/http/execute-once.ts';
 import { createIdempotencyStore, type IdempotencyStore } from '../shared/idempotency/idempotency-store.ts';
 import { logKeysOf } from '../shared/log-chain/log-keys.ts';
 import { registerSealMetrics } from '../shared/log-chain/seal-metrics.ts';
@@ -69,7 +69,7 @@ import {
 import {
   createProjectionProgress,
   type ProjectionProgress,
-} from '../shared/read-your-writes/projection-progress.ts';
+} from '../shared/follow-log/projection-progress.ts';
 import { version } from './version.ts';
 import { skill } from './skill.ts';
 import { prepareDatabase } from './prepare-database.ts';

@@ -21,11 +21,11 @@ import type { HandleJob, JobQueue } from '../shared/queue/job-queue.ts';
 import {
   createProjectionProgress,
   type ProjectionProgress,
-} from '../shared/read-your-writes/projection-progress.ts';
+} from '../shared/follow-log/projection-progress.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import { syndicatedKinds } from './syndicated-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
-import type { ReadinessPart } from '../shared/http/readiness.ts';
+import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { Logger } from 'pino';
 import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
 import { createPool } from '../shared/postgres/pool.ts';

@@ -12,7 +12,7 @@ import { refuseParameters } from '../shared/http/route-handler.ts';
 import { validate } from '../shared/http/validate.ts';
 import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
-import { createProjectionProgress } from '../shared/read-your-writes/projection-progress.ts';
+import { createProjectionProgress } from '../shared/follow-log/projection-progress.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { parseId, WordsError } from './words.ts';
 

@@ -5,7 +5,7 @@ import {
   keyIdOfCommand,
   type ApiKey,
   type Sealer,
-} from '../../shared/auth/api-key.ts';
+} from '../../shared/secrets/api-key.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { AlreadyDoneError, type ApiError } from '../../shared/http/errors.ts';

@@ -1,6 +1,6 @@
 import type { Scope } from '../../domain/accounts/access.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import { REPLAY_HOURS } from '../../shared/idempotency/replay-window.ts';
+import { REPLAY_HOURS } from '../../shared/idempotency/claim.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
 
 export interface NewKeyRow {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { firstUser } from '../../domain/accounts/account.ts';
 import { scopesOfRole } from '../../domain/accounts/access.ts';
 import { writeOpened } from '../../shared/auth/account-rows.ts';
-import { generateApiKey } from '../../shared/auth/api-key.ts';
+import { generateApiKey } from '../../shared/secrets/api-key.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { runOnAccount, type InstallationWrites } from './account-writes.ts';
 

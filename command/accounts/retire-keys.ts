@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ENDED_KEYS_DAYS } from '../../domain/accounts/account.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
-import { REPLAY_HOURS } from '../../shared/idempotency/replay-window.ts';
+import { REPLAY_HOURS } from '../../shared/idempotency/claim.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { createSweep } from '../../shared/work-list/sweep.ts';
 import { loadAccount, runOnAccount, type InstallationWrites } from './account-writes.ts';

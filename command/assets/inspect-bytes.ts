@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../shared/http/errors.ts';
-import type { ByteSource } from '../../shared/media/byte-source.ts';
-import { detectType, HEAD_BYTES, mayBe } from '../../shared/media/detect-type.ts';
-import { UnreadableMediaError, type MediaFacts } from '../../shared/media/media-facts.ts';
-import { mediaTypeOf } from '../../shared/media/media-types.ts';
-import { readMedia } from '../../shared/media/read-media.ts';
+import type { ByteSource } from '../../shared/storage/object-store.ts';
+import { detectType, HEAD_BYTES, mayBe } from './detect-type.ts';
+import { UnreadableMediaError, type MediaFacts } from './media-facts.ts';
+import { readMedia } from './read-media.ts';
+import { mediaTypeOf } from '../../shared/storage/media-types.ts';
 
 export interface InspectedBytes extends MediaFacts {
   readonly textContent?: string;

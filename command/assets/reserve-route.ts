@@ -7,7 +7,7 @@ import { ApiError } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { MEDIA_TYPE, mediaTypeOf } from '../../shared/media/media-types.ts';
+import { MEDIA_TYPE, mediaTypeOf } from '../../shared/storage/media-types.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
 import { executeOnAsset, type AssetWrites } from './asset-writes.ts';
 

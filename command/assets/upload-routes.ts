@@ -10,7 +10,7 @@ import type { IncomingBytes } from '../../shared/http/incoming-bytes.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
-import { mediaTypeOf } from '../../shared/media/media-types.ts';
+import { mediaTypeOf } from '../../shared/storage/media-types.ts';
 import { objectKeyOf, type Draft, type ObjectKey } from '../../shared/storage/object-store.ts';
 import {
   admitUpload,

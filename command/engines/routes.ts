@@ -19,7 +19,7 @@ import {
   queryOffset,
 } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import { loadAdvertiser } from '../advertisers/load.ts';
 import { connectEngine, forget, type ConnectionWrites } from './connect-engine.ts';
 import { runOnConnection, slotIdOf } from './run-on-connection.ts';

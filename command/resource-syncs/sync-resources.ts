@@ -3,7 +3,7 @@ import type { Outcome } from '../../shared/aggregate/execute-command.ts';
 import { ApiError, unavailable } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
 import { carryOut, planSync, type SyncHandler, type SyncStep, type SyncStores } from './plan-sync.ts';
 

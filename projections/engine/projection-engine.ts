@@ -4,7 +4,7 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
 import { connectionConfig } from '../../shared/postgres/pool.ts';
 import { SERVICE_CONNECTION } from '../../shared/postgres/running-services.ts';
-import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { startLeadership } from './leadership.ts';
 import { listParked } from './parked-streams.ts';
 import { registerProjectionMetrics } from './projection-metrics.ts';

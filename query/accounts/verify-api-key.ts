@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
 import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
-import { parseApiKey, sealerOf } from '../../shared/auth/api-key.ts';
+import { parseApiKey, sealerOf } from '../../shared/secrets/api-key.ts';
 import { coalesce } from '../../shared/async/coalesce.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
   Verification,
   VerifyCredential,
 } from '../../shared/http/principal.ts';
-import { accountVersionSql } from '../../shared/read-your-writes/account-mark.ts';
+import { accountVersionSql } from '../../shared/follow-log/account-mark.ts';
 
 type Role = NonNullable<Principal['user']>['role'];
 

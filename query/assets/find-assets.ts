@@ -1,12 +1,8 @@
 import type { StoredAsset } from '../../domain/assets/asset-resource.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import {
-  freshnessColumns,
-  freshnessSql,
-  type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import { ASSETS, type AssetReads } from './list-assets.ts';
 
 /** SQL of the UUID behind an asset's id that was shown (`assetIdOf`); null when the text is none. */

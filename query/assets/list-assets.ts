@@ -1,12 +1,8 @@
 import type { StoredAsset } from '../../domain/assets/asset-resource.ts';
 import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import {
-  freshnessColumns,
-  freshnessSql,
-  type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
-import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
+import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { contains, equal, listPage, type List, type Page } from '../resources/list-page.ts';
 
 export interface AssetReads {

@@ -4,7 +4,7 @@ import { ASSETS_PATH } from '../../domain/assets/asset-resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Reply, type Route } from '../../shared/http/route.ts';
 import { securityHeaders } from '../../shared/http/security-headers.ts';
-import { servedTypeOf } from '../../shared/media/media-types.ts';
+import { servedTypeOf } from '../../shared/storage/media-types.ts';
 import { objectKeyOf, type ObjectKey, type ObjectStore } from '../../shared/storage/object-store.ts';
 import { byteRangeOf } from './byte-range.ts';
 

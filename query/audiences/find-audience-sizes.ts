@@ -1,11 +1,7 @@
 import { int8Array, uuidArray } from '../../shared/postgres/binary-array.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import {
-  freshnessColumns,
-  freshnessSql,
-  type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
 /** An audience behind one of its events. */

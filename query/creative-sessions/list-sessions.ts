@@ -1,13 +1,15 @@
-import type { CreativeSessionResource } from '../../domain/creative-sessions/creative-session-resource.ts';
-import { sessionIdOf } from '../../domain/creative-sessions/creative-session-resource.ts';
+import {
+  type CreativeSessionResource,
+  sessionIdOf,
+} from '../../domain/creative-sessions/creative-session-resource.ts';
 import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
   freshnessOfBothSql,
   type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
-import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+} from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
+import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 
 export interface SessionListReads {
   readonly database: TenantDatabase;

@@ -1,5 +1,5 @@
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
-import { readUntilFresh } from '../../shared/read-your-writes/consistent-read.ts';
+import { readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
 import type { CreativeReads } from './list-creatives.ts';
 
 /** The read model. */

@@ -12,8 +12,8 @@ import {
   freshnessWithInstallationSql,
   type Freshness,
   type ShownReadModel,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead, ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+} from '../../shared/follow-log/account-mark.ts';
+import { consistentRead, ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import { directoryOf, SELLERS, sellersSql } from '../sellers/find-sellers.ts';
 import { CREATIVES, type CreativeReads } from './list-creatives.ts';
 

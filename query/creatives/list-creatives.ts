@@ -9,9 +9,9 @@ import {
   freshnessOfBothSql,
   freshnessSql,
   type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
-import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+} from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
+import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { contains, equal, listPage, type FoundPage, type List, type Page } from '../resources/list-page.ts';
 
 export interface CreativeReads {

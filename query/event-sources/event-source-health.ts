@@ -3,14 +3,10 @@ import {
   type EventSource,
   type EventSourceHealth,
 } from '../../domain/event-sources/event-source-resource.ts';
-import { isoTimestampSql } from '../../shared/postgres/iso-timestamp-sql.ts';
+import { isoTimestampSql } from '../../shared/postgres/build-statement.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import {
-  freshnessColumns,
-  freshnessSql,
-  type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
 interface HealthRow extends EventSourceHealth {

@@ -4,14 +4,14 @@ import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { instant, pathIntegerId } from '../../shared/http/schemas.ts';
-import { isoTimestampSql } from '../../shared/postgres/iso-timestamp-sql.ts';
+import { isoTimestampSql } from '../../shared/postgres/build-statement.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
   freshnessWithConversionsSql,
   type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+} from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import { behind } from '../resources/behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 

@@ -7,7 +7,7 @@ import {
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
-import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import { behind } from '../resources/behind.ts';
 import { listResources } from '../resources/list-resources.ts';
 import { healthOf } from './event-source-health.ts';

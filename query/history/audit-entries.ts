@@ -1,13 +1,13 @@
 import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
-import { isoTimestampSql } from '../../shared/postgres/iso-timestamp-sql.ts';
-import { builtStatement, sql, statementName } from '../../shared/postgres/build-statement.ts';
-import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
-  freshnessColumns,
-  freshnessSql,
-  type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+  isoTimestampSql,
+  builtStatement,
+  sql,
+  statementName,
+} from '../../shared/postgres/build-statement.ts';
+import { boundTo } from '../../shared/postgres/tenant-database.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { auditSearch, LISTED_MAX, type AuditFilters } from './audit-search.ts';
 

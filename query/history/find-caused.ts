@@ -1,10 +1,6 @@
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import {
-  freshnessColumns,
-  freshnessSql,
-  type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { attemptColumns, eventColumns, type AttemptRow, type CausedRow } from './audit-entries.ts';
 import type { CauseInLog } from './audited-kind.ts';

@@ -11,12 +11,8 @@ import {
 } from '../../shared/http/route.ts';
 import { instant, pageOf } from '../../shared/http/schemas.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import {
-  freshnessColumns,
-  freshnessSql,
-  type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { SessionCursors } from '../creative-sessions/session-cursor.ts';
 import { behind } from '../resources/behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';

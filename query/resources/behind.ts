@@ -1,5 +1,5 @@
 import { unavailable } from '../../shared/http/errors.ts';
-import { ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 
 /** Never the old answer: the caller has been told that its write is done. */
 export const behind = (error: unknown): never => {

@@ -11,8 +11,8 @@ import {
   freshnessOfBothSql,
   freshnessSql,
   type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead } from '../../shared/read-your-writes/consistent-read.ts';
+} from '../../shared/follow-log/account-mark.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from './resource-reads.ts';
 
 /** A list of an account's rows, or of an advertiser's, newest first and the higher id first among equals. */

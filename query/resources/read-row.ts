@@ -5,12 +5,8 @@ import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import { coalesce } from '../../shared/async/coalesce.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { int4Array, textArray, uuidArray } from '../../shared/postgres/binary-array.ts';
-import {
-  freshnessColumns,
-  freshnessSql,
-  type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { ReadModelBehindError, readUntilFresh } from '../../shared/read-your-writes/consistent-read.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { ReadModelBehindError, readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from './resource-reads.ts';
 
 /** A read model of one row for each stream, with the columns `customer_id`, `id` and `body`. */

@@ -1,6 +1,6 @@
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import { SUBMISSIONS } from '../creatives/find-submission.ts';
-import { readUntilFresh } from '../../shared/read-your-writes/consistent-read.ts';
+import { readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
 import type { SellerReads } from './find-sellers.ts';
 
 /** A creative that was submitted to a seller, of whatever account. */

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { taskResource, TaskResource, type TaskAccepted } from '../../domain/tasks/task-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
-import { isoTimestampSql } from '../../shared/postgres/iso-timestamp-sql.ts';
+import { isoTimestampSql } from '../../shared/postgres/build-statement.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
   freshnessOfBothSql,
   type Freshness,
-} from '../../shared/read-your-writes/account-mark.ts';
-import { consistentRead, ReadModelBehindError } from '../../shared/read-your-writes/consistent-read.ts';
+} from '../../shared/follow-log/account-mark.ts';
+import { consistentRead, ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
 type FoundTask = TaskAccepted & { readonly acceptedAt: string };

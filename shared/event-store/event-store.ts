@@ -234,3 +234,13 @@ export const categoryOf = (stream: string): string => {
   const dash = stream.indexOf('-');
   return dash < 0 ? stream : stream.slice(0, dash);
 };
+
+/** Whether a text is one that an event of the store's log can have: whoever was given positions may send back anything. */
+export const isPosition = (store: Pick<EventStore, 'distance'>, text: string): text is Position => {
+  try {
+    return store.distance(START, text as Position) > 0;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+};

@@ -1,8 +1,18 @@
 import type { IncomingMessage } from 'node:http';
-import { kindOfCredential, type CredentialKind } from './credential-kind.ts';
 import { ApiError, KnownHolderError, unavailable } from './errors.ts';
 import { PROTECTED_RESOURCE_PATH } from './document-routes.ts';
 import type { Holder, Principal, Verification, VerifyCredential } from './principal.ts';
+
+export type CredentialKind = 'api-key' | 'access-token';
+
+const ACCESS_TOKEN = /^(?:at_|[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$)/;
+
+/**
+ * What a bearer credential claims to be, by its form: an access token has the prefix `at_` or is a JWT; all else
+ * is an API key, or a malformed one (decisions.md 1.4).
+ */
+export const kindOfCredential = (credential: string): CredentialKind =>
+  ACCESS_TOKEN.test(credential) ? 'access-token' : 'api-key';
 
 /** RFC 6750, 3.1: another scheme counts as no credential at all. */
 const BEARER_SCHEME = /^bearer(?: |$)/i;

@@ -1,4 +1,4 @@
-import type { Sealer } from '../auth/api-key.ts';
+import type { Sealer } from '../secrets/api-key.ts';
 
 /** What a route may ask for (decisions.md 1.4, scopes). */
 export type Scope = 'exchange:read' | 'exchange:write' | 'exchange:admin' | 'exchange:review';

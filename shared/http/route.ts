@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { RequestLimit } from '../limits/limits.ts';
 import type { IncomingBytes } from './incoming-bytes.ts';
-import type { OutgoingBytes } from './outgoing-bytes.ts';
+import type { OutgoingBytes } from './send-bytes.ts';
 import type { Principal, Scope } from './principal.ts';
 import { isUncounted } from './uncounted.ts';
 

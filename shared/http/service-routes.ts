@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
-import { createReadiness, type ReadinessPart } from './readiness.ts';
+import { createReadiness, type ReadinessPart } from '../async/readiness.ts';
 import { route, type Route } from './route.ts';
 
 export interface ServiceRoutesOptions {

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import { commandIdOfKey } from '../aggregate/ids.ts';
-import type { Claim, ClaimRequest } from './claim.ts';
-import { REPLAY_HOURS } from './replay-window.ts';
+import { type Claim, type ClaimRequest, REPLAY_HOURS } from './claim.ts';
 
 /**
  * How long a claim is taken to be alive. Longer than any request may run (3 s); too short a lease is

@@ -1,3 +1,6 @@
+/** How long an answer is replayed (specification, Other bounds), in hours by the database's clock. */
+export const REPLAY_HOURS = 24;
+
 export interface ClaimRequest {
   /** Whose key it is: the account, or the upload. */
   readonly scope: string;

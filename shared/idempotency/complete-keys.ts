@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
-import type { StoredAnswer } from './claim.ts';
-import { REPLAY_HOURS } from './replay-window.ts';
+import { type StoredAnswer, REPLAY_HOURS } from './claim.ts';
 
 export interface Completion {
   readonly scope: string;

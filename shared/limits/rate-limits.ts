@@ -6,11 +6,10 @@ import {
   RLWrapperTimeouts,
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible';
-import type { ReadinessPart } from '../http/readiness.ts';
+import type { ReadinessPart } from '../async/readiness.ts';
 import type { Logger } from 'pino';
 import { createPool } from '../postgres/pool.ts';
 import { systemClock } from '../async/clock.ts';
-import { evictionPolicyOf } from '../redis/eviction-policy.ts';
 import { createFailedCredentials, type FailedCredentials } from './failed-credentials.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import type { Limit, Limits } from './limits.ts';
@@ -230,3 +229,11 @@ const reportFallback = (log: Logger, registry: Registry): (() => void) => {
     log.error('the shared counters of the rate limits are away; each process counts by itself');
   };
 };
+
+/**
+ * What a Redis does when its memory is full, e.g. `noeviction`; undefined when it does not say. By INFO: hosted
+ * servers often forbid CONFIG.
+ */
+export const evictionPolicyOf = async (redis: {
+  info(section: string): Promise<string>;
+}): Promise<string | undefined> => /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1];

@@ -1,8 +1,12 @@
 import type { CustomTypesConfig, Pool, QueryArrayConfig } from 'pg';
 import { backoffMs, sleep } from '../async/backoff.ts';
 import { parsePosition, printPosition } from '../event-store/dense-position.ts';
-import { EventStoreUnavailableError, type EventStore, type Position } from '../event-store/event-store.ts';
-import { isPosition } from '../event-store/is-position.ts';
+import {
+  EventStoreUnavailableError,
+  type EventStore,
+  type Position,
+  isPosition,
+} from '../event-store/event-store.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { isPostgresUnavailable } from '../postgres/postgres-unavailable.ts';
 import { eventBytes } from './chain.ts';

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent, errors, request, type Dispatcher } from 'undici';
 import { guardedLookup, type ResolveName } from './guarded-lookup.ts';
 import { OutboundError } from './outbound-error.ts';
-import { timeoutSignal } from './timeout-signal.ts';
+import { timeoutSignal } from '../async/timeout.ts';
 import { urlProblem, type OutboundPolicy } from './outbound-url.ts';
 
 export interface OutboundFetchOptions extends OutboundPolicy {

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { backoffMs, sleep } from '../async/backoff.ts';
-import type { PartStatus } from '../http/readiness.ts';
+import type { PartStatus } from '../async/readiness.ts';
 import type { Logger } from 'pino';
 import type { JobBackend } from './job-backend.ts';
 import { createJobMetrics, type JobMetrics } from './job-metrics.ts';

@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import type { ByteSource } from '../media/byte-source.ts';
 
 /**
  * The store of bytes: objects that are written once, whole, and never changed. Adapters: `folder-store.ts` (a local
@@ -65,4 +64,11 @@ export interface Draft {
 /** The store cannot be reached, or is full. What was asked may have happened. */
 export class ObjectStoreUnavailableError extends Error {
   override readonly name = 'ObjectStoreUnavailableError';
+}
+
+/** Bytes of which a few are looked at, wherever they are: never all of them in memory. */
+export interface ByteSource {
+  readonly bytes: number;
+  /** Fewer than `length` at the end. */
+  readAt(position: number, length: number): Promise<Buffer>;
 }

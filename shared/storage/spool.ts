@@ -4,9 +4,8 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../async/clock.ts';
-import type { ByteSource } from '../media/byte-source.ts';
+import { type ByteSource, ObjectStoreUnavailableError, type Draft } from './object-store.ts';
 import { ifMissing, orUnavailable } from './file-errors.ts';
-import { ObjectStoreUnavailableError, type Draft } from './object-store.ts';
 
 /** A folder of files that are being written, each of use only to the upload that writes it. */
 export interface Spool {

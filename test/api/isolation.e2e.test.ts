@@ -7,7 +7,7 @@ import { rowReader } from '../../query/resources/read-row.ts';
 import { createLog } from '../../app/log.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 import { createTenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { prepareBinding } from '../../shared/postgres/tenant-query.ts';
 import { apiOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';

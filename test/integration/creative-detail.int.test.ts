@@ -41,7 +41,7 @@ import {
 } from '../../shared/event-store/event-store.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
-import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { ADVERTISER, CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { createFailingAppends } from '../support/failing-appends.ts';

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { loadSession, runOnSession } from '../../command/creative-sessions/run-on-session.ts';
-import type { CreativeSession } from '../../domain/creative-sessions/creative-session-resource.ts';
-import { shownSessionId } from '../../domain/creative-sessions/creative-session-resource.ts';
+import {
+  type CreativeSession,
+  shownSessionId,
+} from '../../domain/creative-sessions/creative-session-resource.ts';
 import { campaignsProjection } from '../../projections/campaigns.ts';
 import { creativeSessionsProjection } from '../../projections/creative-sessions.ts';
 import {
@@ -16,7 +18,7 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import { categoryOf, START, type Position } from '../../shared/event-store/event-store.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
-import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
 import { CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { catalogsTable } from '../../query/catalogs/routes.ts';
 import { ownersOfKey } from '../../query/resources/resource-reads.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 
 const models = useReadModelDatabase();

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
-import type { ReadinessPart } from '../../shared/http/readiness.ts';
+import type { ReadinessPart } from '../../shared/async/readiness.ts';
 import { testProgram } from '../support/bundles.ts';
 import { parseAnswers, rawExchange } from '../support/raw-http.ts';
 import type { Returned } from '../support/returning-clients-process.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { listAdvertisers, type AdvertiserFilters } from '../../query/advertisers/list.ts';
-import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 
 /** Every page of a list, from both of its ends, against the same list cut into pieces here. */

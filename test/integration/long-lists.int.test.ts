@@ -18,7 +18,7 @@ import { listRecords, type RecordFilters } from '../../query/syndication/list-re
 import type { JsonObject, Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { createRandom } from '../faults/kit/random.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 import { nodesOf, type PlanNode } from '../support/plan-nodes.ts';

@@ -6,7 +6,7 @@ import { createMoveTogether } from '../../projections/engine/move-together.ts';
 import { createProjectionRunner } from '../../projections/engine/projection-runner.ts';
 import type { EventBatch, EventStore } from '../../shared/event-store/event-store.ts';
 import { printPosition } from '../../shared/event-store/dense-position.ts';
-import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
 import {
   appendToys,

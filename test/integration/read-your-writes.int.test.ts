@@ -5,11 +5,11 @@ import {
   freshSql,
   ReadModelBehindError,
   type ConsistentRead,
-} from '../../shared/read-your-writes/consistent-read.ts';
+} from '../../shared/follow-log/consistent-read.ts';
 import {
   createProjectionProgress,
   type ProjectionProgress,
-} from '../../shared/read-your-writes/projection-progress.ts';
+} from '../../shared/follow-log/projection-progress.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
 import { createToy, toyEvent, toyStream } from '../support/toy-projection.ts';
 

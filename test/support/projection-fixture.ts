@@ -5,7 +5,7 @@ import type { Projection } from '../../projections/engine/projection.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { createPostgresEventStore } from '../../shared/event-store/postgres/postgres-event-store.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
-import type { ProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { createTestDatabase } from './test-database.ts';
 import { projectorPool, silent, toyTables, until } from './toy-projection.ts';
 

@@ -9,7 +9,7 @@ import { createAuthenticate } from '../../shared/http/authenticate.ts';
 import { documentRoutes } from '../../shared/http/document-routes.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { VerifyCredential } from '../../shared/http/principal.ts';
-import type { ReadinessPart } from '../../shared/http/readiness.ts';
+import type { ReadinessPart } from '../../shared/async/readiness.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, queryBoolean } from '../../shared/http/schemas.ts';
 import { securityHeaders } from '../../shared/http/security-headers.ts';

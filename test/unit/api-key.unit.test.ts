@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { generateApiKey, parseApiKey } from '../../shared/auth/api-key.ts';
+import { generateApiKey, parseApiKey } from '../../shared/secrets/api-key.ts';
 
 describe('an API key', () => {
   it('is recognised by its id and the hash of its secret', () => {

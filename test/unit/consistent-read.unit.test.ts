@@ -5,8 +5,8 @@ import {
   readUntilFresh,
   ReadModelBehindError,
   type ConsistentRead,
-} from '../../shared/read-your-writes/consistent-read.ts';
-import { createProjectionProgress } from '../../shared/read-your-writes/projection-progress.ts';
+} from '../../shared/follow-log/consistent-read.ts';
+import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 
 /** Answers with `rows` in turn, the last one for ever. */
 const poolOf = (...rows: readonly (object | undefined)[]) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { ApiError } from '../../shared/http/errors.ts';
-import { createExecuteOnce } from '../../shared/idempotency/execute-once.ts';
+import { createExecuteOnce } from '../../shared/http/execute-once.ts';
 import type { IdempotencyStore } from '../../shared/idempotency/idempotency-store.ts';
 
 const request = { scope: '1', key: 'a-key-of-16-chars', fingerprint: Buffer.alloc(32), reserved: {} };

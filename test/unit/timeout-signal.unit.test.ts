@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
-import { timeoutSignal } from '../../shared/outbound/timeout-signal.ts';
+import { timeoutSignal } from '../../shared/async/timeout.ts';
 
 it('a timeout that only a combination of signals refers to survives the garbage collector', async () => {
   setFlagsFromString('--expose-gc');

@@ -4,7 +4,7 @@ import { abortable } from '../../../shared/async/abortable.ts';
 import type { Clock } from '../../../shared/async/clock.ts';
 import type { OpenOutboundLine } from '../../../shared/outbound/outbound-fetch.ts';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
-import { timeoutSignal } from '../../../shared/outbound/timeout-signal.ts';
+import { timeoutSignal } from '../../../shared/async/timeout.ts';
 import { openA2aLink } from './a2a-link.ts';
 import { answerOfCall, answerOfError, answerOfOwnTask, answerOfTask, unpacked } from './agent-answers.ts';
 import type { AgentAnswer, AgentCall, CallAgent, TakenIn } from './agent-call.ts';

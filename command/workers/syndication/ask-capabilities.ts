@@ -1,7 +1,7 @@
 import { SyncTask } from '../../../domain/agents/agent-resource.ts';
 import type { OpenOutboundLine } from '../../../shared/outbound/outbound-fetch.ts';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
-import { timeoutSignal } from '../../../shared/outbound/timeout-signal.ts';
+import { timeoutSignal } from '../../../shared/async/timeout.ts';
 import { openA2aLink } from './a2a-link.ts';
 import { answerOfError, refusesCredentials } from './agent-answers.ts';
 import type { AgentCall } from './agent-call.ts';

@@ -1,7 +1,6 @@
-import { cp, lstat, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, cp, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { join, basename, dirname, relative } from 'node:path';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, relative } from 'node:path';
-import { chmodTree } from './chmod-tree.ts';
 import { sharedDirectory } from './shared-directory.ts';
 import { isUsable, type UnixUser } from './unprivileged-user.ts';
 
@@ -111,4 +110,14 @@ const copied = async (source: string, version: string, user: UnixUser | undefine
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
+};
+
+/** Makes everything below readable by all and writable by its owner alone, like `chmod -R go-w,a+rX`. */
+export const chmodTree = async (path: string): Promise<void> => {
+  const stats = await lstat(path);
+  if (stats.isSymbolicLink()) return;
+  const runnable = stats.isDirectory() || (stats.mode & 0o100) !== 0;
+  await chmod(path, runnable ? 0o755 : 0o644);
+  if (!stats.isDirectory()) return;
+  for (const entry of await readdir(path)) await chmodTree(join(path, entry));
 };

@@ -7,7 +7,7 @@ import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { apiErrorOf } from '../../../shared/http/api-error-of.ts';
 import { errorEnvelope, successEnvelope } from '../../../shared/http/envelope.ts';
 import type { StoredAnswer } from '../../../shared/idempotency/claim.ts';
-import { createExecuteOnce, type KeyedCommand } from '../../../shared/idempotency/execute-once.ts';
+import { createExecuteOnce, type KeyedCommand } from '../../../shared/http/execute-once.ts';
 import type { IdempotencyStore } from '../../../shared/idempotency/idempotency-store.ts';
 import { quietLog } from './quiet-log.ts';
 import { commandOf, CUSTOMER_ID, type SimulatedRequest } from './request.ts';

@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import { successEnvelope } from '../../../shared/http/envelope.ts';
-import { REPLAY_HOURS } from '../../../shared/idempotency/replay-window.ts';
+import { REPLAY_HOURS } from '../../../shared/idempotency/claim.ts';
 import { commandIdOfKey } from '../../../shared/aggregate/ids.ts';
 import { foldAll, readModelProblems } from './check-read-model.ts';
 import { isDefinite, type Attempt } from './client.ts';

@@ -1,4 +1,4 @@
-import { REPLAY_HOURS } from '../../../shared/idempotency/replay-window.ts';
+import { REPLAY_HOURS } from '../../../shared/idempotency/claim.ts';
 import type { Row, Table } from './database.ts';
 import { strings, type Statement } from './statement.ts';
 

@@ -1,4 +1,4 @@
-import { REPLAY_HOURS } from '../../../shared/idempotency/replay-window.ts';
+import { REPLAY_HOURS } from '../../../shared/idempotency/claim.ts';
 import { check } from './check.ts';
 import { checkpointProblems } from './check-read-model.ts';
 import { sendUntilDefinite, type Attempt } from './client.ts';

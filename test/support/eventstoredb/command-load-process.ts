@@ -19,7 +19,7 @@ import {
 import { createEventStoreDbEventStore } from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
 import { apiErrorOf } from '../../../shared/http/api-error-of.ts';
 import { ApiError } from '../../../shared/http/errors.ts';
-import { createExecuteOnce } from '../../../shared/idempotency/execute-once.ts';
+import { createExecuteOnce } from '../../../shared/http/execute-once.ts';
 import { createIdempotencyStore } from '../../../shared/idempotency/idempotency-store.ts';
 import { REPEAT_TAKEN_FOR_THE_FIRST, type CommandLoad, type DoneCommand } from './append-load.ts';
 

@@ -1,4 +1,4 @@
-import type { ByteSource } from './byte-source.ts';
+import type { ByteSource } from '../../shared/storage/object-store.ts';
 import { UnreadableMediaError, type MediaFacts } from './media-facts.ts';
 
 /** A box of ISO 14496-12: where its content begins and where the box ends. */

@@ -1,8 +1,8 @@
 import { failpoint } from '../async/failpoints.ts';
-import { ApiError } from '../http/errors.ts';
+import { ApiError } from './errors.ts';
 import type { Logger } from 'pino';
-import type { ClaimRequest, StoredAnswer } from './claim.ts';
-import type { IdempotencyStore } from './idempotency-store.ts';
+import type { ClaimRequest, StoredAnswer } from '../idempotency/claim.ts';
+import type { IdempotencyStore } from '../idempotency/idempotency-store.ts';
 
 /** The one command that a key stands for. */
 export interface KeyedCommand {

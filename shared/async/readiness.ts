@@ -1,4 +1,4 @@
-import { timeout, TimeoutError } from '../async/timeout.ts';
+import { timeout, TimeoutError } from './timeout.ts';
 
 /** One part of what a process serves. */
 export interface ReadinessPart {

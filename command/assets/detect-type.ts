@@ -1,5 +1,5 @@
 import { fileTypeFromBuffer } from 'file-type';
-import { mediaTypeOf } from './media-types.ts';
+import { mediaTypeOf } from '../../shared/storage/media-types.ts';
 
 /** The package looks no further in most files; what it unpacks on the way it bounds itself. */
 export const HEAD_BYTES = 4_100;

@@ -1,7 +1,7 @@
-import { disableTypes, imageSize, types } from 'image-size';
-import type { ByteSource } from './byte-source.ts';
 import { UnreadableMediaError, type MediaFacts } from './media-facts.ts';
-import { FILM } from './media-types.ts';
+import { disableTypes, imageSize, types } from 'image-size';
+import type { ByteSource } from '../../shared/storage/object-store.ts';
+import { FILM } from '../../shared/storage/media-types.ts';
 import { readMp4 } from './mp4.ts';
 
 // What else the package reads is not asked for: its parsers are not to see bytes of strangers.
