@@ -40,6 +40,7 @@ module.exports = {
       to: { dependencyTypes: ['npm', 'npm-dev', 'core'], pathNot: 'node_modules/zod/' },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-circular-folders', severity: 'error', scope: 'folder', from: {}, to: { circular: true } },
     {
       name: 'only-tests-import-tests',
       severity: 'error',

@@ -9,7 +9,7 @@ import { loadCreative } from '../command/creatives/run-on-creative.ts';
 import { creativeStream } from '../domain/creatives/creative.ts';
 import type { ResourceReads } from '../query/resources/resource-reads.ts';
 import { campaignReadRoutes } from '../query/campaigns/routes.ts';
-import { findSubmission } from '../query/creatives/find-submission.ts';
+import { findSubmission } from '../query/sellers/find-submission.ts';
 import { creativeReadRoutes } from '../query/creatives/routes.ts';
 import { behind } from '../query/resources/behind.ts';
 import { sellerReadRoutes } from '../query/sellers/routes.ts';

@@ -1,5 +1,5 @@
-import { createFirstAccount } from '../cli/create-account.ts';
-import { firstRunText, laterRunText } from '../cli/first-run.ts';
+import { createFirstAccount } from './create-account.ts';
+import { firstRunText, laterRunText } from './first-run.ts';
 import { startService, type Service } from './service.ts';
 import { isConfigError, readConfig, type Config } from './config.ts';
 import { armFailpoints } from '../shared/async/failpoints.ts';

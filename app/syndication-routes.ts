@@ -7,7 +7,7 @@ import { isAgentInUse, type SyndicationReads } from '../query/syndication/list-r
 import { syndicationReadRoutes } from '../query/syndication/routes.ts';
 import { sleep } from '../shared/async/backoff.ts';
 import type { Route } from '../shared/http/route.ts';
-import type { AskCapabilities } from '../command/workers/syndication/ask-capabilities.ts';
+import type { AskCapabilities } from '../command/agents/agent-capabilities.ts';
 import { OutboundError } from '../shared/outbound/outbound-error.ts';
 import { createOutboundLines } from '../shared/outbound/outbound-fetch.ts';
 import type { OutboundPolicy } from '../shared/outbound/outbound-url.ts';

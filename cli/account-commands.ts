@@ -6,7 +6,7 @@ import { isoTimestamp } from '../shared/async/clock.ts';
 import { instant } from '../shared/http/schemas.ts';
 import { createKey, createUser, listAccounts, listKeys, revokeKey, setAccess } from './accounts.ts';
 import type { OperatorCommand, Tools } from './command.ts';
-import { createAccount, createSellerAccount } from './create-account.ts';
+import { createAccount, createSellerAccount } from '../app/create-account.ts';
 import { parsed, parseId } from './words.ts';
 
 const parseName = (lengthMax: number) =>

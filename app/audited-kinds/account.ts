@@ -10,7 +10,7 @@ import {
   type AccountPast,
 } from '../../domain/accounts/account-history.ts';
 import { accountStream, type OpenedAccount } from '../../domain/accounts/account.ts';
-import { valueOf } from '../../domain/history/shared-map.ts';
+import { valueOf } from '../../domain/accounts/shared-map.ts';
 import { apiKeyList } from '../../query/accounts/routes.ts';
 import { auditedKind } from '../../query/history/audited-kind.ts';
 import { boundedText } from '../../shared/http/schemas.ts';

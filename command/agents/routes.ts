@@ -19,7 +19,7 @@ import { boundedText, foreignCredential, outboundAddress } from '../../shared/ht
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import type { OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
 import type { SecretStore } from '../../shared/secrets/secret-store.ts';
-import type { AskCapabilities } from '../workers/syndication/ask-capabilities.ts';
+import type { AskCapabilities } from './agent-capabilities.ts';
 import { createAgent, loadAgent, runOnAgent } from './load-agent.ts';
 
 export interface AgentWrites {

@@ -1,4 +1,4 @@
-import { otherCausesOf, type OtherCauses } from '../../domain/history/other-causes.ts';
+import { otherCausesOf, type OtherCauses } from '../../domain/causation.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 
 /** Which requests what a worker does because of events began with: so that all of it is found by them. */

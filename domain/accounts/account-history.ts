@@ -1,4 +1,4 @@
-import { emptyMap, entriesOf, valueOf, withValue, type SharedMap } from '../history/shared-map.ts';
+import { emptyMap, entriesOf, valueOf, withValue, type SharedMap } from './shared-map.ts';
 import type { Role } from './access.ts';
 import type { AccountEvent } from './account-events.ts';
 import type { ApiKeyResource } from './account-resource.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventsOf } from '../decision.ts';
-import { SealedItems } from '../personal-data/sealed-items.ts';
+import { SealedItems } from '../encrypted-items.ts';
 
 /** Members to add or remove, stored before the event that refers to them (`audienceBatchStream`). */
 const Batch = z.object({ batchId: z.string(), parts: z.int(), added: z.int(), removed: z.int() });

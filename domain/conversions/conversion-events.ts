@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EventsOf } from '../decision.ts';
 import { EventType } from '../event-sources/event-type.ts';
-import { SealedItems } from '../personal-data/sealed-items.ts';
+import { SealedItems } from '../encrypted-items.ts';
 
 /** Category of the streams: their names begin with it. */
 export const CONVERSIONS = 'conversions';

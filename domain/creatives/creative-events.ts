@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventsOf } from '../decision.ts';
-import { OtherCauses } from '../history/other-causes.ts';
+import { OtherCauses } from '../causation.ts';
 import { CapReplacement, RecordedCap } from '../frequency-caps/resource.ts';
 import { CreativeContent, CreativeRole, CreativeSource } from './creative-resource.ts';
 import { ReviewStatus } from './seller-review-resource.ts';

@@ -2,7 +2,7 @@ import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
 import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
 import type { FrequencyCap, RecordedCap } from '../frequency-caps/resource.ts';
-import type { OtherCauses } from '../history/other-causes.ts';
+import type { OtherCauses } from '../causation.ts';
 import {
   creativeEvents,
   type CreativeChanges,

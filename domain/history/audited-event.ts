@@ -13,7 +13,7 @@ import { PERSONAL_DATA } from '../personal-data/personal-data-events.ts';
 import { SYNDICATION } from '../syndication/syndication.ts';
 import { TASK } from '../tasks/task.ts';
 import type { AuditedResource } from './audit-log-resource.ts';
-import { otherCausesOf, type OtherCauses } from './other-causes.ts';
+import { otherCausesOf, type OtherCauses } from '../causation.ts';
 
 type CarriedMember = 'advertiserId' | 'campaignIds' | 'part';
 

@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import { SyncTask } from '../agents/agent-resource.ts';
+import { JobStatus } from '../syndication/syndication-job.ts';
 import { JsonMembers, ResourceType, TaskOf } from '../syndication/syndication-resource.ts';
 import { AuditLog, who, type ActorOrigin } from './audit-log-resource.ts';
 
 const Timestamp = z.iso.datetime({ precision: 3 });
-
-/** What has become of a job, or of a call of an agent. */
-export const JobStatus = z.enum(['WAITING', 'RUNNING', 'COMPLETED', 'FAILED', 'SUPERSEDED']);
-export type JobStatus = z.infer<typeof JobStatus>;
 
 const job = {
   worker: z.string().meta({ description: 'E.g. `syndication`, `sellers`, `catalog-feeds`.' }),

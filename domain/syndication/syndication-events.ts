@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventsOf } from '../decision.ts';
-import { OtherCauses } from '../history/other-causes.ts';
+import { OtherCauses } from '../causation.ts';
 import { AccountReference, JsonMembers, ResourceType, TaskOf } from './syndication-resource.ts';
 
 /**

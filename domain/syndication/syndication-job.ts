@@ -1,9 +1,13 @@
-import type { JobStatus } from '../history/cause-resource.ts';
-import type { OtherCauses } from '../history/other-causes.ts';
+import { z } from 'zod';
+import type { OtherCauses } from '../causation.ts';
 import type { SyndicationEvent } from './syndication-events.ts';
 import type { JsonMembers, TaskOf } from './syndication-resource.ts';
 import { isWaiting } from './syndication-states.ts';
 import type { SyndicationState } from './syndication.ts';
+
+/** The state of a job, or of a call of an agent. */
+export const JobStatus = z.enum(['WAITING', 'RUNNING', 'COMPLETED', 'FAILED', 'SUPERSEDED']);
+export type JobStatus = z.infer<typeof JobStatus>;
 
 /**
  * The jobs that a record's events tell of, one for each generation that there was something to do for, and what the agent

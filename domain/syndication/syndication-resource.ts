@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shownAgentId } from '../agents/agent-resource.ts';
-import type { OtherCauses } from '../history/other-causes.ts';
+import type { OtherCauses } from '../causation.ts';
 import { shownIds } from '../shown-id.ts';
 
 export const ResourceType = z.enum(['AUDIENCE', 'EVENT_SOURCE', 'CATALOG']);

@@ -1,5 +1,5 @@
 import { accept, refuse, type Decision } from '../decision.ts';
-import type { OtherCauses } from '../history/other-causes.ts';
+import type { OtherCauses } from '../causation.ts';
 import {
   syndicationEvents,
   type SyndicationEvent,

@@ -1,5 +1,5 @@
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
-import { SUBMISSIONS } from '../creatives/find-submission.ts';
+import { SUBMISSIONS } from './find-submission.ts';
 import { readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
 import type { SellerReads } from './find-sellers.ts';
 

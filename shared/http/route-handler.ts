@@ -19,10 +19,10 @@ import { idempotencyKeyOf } from './idempotency-key.ts';
 import { incomingBytes } from './incoming-bytes.ts';
 import { parseJsonBody } from './json-ingress.ts';
 import { parameterNames } from './openapi.ts';
-import { type OutgoingBytes, sendBytes } from './send-bytes.ts';
+import { sendBytes } from './send-bytes.ts';
 import type { Holder, Principal } from './principal.ts';
 import { parseQueryString } from './query-string.ts';
-import type { Reply, RequestContext, RequestKey, Route } from './route.ts';
+import type { Reply, RequestContext, RequestKey, Route, OutgoingBytes } from './route.ts';
 import { sendEmpty, sendText } from './send.ts';
 import { validate } from './validate.ts';
 

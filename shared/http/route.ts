@@ -1,9 +1,17 @@
+import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { RequestLimit } from '../limits/limits.ts';
 import type { IncomingBytes } from './incoming-bytes.ts';
-import type { OutgoingBytes } from './send-bytes.ts';
 import type { Principal, Scope } from './principal.ts';
 import { isUncounted } from './uncounted.ts';
+
+/** What a route answers with instead of text. */
+export interface OutgoingBytes {
+  readonly contentType: string;
+  readonly length: number;
+  /** Begins to read them. */
+  readonly open: () => Promise<Readable>;
+}
 
 /**
  * One endpoint, declared once. From this value the kernel makes the Express handler (`app.ts`), the

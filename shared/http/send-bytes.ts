@@ -1,16 +1,8 @@
-import type { Readable } from 'node:stream';
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { makeLast } from './last-answer.ts';
 import { sendEmpty } from './send.ts';
-
-/** What a route answers with instead of text. */
-export interface OutgoingBytes {
-  readonly contentType: string;
-  readonly length: number;
-  /** Begins to read them. */
-  readonly open: () => Promise<Readable>;
-}
+import type { OutgoingBytes } from './route.ts';
 
 /**
  * Sends bytes as they are read, at the pace at which the client takes them. Fails before the answer has begun, or

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { createKey, createUser, setAccess } from '../../cli/accounts.ts';
-import { createSellerAccount } from '../../cli/create-account.ts';
+import { createSellerAccount } from '../../app/create-account.ts';
 import { advertiserRows } from '../../query/advertisers/routes.ts';
 import { rowReader } from '../../query/resources/read-row.ts';
 import { createLog } from '../../app/log.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createSellerAccount } from '../../cli/create-account.ts';
+import { createSellerAccount } from '../../app/create-account.ts';
 import { readConfig, variables } from '../../app/config.ts';
 import type { ErrorBody } from '../../shared/http/errors.ts';
 import { readOperations, type ApiDocument, type Operation, type Schema } from '../fuzz/read-operations.ts';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { Pool } from 'pg';
-import type { NewEvent } from '../../shared/event-store/event-store.ts';
 import { createPostgresEventStore } from '../../shared/event-store/postgres/postgres-event-store.ts';
 import { packageDirectory } from '../../app/version.ts';
+import { typicalEvent } from '../support/typical-event.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 
 /** Appends one event to a stream that does not exist yet. */
@@ -16,29 +16,13 @@ export interface Appender {
   close(): Promise<void>;
 }
 
-/** An event of the size of `AdvertiserCreated`: some 150 bytes of data, 300 of metadata. */
-export const sampleEvent = (): NewEvent => ({
-  id: randomUUID(),
-  type: 'SampleRecorded',
-  data: { name: 'x'.repeat(120), budget: 1_000 },
-  metadata: {
-    customerId: 1,
-    actor: 'api-key:1',
-    requestId: randomUUID(),
-    correlationId: randomUUID(),
-    causationId: randomUUID(),
-    occurredAt: '2026-01-01T00:00:00.000Z',
-    schemaVersion: 1,
-  },
-});
-
 /** The service's own port. */
 export const ourAppender = (url: string): Appender => {
   const log = pino({ level: 'silent' });
   const pool = createPool({ connectionString: url, applicationName: 'bench', max: 2 }, log);
   const store = createPostgresEventStore({ connectionString: url, pool, log });
   return {
-    append: () => store.append(`bench-${randomUUID()}`, [sampleEvent()], 'no-stream'),
+    append: () => store.append(`bench-${randomUUID()}`, [typicalEvent()], 'no-stream'),
     close: async () => {
       await store.close();
       await pool.end();
@@ -59,7 +43,7 @@ const insertEvent = {
 };
 
 const rowOf = (stream: string): unknown[] => {
-  const { id, type, data, metadata } = sampleEvent();
+  const { id, type, data, metadata } = typicalEvent();
   return [stream, 0, id, type, JSON.stringify(data), JSON.stringify(metadata)];
 };
 
@@ -130,7 +114,7 @@ export const emmettAppender = async (
   return {
     version,
     append: () => {
-      const { type, data, metadata } = sampleEvent();
+      const { type, data, metadata } = typicalEvent();
       return store.appendToStream(`bench-${randomUUID()}`, [{ type, data, metadata }], {
         expectedStreamVersion: 'STREAM_DOES_NOT_EXIST',
       });

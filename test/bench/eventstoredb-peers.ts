@@ -10,7 +10,8 @@ import {
 } from '../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { disconnect, toArray } from '../support/eventstoredb/client-kit.ts';
-import { sampleEvent, type Appender } from './append-peers.ts';
+import type { Appender } from './append-peers.ts';
+import { typicalEvent } from '../support/typical-event.ts';
 
 /** What the adapter of EventStoreDB is measured against: the client that it uses, alone. */
 
@@ -25,7 +26,7 @@ export const openAdapter = (url: string): EventStoreDbEventStore =>
 export const adapterAppender = (url: string): Appender => {
   const store = openAdapter(url);
   return {
-    append: () => store.append(`bench-${randomUUID()}`, [sampleEvent()], 'no-stream'),
+    append: () => store.append(`bench-${randomUUID()}`, [typicalEvent()], 'no-stream'),
     close: () => store.close(),
   };
 };
@@ -38,7 +39,7 @@ export const unaryAppender = (url: string): Appender => {
   const client = EventStoreDBClient.connectionString(url);
   return {
     append: () => {
-      const { id, type, data, metadata } = sampleEvent();
+      const { id, type, data, metadata } = typicalEvent();
       return client.appendToStream(
         `bench-${randomUUID()}`,
         [jsonEvent({ id, type, data, metadata: { ...metadata } })],
@@ -57,7 +58,7 @@ export const fillWith = async (store: EventStoreDbEventStore, events: number): P
   const start = await store.head();
   const EACH = 500;
   for (let n = 0; n < events; n += EACH) {
-    await store.append(`bench-${randomUUID()}`, Array.from({ length: EACH }, sampleEvent), 'no-stream');
+    await store.append(`bench-${randomUUID()}`, Array.from({ length: EACH }, typicalEvent), 'no-stream');
   }
   return start;
 };
@@ -89,7 +90,7 @@ export const readAllRate = async (url: string, after: Position): Promise<number>
 export const copyRate = async (to: EventStoreDbEventStore, events: number): Promise<number> => {
   const from = createMemoryEventStore();
   for (let n = 0; n < events; n += 1) {
-    await from.append(`bench-1-${randomUUID()}`, [sampleEvent()], 'no-stream');
+    await from.append(`bench-1-${randomUUID()}`, [typicalEvent()], 'no-stream');
   }
   const checkpoint = {
     load: async () => undefined,

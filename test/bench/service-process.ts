@@ -1,7 +1,7 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
+import { freePort } from '../support/free-port.ts';
 import { generousLimits } from '../support/generous-limits.ts';
 import { shippedProgram } from '../support/bundles.ts';
 import { sleep } from '../../shared/async/backoff.ts';
@@ -21,16 +21,6 @@ export interface ServiceProcess {
 /** Beside what this process has; undefined: not even that. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Start = (environment: Environment) => Promise<ServiceProcess>;
-
-/** A TCP port that was free a moment ago. */
-export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 /** Where each process of the service writes a profile of its processor time when it ends; none when unset. */
 const profileDirectory = (): string | undefined => process.env['BENCH_PROFILE_DIR'];

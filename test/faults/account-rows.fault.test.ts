@@ -6,7 +6,7 @@ import { createUploadTokens } from '../../command/assets/upload-token.ts';
 import type { Backbone } from '../../app/composition.ts';
 import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
 import { listAccounts, setAccess } from '../../cli/accounts.ts';
-import { createAccount, createFirstAccount, createSellerAccount } from '../../cli/create-account.ts';
+import { createAccount, createFirstAccount, createSellerAccount } from '../../app/create-account.ts';
 import { allProjections } from '../../projections/all-projections.ts';
 import { credentialsProjection } from '../../projections/credentials.ts';
 import { openCheckpoint } from '../../projections/engine/checkpoint.ts';

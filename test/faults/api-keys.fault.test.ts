@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Backbone } from '../../app/composition.ts';
 import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
-import { createAccount } from '../../cli/create-account.ts';
+import { createAccount } from '../../app/create-account.ts';
 import { readConfig } from '../../app/config.ts';
 import {
   AppendOutcomeUnknownError,

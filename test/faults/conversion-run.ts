@@ -7,7 +7,7 @@ import {
   sourceOfStream,
   type ConversionsLogged,
 } from '../../domain/conversions/conversion-events.ts';
-import { createAccount } from '../../cli/create-account.ts';
+import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
 import { readConfig } from '../../app/config.ts';

@@ -1,4 +1,4 @@
-import { createAccount } from '../../cli/create-account.ts';
+import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
 import { openPatiently } from '../support/open-patiently.ts';

@@ -1,7 +1,7 @@
 import { availableParallelism, loadavg } from 'node:os';
 import type { Pool } from 'pg';
 import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-jobs.ts';
-import { createAccount } from '../../cli/create-account.ts';
+import { createAccount } from '../../app/create-account.ts';
 import type { Backbone } from '../../app/composition.ts';
 import { syndicationEvents, type SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
 import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';

@@ -12,7 +12,7 @@ import {
 import type { Backbone } from '../../app/composition.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { AssetResource } from '../../domain/assets/asset-resource.ts';
-import { createAccount } from '../../cli/create-account.ts';
+import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import { readConfig } from '../../app/config.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAccount, createSellerAccount } from '../../cli/create-account.ts';
+import { createAccount, createSellerAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
 import { specifiedLimits } from '../../shared/limits/limits.ts';

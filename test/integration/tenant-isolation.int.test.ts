@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import type { Backbone } from '../../app/composition.ts';
-import { createAccount, createSellerAccount } from '../../cli/create-account.ts';
+import { createAccount, createSellerAccount } from '../../app/create-account.ts';
 import { readConfig } from '../../app/config.ts';
 import { provideRequestRole } from '../../shared/postgres/isolate-tenants.ts';
 import { createTenantDatabase, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { freePort } from '../bench/service-process.ts';
+import { freePort } from './free-port.ts';
 import { until } from './toy-projection.ts';
 
 /** A Redis that nobody else uses, for tests to break. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { openBackbone, type Backbone } from '../../app/composition.ts';
-import { createAccount } from '../../cli/create-account.ts';
+import { createAccount } from '../../app/create-account.ts';
 import { startService, type Replacements } from '../../app/service.ts';
 import { readConfig } from '../../app/config.ts';
 import {

@@ -19,7 +19,7 @@ import { createAttemptLog, type AttemptLogOptions } from '../../command/audit/at
 import type { AccountEvent } from '../../domain/accounts/account-events.ts';
 import { accountPast } from '../../domain/accounts/account-history.ts';
 import { campaignsAfter } from '../../domain/history/audited-event.ts';
-import { emptyMap, valueOf, withValue, type SharedMap } from '../../domain/history/shared-map.ts';
+import { emptyMap, valueOf, withValue, type SharedMap } from '../../domain/accounts/shared-map.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { RefusedRequest } from '../../shared/http/route-handler.ts';
 import { createLog } from '../../app/log.ts';

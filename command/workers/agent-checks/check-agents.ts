@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { SecretStore } from '../../../shared/secrets/secret-store.ts';
 import { executeOnAgent, loadAgent } from '../../agents/load-agent.ts';
 import { readToken } from '../syndication/ask-agent.ts';
-import type { AskCapabilities } from '../syndication/ask-capabilities.ts';
+import type { AskCapabilities } from '../../agents/agent-capabilities.ts';
 import { workThrough, type Watch } from '../work-through.ts';
 import type { CheckList, DueCheck } from './check-list.ts';
 

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { sleep } from '../../../shared/async/backoff.ts';
-import { freePort } from '../../bench/service-process.ts';
+import { freePort } from '../../support/free-port.ts';
 import { shippedProgram, testProgram } from '../../support/bundles.ts';
 import { generousLimits } from '../../support/generous-limits.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { sleep } from '../../../shared/async/backoff.ts';
 import { createEventStoreDbEventStore } from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
-import { freePort } from '../../bench/service-process.ts';
+import { freePort } from '../free-port.ts';
 
 /** The command line that starts a node in the foreground; undefined when none is given. */
 export const nodeCommand = (): string | undefined => {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { EventStoreDbEventStore } from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
-import { sampleEvent } from '../../bench/append-peers.ts';
+import { typicalEvent } from '../typical-event.ts';
 
 /** Appends until one append is accepted. @returns `performance.now()` of its answer */
 const firstAccepted = async (store: EventStoreDbEventStore): Promise<number> => {
   for (;;) {
     const accepted = await store
-      .append(`sample-${randomUUID()}`, [sampleEvent()], 'no-stream')
+      .append(`sample-${randomUUID()}`, [typicalEvent()], 'no-stream')
       .catch(() => undefined);
     if (accepted !== undefined) return performance.now();
   }

@@ -1,6 +1,6 @@
 import { openAccount, type NewAccount, type OpenedAccount } from '../command/accounts/open-account.ts';
 import { loadDirectory } from '../command/sellers/directory.ts';
-import type { Backbone } from '../app/composition.ts';
+import type { Backbone } from './composition.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import { notFound } from '../shared/http/errors.ts';
 import { advisoryLocks } from '../shared/postgres/advisory-locks.ts';

@@ -1,6 +1,6 @@
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import { readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
-import type { CreativeReads } from './list-creatives.ts';
+import type { SellerReads } from './find-sellers.ts';
 
 /** The read model. */
 export const SUBMISSIONS = 'creative-submissions';
@@ -22,7 +22,7 @@ interface Row {
  * @throws ReadModelBehindError
  */
 export const findSubmission = async (
-  { database, progress, store }: CreativeReads & { readonly store: Pick<EventStore, 'head'> },
+  { database, progress, store }: SellerReads & { readonly store: Pick<EventStore, 'head'> },
   customerId: number,
   { sellerId, creativeId }: { readonly sellerId: number; readonly creativeId: string },
 ): Promise<number | undefined> => {
