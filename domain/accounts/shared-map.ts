@@ -18,7 +18,7 @@ export const valueOf = <Value>(map: SharedMap<Value>, key: string): Value | unde
 /** All of the map, in no order. */
 export const entriesOf = <Value>(map: SharedMap<Value>): Bucket<Value> => map.flat(2);
 
-/** The map with this value for the key, whatever it had. */
+/** A copy of the map with this value for the key. */
 export const withValue = <Value>(map: SharedMap<Value>, key: string, value: Value): SharedMap<Value> => {
   const [row, place] = placeOf(key);
   const buckets = map[row] ?? [];
@@ -34,7 +34,7 @@ const withAt = <Item>(
 ): readonly (readonly Item[])[] =>
   Array.from({ length: Math.max(lists.length, at + 1) }, (_, n) => (n === at ? item : (lists[n] ?? [])));
 
-/** Of the key's hash (FNV-1a): ids may begin, or end, alike. */
+/** Uses a hash (FNV-1a), because ids often share a prefix or a suffix. */
 const placeOf = (key: string): readonly [row: number, place: number] => {
   let hash = 2_166_136_261;
   for (let n = 0; n < key.length; n += 1) hash = Math.imul(hash ^ key.charCodeAt(n), 16_777_619);
