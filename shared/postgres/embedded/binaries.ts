@@ -113,7 +113,7 @@ const copied = async (source: string, version: string, user: UnixUser | undefine
 };
 
 /** Makes everything below readable by all and writable by its owner alone, like `chmod -R go-w,a+rX`. */
-export const chmodTree = async (path: string): Promise<void> => {
+const chmodTree = async (path: string): Promise<void> => {
   const stats = await lstat(path);
   if (stats.isSymbolicLink()) return;
   const runnable = stats.isDirectory() || (stats.mode & 0o100) !== 0;
