@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg';
+import type { ClientBase, QueryConfig } from 'pg';
 import {
   auditedCategories,
   auditedEvent,
@@ -8,6 +8,7 @@ import {
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
+import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 
 /**
  * The read model behind the audit log: `audit_entries`, one row for each event, the campaigns that it is found by, and the
@@ -20,7 +21,8 @@ export const auditProjection: Projection = {
   apply: async (client, events) => {
     const said = events.map(entryOf);
     const users = await usersOf(client, said);
-    await insert(client, complete(said, await knownOf(client, said), users));
+    const entries = complete(said, await knownOf(client, said), users);
+    await sendInOrder(client, inserts(entries));
     await insertCauses(client, said);
   },
 };
@@ -177,10 +179,14 @@ const complete = (
     return completed;
   });
 
-const insert = async (client: ClientBase, entries: readonly Completed[]): Promise<void> => {
+function* inserts(entries: readonly Completed[]): Generator<QueryConfig> {
+  for (const piece of inPieces(entries)) yield insertStatement(piece);
+}
+
+const insertStatement = (entries: readonly Completed[]): QueryConfig => {
   const events = entries.map(({ event }) => event);
   const texts = (of: (event: RecordedEvent) => string): Buffer => textArray(events.map(of));
-  await client.query({
+  return {
     name: 'audit-entries-insert',
     text: `with n as (
              select * from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::uuid[],
@@ -223,7 +229,7 @@ const insert = async (client: ClientBase, entries: readonly Completed[]): Promis
       texts(({ metadata }) => metadata.correlationId),
       texts(({ metadata }) => metadata.causationId),
     ],
-  });
+  };
 };
 
 const insertCauses = async (client: ClientBase, entries: readonly Entry[]): Promise<void> => {

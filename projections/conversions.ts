@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ClientBase } from 'pg';
+import type { ClientBase, QueryConfig } from 'pg';
 import {
   CONVERSIONS,
   conversionEvents,
@@ -16,6 +16,7 @@ import { addItems, sumText, type HourSum, type HourSums } from './conversion-sum
 import { decodeEvent } from './engine/decode-event.ts';
 import { byStream } from './engine/fold-streams.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
+import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 
 /**
  * How a source's fingerprints are cut into segments depends on how its events came in batches; what a day's segments
@@ -60,10 +61,7 @@ export const conversionsProjection: Projection = {
     const changes: Changes = { segments: [], sums: new Map(), health: [] };
     for (const [stream, ofStream] of streams) await take(changes, before.get(stream) ?? -1, ofStream);
     if (changes.health.length === 0) return;
-    await insertSegments(client, changes.segments);
-    await insertCommands(client, changes.segments);
-    await addSums(client, [...changes.sums.values()]);
-    await writeHealth(client, changes.health);
+    await sendInOrder(client, writes(changes));
   },
 };
 
@@ -204,10 +202,19 @@ const loadRevisions = async (
   return new Map(rows.map(({ stream, revision }) => [stream, Number(revision)]));
 };
 
-const insertSegments = async (client: ClientBase, segments: readonly Segment[]): Promise<void> => {
+function* writes({ segments, sums, health }: Changes): Generator<QueryConfig> {
+  for (const piece of inPieces(segments)) {
+    yield insertSegments(piece);
+    yield insertCommands(piece);
+  }
+  for (const piece of inPieces([...sums.values()])) yield addSums(piece);
+  for (const piece of inPieces(health)) yield writeHealth(piece);
+}
+
+const insertSegments = (segments: readonly Segment[]): QueryConfig => {
   const commandsOf = ({ commandIds }: Segment): Buffer =>
     Buffer.from(commandIds.join('').replaceAll('-', ''), 'hex');
-  await client.query({
+  return {
     name: 'conversion-segments-insert',
     text: `insert into conversion_segments
              (customer_id, source_id, first_revision, last_revision, recorded_at, fingerprints, commands)
@@ -223,10 +230,10 @@ const insertSegments = async (client: ClientBase, segments: readonly Segment[]):
       byteaArray(segments.map(({ fingerprints }) => Buffer.concat(fingerprints))),
       byteaArray(segments.map(commandsOf)),
     ],
-  });
+  };
 };
 
-const insertCommands = async (client: ClientBase, segments: readonly Segment[]): Promise<void> => {
+const insertCommands = (segments: readonly Segment[]): QueryConfig => {
   const rows = segments.flatMap((segment) =>
     segment.commandIds.map((commandId, at) => ({
       ...segment,
@@ -234,7 +241,7 @@ const insertCommands = async (client: ClientBase, segments: readonly Segment[]):
       revision: segment.firstRevision + at,
     })),
   );
-  await client.query({
+  return {
     name: 'conversion-commands-insert',
     text: `insert into conversion_commands (customer_id, source_id, command_id, revision, recorded_at)
            select customer_id, source_id, command_id, revision, recorded_at::timestamptz
@@ -248,13 +255,12 @@ const insertCommands = async (client: ClientBase, segments: readonly Segment[]):
       int8Array(rows.map(({ revision }) => revision)),
       textArray(rows.map(({ recordedAt }) => recordedAt)),
     ],
-  });
+  };
 };
 
-const addSums = async (client: ClientBase, sums: readonly HourSum[]): Promise<void> => {
-  if (sums.length === 0) return;
+const addSums = (sums: readonly HourSum[]): QueryConfig => {
   const texts = sums.map(sumText);
-  await client.query({
+  return {
     name: 'conversion-hours-add',
     text: `insert into conversion_hours as h
              (customer_id, source_id, hour, event_type, currency, advertiser_id, event_count, value_sum)
@@ -276,16 +282,17 @@ const addSums = async (client: ClientBase, sums: readonly HourSum[]): Promise<vo
       textArray(texts.map(([exact]) => exact)),
       textArray(texts.map(([, rest]) => rest)),
     ],
-  });
+  };
 };
 
-const writeHealth = async (client: ClientBase, sources: readonly SourceHealth[]): Promise<void> => {
-  await client.query({
+const writeHealth = (sources: readonly SourceHealth[]): QueryConfig => {
+  return {
     name: 'conversion-health-write',
     text: `insert into conversion_health as h (customer_id, source_id, advertiser_id, revision, status,
              last_event_at, last_event_received_at, last_event_type, last_error, last_error_at)
-           select customer_id, source_id, advertiser_id, revision, status, event_at::timestamptz,
-             received_at::timestamptz, event_type, error, error_at::timestamptz
+           select customer_id, source_id, advertiser_id, revision, status, nullif(event_at, '')::timestamptz,
+             nullif(received_at, '')::timestamptz, nullif(event_type, ''), nullif(error, ''),
+             nullif(error_at, '')::timestamptz
            from unnest($1::bigint[], $2::uuid[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::text[],
              $8::text[], $9::text[], $10::text[])
              as n(customer_id, source_id, advertiser_id, revision, status, event_at, received_at, event_type, error,
@@ -298,16 +305,16 @@ const writeHealth = async (client: ClientBase, sources: readonly SourceHealth[])
              last_error = coalesce(excluded.last_error, h.last_error),
              last_error_at = coalesce(excluded.last_error_at, h.last_error_at)`,
     values: [
-      sources.map(({ customerId }) => customerId),
-      sources.map(({ sourceId }) => sourceId),
-      sources.map(({ advertiserId }) => advertiserId),
-      sources.map(({ revision }) => revision),
-      sources.map(({ status }) => status),
-      sources.map(({ lastEventAt }) => lastEventAt),
-      sources.map(({ lastReceivedAt }) => lastReceivedAt),
-      sources.map(({ lastType }) => lastType),
-      sources.map(({ lastError }) => lastError),
-      sources.map(({ lastErrorAt }) => lastErrorAt),
+      int8Array(sources.map(({ customerId }) => customerId)),
+      uuidArray(sources.map(({ sourceId }) => sourceId)),
+      int4Array(sources.map(({ advertiserId }) => advertiserId)),
+      int8Array(sources.map(({ revision }) => revision)),
+      textArray(sources.map(({ status }) => status)),
+      textArray(sources.map(({ lastEventAt }) => lastEventAt ?? '')),
+      textArray(sources.map(({ lastReceivedAt }) => lastReceivedAt ?? '')),
+      textArray(sources.map(({ lastType }) => lastType ?? '')),
+      textArray(sources.map(({ lastError }) => lastError ?? '')),
+      textArray(sources.map(({ lastErrorAt }) => lastErrorAt ?? '')),
     ],
-  });
+  };
 };

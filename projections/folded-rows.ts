@@ -1,9 +1,10 @@
-import type { ClientBase } from 'pg';
+import type { ClientBase, QueryConfig } from 'pg';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { boolArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { decodeEvent, type EventSchemas } from './engine/decode-event.ts';
 import { byStream, foldStream, type Folded } from './engine/fold-streams.ts';
 import { UnprojectableEventError } from './engine/projection.ts';
+import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 
 /** Where a stream's row is. */
 export interface RowPlace {
@@ -58,21 +59,37 @@ export const applyFolded = async <State, Live extends State>(
   const streams = byStream(events);
   if (streams.size === 0) return [];
   const known = await loadRows(client, table, [...streams.keys()]);
-  const changes: (RowChange<Live> & { readonly revision: number })[] = [];
-  for (const [stream, recorded] of streams) {
-    const before = known.get(stream);
-    const start: Folded<State> = before ?? { state: table.initialState, revision: -1 };
-    const folded = foldStream(start, recorded, (state, event) =>
-      table.evolve(state, decodeEvent(event, table.events) as never),
-    );
-    if (folded.revision === start.revision) continue;
-    const after = placed(table, stream, recorded, folded.state);
-    const fresh = recorded.filter(({ revision }) => revision > start.revision);
-    changes.push({ before: before?.state, after, events: fresh, revision: folded.revision });
-  }
-  await writeRows(client, table, changes);
+  const changes: RowChange<Live>[] = [];
+  await sendInOrder(client, writes(table, streams, known, changes));
   return changes;
 };
+
+type KnownRows<Live> = ReadonlyMap<string, Folded<Live>>;
+
+/** Folds the streams in pieces. @param changes receives what has changed */
+function* writes<State, Live extends State>(
+  table: FoldedTable<State, Live>,
+  streams: ReadonlyMap<string, readonly RecordedEvent[]>,
+  known: KnownRows<Live>,
+  changes: RowChange<Live>[],
+): Generator<QueryConfig> {
+  for (const piece of inPieces([...streams])) {
+    const rows: (RowChange<Live> & { readonly revision: number })[] = [];
+    for (const [stream, recorded] of piece) {
+      const before = known.get(stream);
+      const start: Folded<State> = before ?? { state: table.initialState, revision: -1 };
+      const folded = foldStream(start, recorded, (state, event) =>
+        table.evolve(state, decodeEvent(event, table.events) as never),
+      );
+      if (folded.revision === start.revision) continue;
+      const after = placed(table, stream, recorded, folded.state);
+      const fresh = recorded.filter(({ revision }) => revision > start.revision);
+      rows.push({ before: before?.state, after, events: fresh, revision: folded.revision });
+    }
+    changes.push(...rows);
+    if (rows.length > 0) yield writeStatement(table, rows);
+  }
+}
 
 /** A row goes where its stream's name says, never where an event's data says (`advertisers.ts`). */
 const placed = <State, Live extends State>(
@@ -107,7 +124,7 @@ const loadRows = async <State, Live extends State>(
   client: ClientBase,
   table: FoldedTable<State, Live>,
   streams: readonly string[],
-): Promise<Map<string, { readonly state: Live; readonly revision: number }>> => {
+): Promise<KnownRows<Live>> => {
   const { sql, array, stream: pattern } = ids[table.idType ?? 'uuid'];
   const keys = streams.flatMap((stream) => {
     const [, customerId, id] = pattern.exec(stream) ?? [];
@@ -143,18 +160,16 @@ export const sqlTypes = {
   boolean: 'boolean',
 } as const;
 
-const writeRows = async <State, Live extends State>(
-  client: ClientBase,
+const writeStatement = <State, Live extends State>(
   { table, idType = 'uuid', columns, place }: FoldedTable<State, Live>,
   rows: readonly { readonly after: Live; readonly revision: number }[],
-): Promise<void> => {
-  if (rows.length === 0) return;
+): QueryConfig => {
   const names = columns.map(({ name }) => name);
   const changing = columns.filter(({ isFixed }) => isFixed !== true).map(({ name }) => name);
   const all = ['customer_id', 'id', 'revision', 'body', ...names];
   const types = ['bigint', ids[idType].sql, 'bigint', 'text', ...columns.map(({ type }) => sqlTypes[type])];
   const selected = columns.map(({ name, type }) => (type === 'timestamptz' ? `${name}::timestamptz` : name));
-  await client.query({
+  return {
     name: `${table}-write`,
     text: `insert into ${table} as t (${all.join(', ')})
            select customer_id, id, revision, body, ${selected.join(', ')}
@@ -174,7 +189,7 @@ const writeRows = async <State, Live extends State>(
         ),
       ),
     ],
-  });
+  };
 };
 
 /** The values of a column as one parameter. */

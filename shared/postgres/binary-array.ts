@@ -56,34 +56,67 @@ export const int8Array = (values: readonly number[]): Buffer => {
   return buffer;
 };
 
+const DASH = 45;
+const DIGITS: Readonly<Partial<Record<number, number>>> = Int8Array.from({ length: 128 }, (_, code) =>
+  /[0-9a-fA-F]/.test(String.fromCharCode(code)) ? Number.parseInt(String.fromCharCode(code), 16) : -1,
+);
+
+/** `Buffer.write(…, 'hex')` takes three times as long for so short a text, dashes not counted. */
+const writeUuid = (buffer: Buffer, value: string, from: number): void => {
+  let digits = 0;
+  let high = 0;
+  for (let at = 0; at < value.length; at += 1) {
+    const code = value.charCodeAt(at);
+    if (code === DASH) continue;
+    const digit = DIGITS[code] ?? -1;
+    if (digit === -1 || digits === 32) throw new RangeError('not a UUID');
+    if (digits % 2 === 0) high = 16 * digit;
+    else buffer[from + (digits >> 1)] = high + digit;
+    digits += 1;
+  }
+  if (digits !== 32) throw new RangeError('not a UUID');
+};
+
 /** @param values UUIDs in their usual form of 36 characters */
 export const uuidArray = (values: readonly string[]): Buffer => {
   const buffer = start(OID.uuid, values.length, 16 * values.length);
   let at = HEADER_BYTES;
   for (const value of values) {
     buffer.writeInt32BE(16, at);
-    const written = buffer.write(value.replaceAll('-', ''), at + 4, 16, 'hex');
-    if (written !== 16) throw new RangeError('not a UUID');
+    writeUuid(buffer, value, at + 4);
     at += 20;
   }
   return buffer;
 };
 
+/** Up to so many characters a loop takes half the time of `Buffer.write`. */
+const SHORT_CHARS = 32;
+
+/** @returns bytes written; 0 for a text that is not ASCII */
+const writeAscii = (buffer: Buffer, value: string, from: number): number => {
+  for (let at = 0; at < value.length; at += 1) {
+    const code = value.charCodeAt(at);
+    if (code > 127) return 0;
+    buffer[from + at] = code;
+  }
+  return value.length;
+};
+
 /** @param values text without U+0000, which Postgres refuses */
 export const textArray = (values: readonly string[]): Buffer => {
-  const lengths = values.map((value) => Buffer.byteLength(value));
-  let total = 0;
-  for (const length of lengths) total += length;
-  const buffer = start(OID.text, values.length, total);
+  let bytesMax = 0;
+  for (const value of values) {
+    bytesMax += value.length <= SHORT_CHARS ? 3 * value.length : Buffer.byteLength(value);
+  }
+  const buffer = start(OID.text, values.length, bytesMax);
   let at = HEADER_BYTES;
-  values.forEach((value, index) => {
-    const length = lengths[index] as number;
+  for (const value of values) {
+    const ascii = value.length <= SHORT_CHARS ? writeAscii(buffer, value, at + 4) : 0;
+    const length = ascii === 0 ? buffer.write(value, at + 4) : ascii;
     buffer.writeInt32BE(length, at);
-    // As many bytes as characters: plain ASCII, which is copied without looking at it.
-    buffer.write(value, at + 4, length, length === value.length ? 'latin1' : 'utf8');
     at += 4 + length;
-  });
-  return buffer;
+  }
+  return buffer.subarray(0, at);
 };
 
 export const byteaArray = (values: readonly Buffer[]): Buffer => {
