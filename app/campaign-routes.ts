@@ -1,6 +1,6 @@
 import { assetLibrary, foldedAssets, shownAssets } from './asset-library.ts';
 import { campaignWriteRoutes } from '../command/campaigns/routes.ts';
-import { loadCampaign, type CampaignStores } from '../command/campaigns/run-on-campaign.ts';
+import { loadCampaign, type CampaignStores } from '../command/campaigns/load.ts';
 import { campaignCreativeWriteRoutes } from '../command/creatives/campaign-routes.ts';
 import { creativeReviewRoutes } from '../command/creatives/review-routes.ts';
 import { loadDirectory } from '../command/sellers/directory.ts';

@@ -1,4 +1,4 @@
-import { campaignIdOf } from '../domain/campaigns/campaign-resource.ts';
+import { campaignIdOf } from '../domain/campaigns/resource.ts';
 import { connectionIdOf } from '../domain/engines/engine-connection-resource.ts';
 import { sourceOfStream } from '../domain/conversions/conversion-events.ts';
 import { eventSourceStream } from '../domain/event-sources/event-source.ts';

@@ -1,9 +1,9 @@
+import { instant } from '../domain/values.ts';
 import { Option } from 'commander';
 import { z } from 'zod';
 import { Role, Scope } from '../domain/accounts/access.ts';
 import { firstUserId } from '../domain/accounts/account.ts';
 import { isoTimestamp } from '../shared/async/clock.ts';
-import { instant } from '../shared/http/schemas.ts';
 import { createKey, createUser, listAccounts, listKeys, revokeKey, setAccess } from './accounts.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { createAccount, createSellerAccount } from '../app/create-account.ts';

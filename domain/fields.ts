@@ -128,9 +128,9 @@ export const repeatedInput = <F extends Fields, M extends keyof F & string>(
   Object.fromEntries(
     members.map((member) => [
       member,
-      (fields[member] as Field).shown.optional().meta({ description: 'Must be the current value.' }),
+      (fields[member] as Field).recorded.optional().meta({ description: 'Must be the current value.' }),
     ]),
-  ) as { [Member in M]: z.ZodOptional<F[Member]['shown']> };
+  ) as { [Member in M]: z.ZodOptional<F[Member]['recorded']> };
 
 /** The defaults of the members. */
 export const initialMembers = <F extends Fields>(fields: F) =>
@@ -167,6 +167,12 @@ export const changedMembers = <Changes extends Wanted<Current>, Current extends 
         value !== undefined && !equalJson(value ?? undefined, current[member as keyof Current]),
     ),
   ) as Changes;
+
+/** The state after the changes that an event records. Null clears a member. */
+export const withChanges = <State extends object>(state: State, changes: Wanted<State>): State => ({
+  ...state,
+  ...Object.fromEntries(Object.entries(changes).map(([member, value]) => [member, value ?? undefined])),
+});
 
 /** The first of the members that a request repeats with another value than the current one. */
 export const contradiction = <Repeated extends object>(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readRfc3339 } from './rfc3339.ts';
 
 /** Schemas of values that resources, events and inputs have in common. */
 
@@ -23,3 +24,24 @@ export const fitsJson = (charactersMax: number) =>
     (value: unknown): boolean => JSON.stringify(value).length <= charactersMax,
     `must have at most ${charactersMax} characters as JSON`,
   ] as const;
+
+/**
+ * Text that a function reads: it gives the value, or a text that says what is wrong, e.g. `must be a day`.
+ * @param shown what OpenAPI says of it
+ */
+export const readText = <Value extends number | object>(
+  read: (text: string) => Value | string,
+  shown: { readonly format?: string; readonly description?: string } = {},
+) =>
+  z
+    .string()
+    .transform((text, context): Value => {
+      const value = read(text);
+      if (typeof value !== 'string') return value;
+      context.issues.push({ code: 'custom', message: value, input: text });
+      return z.NEVER;
+    })
+    .meta({ type: 'string', ...shown });
+
+/** A moment (`rfc3339.ts`), as milliseconds since the epoch. */
+export const instant = () => readText(readRfc3339, { format: 'date-time' });

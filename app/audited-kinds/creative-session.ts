@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
+import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import {
   creativeSessionDetail,
   creativeSessionResource,

@@ -4,7 +4,7 @@ import { categoryOf } from '../../shared/event-store/event-store.ts';
 import { z } from 'zod';
 import { assetIdOf, assetResource, type Asset } from '../../domain/assets/asset-resource.ts';
 import { assetStream } from '../../domain/assets/asset.ts';
-import { campaignIdOf, shownCampaignId, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { campaignIdOf, shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
 import { campaignStream } from '../../domain/campaigns/campaign.ts';
 import { creativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
 import {

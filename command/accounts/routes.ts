@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { Scope } from '../../domain/accounts/access.ts';
 import { NewApiKeyResource } from '../../domain/accounts/account-resource.ts';
+import { instant } from '../../domain/values.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
-import { boundedText, instant } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../shared/http/schemas.ts';
 import type { AccountWrites } from './account-writes.ts';
 import { issueApiKey } from './issue-api-key.ts';
 import { revokeApiKey } from './revoke-api-key.ts';

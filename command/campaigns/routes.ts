@@ -4,22 +4,20 @@ import {
   campaignResource,
   CampaignResource,
   type Campaign,
-} from '../../domain/campaigns/campaign-resource.ts';
+} from '../../domain/campaigns/resource.ts';
 import type { CampaignStep, MoveCampaign, UpdateCampaign } from '../../domain/campaigns/campaign.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
-import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import { loadAdvertiser } from '../advertisers/load.ts';
-import { CreateCampaignBody, UpdateCampaignBody } from './campaign-input.ts';
-import { createCampaign } from './create-campaign.ts';
-import { loadCampaign, runOnCampaign, type CampaignStores } from './run-on-campaign.ts';
+import { CreateCampaignBody, UpdateCampaignBody } from '../../domain/campaigns/input.ts';
+import { createCampaign } from './commands.ts';
+import { loadCampaign, runOnCampaign, type CampaignStores } from './load.ts';
 
 const path = '/api/v2/buyer/campaigns';
-const tag = 'Campaigns';
+const write = { tag: 'Campaigns', access: 'exchange:write' } as const;
 const params = z.object({ id: pathTextId('campaign') });
-const campaign = { data: CampaignResource };
 
 /** Campaigns of decisions.md section 2. */
 export const campaignWriteRoutes = (stores: CampaignStores): readonly Route[] => [
@@ -33,14 +31,13 @@ export const campaignWriteRoutes = (stores: CampaignStores): readonly Route[] =>
 
 const createRoute = (stores: CampaignStores): Route =>
   route({
+    ...write,
     method: 'post',
     path,
     operationId: 'createCampaign',
     summary: "Create a campaign. An advertiser's first one locks its currency.",
-    tag,
-    access: 'exchange:write',
     body: CreateCampaignBody,
-    responses: { 201: { description: 'The new campaign, a draft', ...campaign } },
+    responses: { 201: { description: 'The new campaign, a draft', data: CampaignResource } },
     handle: async ({ body, request }) => ({
       status: 201,
       data: campaignResource(await createCampaign(stores, body, request)),
@@ -49,18 +46,17 @@ const createRoute = (stores: CampaignStores): Route =>
 
 const updateRoute = (stores: CampaignStores): Route =>
   route({
+    ...write,
     method: 'put',
     path: `${path}/{id}`,
     operationId: 'updateCampaign',
     summary: 'Change members of a campaign; those left out stay as they are',
-    tag,
-    access: 'exchange:write',
     params,
     body: UpdateCampaignBody,
-    responses: { 200: { description: 'The campaign after the change', ...campaign } },
+    responses: { 200: { description: 'The campaign after the change', data: CampaignResource } },
     handle: async ({ params: { id }, body, request }) => {
       const { expectedRevision, id: ownId, advertiserId, phase, ...changes } = body;
-      const unchangeable = omitUndefined({ id: ownId, advertiserId, phase });
+      const unchangeable = { id: ownId, advertiserId, phase };
       const now = isoTimestamp(stores.clock.now());
       const command = { type: 'UpdateCampaign', now, changes, expectedRevision, unchangeable } as const;
       return { status: 200, data: campaignResource(await run(stores, id, command, request)) };
@@ -75,14 +71,13 @@ const stepRoute = (
   summary: string,
 ): Route =>
   route({
+    ...write,
     method: 'post',
     path: `${path}/{id}/${action}`,
     operationId,
     summary: `${summary}; repeating changes nothing`,
-    tag,
-    access: 'exchange:write',
     params,
-    responses: { 200: { description: 'The campaign in its new phase', ...campaign } },
+    responses: { 200: { description: 'The campaign in its new phase', data: CampaignResource } },
     handle: async ({ params: { id }, request }) => {
       const now = isoTimestamp(stores.clock.now());
       return { status: 200, data: campaignResource(await run(stores, id, { type, now }, request)) };
@@ -91,12 +86,11 @@ const stepRoute = (
 
 const archiveRoute = (stores: CampaignStores): Route =>
   route({
+    ...write,
     method: 'delete',
     path: `${path}/{id}`,
     operationId: 'deleteCampaign',
     summary: 'Archive a campaign. It stays readable; repeating changes nothing.',
-    tag,
-    access: 'exchange:write',
     params,
     responses: { 204: { description: 'Archived' } },
     handle: async ({ params: { id }, request }) => {

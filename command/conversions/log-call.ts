@@ -11,7 +11,7 @@ import { validateItems, type ValidatedItems } from '../../domain/conversions/val
 import type { EventType } from '../../domain/event-sources/event-type.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
-import { readRfc3339 } from '../../shared/http/rfc3339.ts';
+import { readRfc3339 } from '../../domain/rfc3339.ts';
 import type { OwnChunks } from './own-chunks.ts';
 import { tableHashes } from './table-hash.ts';
 import type { LoggedCall } from './stream-fold.ts';

@@ -1,4 +1,4 @@
-import { campaignIdOf, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { campaignIdOf, type Campaign } from '../../domain/campaigns/resource.ts';
 import {
   sessionIdOf,
   type CreativeSession,

@@ -1,4 +1,4 @@
-import { shownCampaignId, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
 import type { Creative } from '../../domain/creatives/creative-resource.ts';
 import type { CreativeCommand, CreativeRefusal, CreativeStateOf } from '../../domain/creatives/creative.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';

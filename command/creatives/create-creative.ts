@@ -1,4 +1,4 @@
-import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import type { Campaign } from '../../domain/campaigns/resource.ts';
 import type { Creative } from '../../domain/creatives/creative-resource.ts';
 import { newNames } from '../../domain/creatives/creative-names.ts';
 import type { CreateCreative, CreativeRefusal, CreativeStateOf } from '../../domain/creatives/creative.ts';

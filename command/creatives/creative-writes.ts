@@ -1,10 +1,10 @@
-import { campaignIdOf, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { campaignIdOf, type Campaign } from '../../domain/campaigns/resource.ts';
 import { isOpen } from '../../domain/campaigns/campaign.ts';
 import { creativeIdOf, type Creative } from '../../domain/creatives/creative-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { loadAdvertiser, writableAdvertiser } from '../advertisers/load.ts';
-import { campaignRefused } from '../campaigns/campaign-refusals.ts';
-import { loadCampaign, type CampaignStores } from '../campaigns/run-on-campaign.ts';
+import { campaignRefused } from '../campaigns/load.ts';
+import { loadCampaign, type CampaignStores } from '../campaigns/load.ts';
 import type { AssetLibrary } from './asset-library.ts';
 import { loadCreative } from './run-on-creative.ts';
 

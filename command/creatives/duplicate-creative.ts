@@ -1,4 +1,4 @@
-import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import type { Campaign } from '../../domain/campaigns/resource.ts';
 import { copyNames } from '../../domain/creatives/creative-names.ts';
 import type { Creative } from '../../domain/creatives/creative-resource.ts';
 import { contentOf, type CreateCreative } from '../../domain/creatives/creative.ts';

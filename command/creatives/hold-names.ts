@@ -9,7 +9,7 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import { handlerFor } from '../../shared/aggregate/handler-for.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import type { CampaignStores } from '../campaigns/run-on-campaign.ts';
+import type { CampaignStores } from '../campaigns/load.ts';
 import { nameTaken, tooManyCreatives } from './creative-refusals.ts';
 import { loadCreative } from './run-on-creative.ts';
 

@@ -5,7 +5,7 @@ import {
   CreativeResource,
   type Creative,
 } from '../../domain/creatives/creative-resource.ts';
-import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
+import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';

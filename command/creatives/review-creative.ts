@@ -7,7 +7,7 @@ import { ofRequest } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { loadAdvertiser } from '../advertisers/load.ts';
-import type { CampaignStores } from '../campaigns/run-on-campaign.ts';
+import type { CampaignStores } from '../campaigns/load.ts';
 import { loadDirectory } from '../sellers/directory.ts';
 import { acceptTask } from '../tasks/accept-task.ts';
 import type { ReviewCreativeBody } from './creative-input.ts';

@@ -1,19 +1,7 @@
 import { accept, refuse, type Decision } from '../decision.ts';
-import { equalJson } from '../equal-json.ts';
-import {
-  campaignEvents,
-  type CampaignChanges,
-  type CampaignCreated,
-  type CampaignEvent,
-} from './campaign-events.ts';
-import {
-  shownCampaignId,
-  type Budget,
-  type Campaign,
-  type CampaignPhase,
-  type CampaignResource,
-  type Flight,
-} from './campaign-resource.ts';
+import { changedMembers, contradiction, withChanges } from '../fields.ts';
+import { campaignEvents, type CampaignChanges, type CampaignCreated, type CampaignEvent } from './events.ts';
+import { campaignResource, type Campaign, type CampaignPhase, type CampaignResource } from './resource.ts';
 
 /** Category of the streams: their names begin with it. */
 export const CAMPAIGN = 'campaign';
@@ -53,18 +41,6 @@ const evolve = (state: CampaignState, event: CampaignEvent): CampaignState => {
   }
 };
 
-const withChanges = (state: Campaign, { name, flight, budget, brief }: CampaignChanges): Campaign => ({
-  ...state,
-  name: name ?? state.name,
-  flight: changed(flight, state.flight),
-  budget: changed(budget, state.budget),
-  brief: changed(brief, state.brief),
-});
-
-/** Null clears it. */
-const changed = <Value>(value: Value | null | undefined, current: Value | undefined): Value | undefined =>
-  value === undefined ? current : (value ?? undefined);
-
 export interface CreateCampaign {
   readonly type: 'CreateCampaign';
   readonly now: string;
@@ -86,14 +62,11 @@ interface BelowAdvertiser {
 export interface UpdateCampaign extends BelowAdvertiser {
   readonly type: 'UpdateCampaign';
   readonly now: string;
-  readonly changes: {
-    readonly name?: string | undefined;
-    readonly flight?: Flight | null | undefined;
+  readonly changes: Omit<CampaignChanges, 'budget'> & {
     readonly budget?: { readonly total: number; readonly currency?: string | undefined } | null | undefined;
-    readonly brief?: string | null | undefined;
   };
   readonly expectedRevision?: number | undefined;
-  readonly unchangeable: Readonly<Partial<Pick<CampaignResource, UnchangeableMember>>>;
+  readonly unchangeable: { readonly [M in UnchangeableMember]?: CampaignResource[M] | undefined };
 }
 
 /** `CompleteCampaign` is the clock's: a flight that is over ends its campaign. */
@@ -134,36 +107,18 @@ const update = (command: UpdateCampaign, state: CampaignState): CampaignDecision
   if (state.phase === 'none') return refuse({ reason: 'not-found' });
   if (command.advertiserIsArchived) return refuse({ reason: 'advertiser-archived' });
   const { expectedRevision, unchangeable, now } = command;
-  const shown = {
-    id: shownCampaignId(state.campaignId),
-    advertiserId: state.advertiserId,
-    phase: state.phase,
-  };
-  for (const member of ['id', 'advertiserId', 'phase'] as const) {
-    const wanted = unchangeable[member];
-    if (wanted !== undefined && wanted !== shown[member]) return refuse({ reason: 'unchangeable', member });
-  }
+  const member = contradiction(unchangeable, campaignResource(state));
+  if (member !== undefined) return refuse({ reason: 'unchangeable', member });
   if (expectedRevision !== undefined && expectedRevision !== state.revision) {
     return refuse({ reason: 'stale', expectedRevision, currentRevision: state.revision });
   }
   if (!isOpen(state)) return refuse({ reason: 'wrong-phase', phase: state.phase, wanted: OPEN });
-  const currency = command.changes.budget?.currency ?? state.currency;
-  if (currency !== state.currency) return refuse({ reason: 'other-currency', currency: state.currency });
-  const changes = effectiveChanges(command, state);
+  const { budget, ...members } = command.changes;
+  const { currency } = state;
+  if ((budget?.currency ?? currency) !== currency) return refuse({ reason: 'other-currency', currency });
+  const changes = changedMembers({ ...members, budget: budget && { total: budget.total, currency } }, state);
   if (Object.keys(changes).length === 0) return accept();
   return accept({ type: 'CampaignUpdated', data: { changes }, occurredAt: now });
-};
-
-/** The members whose new value differs from the current one. */
-const effectiveChanges = ({ changes }: UpdateCampaign, state: Campaign): CampaignChanges => {
-  const budget: Budget | null | undefined = changes.budget && {
-    total: changes.budget.total,
-    currency: state.currency,
-  };
-  const wanted: CampaignChanges = { ...changes, budget };
-  const differs = ([member, value]: [string, unknown]): boolean =>
-    value !== undefined && !equalJson(value ?? undefined, state[member as keyof Campaign]);
-  return Object.fromEntries(Object.entries(wanted).filter(differs));
 };
 
 interface Transition {

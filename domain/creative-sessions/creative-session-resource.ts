@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shownCampaignId } from '../campaigns/campaign-resource.ts';
+import { shownCampaignId } from '../campaigns/resource.ts';
 import { shownCreativeId } from '../creatives/creative-resource.ts';
 import { FormatKind } from '../creatives/format-kinds-resource.ts';
 import { shownIds } from '../shown-id.ts';

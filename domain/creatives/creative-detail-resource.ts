@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Seller } from '../sellers/seller-resource.ts';
-import { campaignResource, CampaignPhase, type Campaign } from '../campaigns/campaign-resource.ts';
+import { campaignResource, CampaignPhase, type Campaign } from '../campaigns/resource.ts';
 import {
   creativeResource,
   CreativeResource,

@@ -1,4 +1,4 @@
-import { campaignIdOf, campaignResource, shownCampaignId } from '../../domain/campaigns/campaign-resource.ts';
+import { campaignIdOf, campaignResource, shownCampaignId } from '../../domain/campaigns/resource.ts';
 import { campaignFold, campaignStream } from '../../domain/campaigns/campaign.ts';
 import { auditedKind } from '../history/audited-kind.ts';
 import { byShownId, each, lastFirst, streamsByShownId } from '../history/places.ts';

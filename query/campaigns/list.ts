@@ -3,7 +3,7 @@ import {
   type Campaign,
   type CampaignPhase,
   type CampaignResource,
-} from '../../domain/campaigns/campaign-resource.ts';
+} from '../../domain/campaigns/resource.ts';
 import { equal, listPage, type Filter, type List, type Page } from '../resources/list-page.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 

@@ -4,7 +4,7 @@ import {
   CampaignPhase,
   campaignResource,
   CampaignResource,
-} from '../../domain/campaigns/campaign-resource.ts';
+} from '../../domain/campaigns/resource.ts';
 import { campaignFold } from '../../domain/campaigns/campaign.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';

@@ -1,4 +1,4 @@
-import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import type { Campaign } from '../../domain/campaigns/resource.ts';
 import {
   creativeDetail,
   type CreativeDetail,

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { EventType } from '../../domain/event-sources/event-source-resource.ts';
+import { instant } from '../../domain/values.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
-import { instant, pathIntegerId } from '../../shared/http/schemas.ts';
+import { pathIntegerId } from '../../shared/http/schemas.ts';
 import { isoTimestampSql } from '../../shared/postgres/build-statement.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {

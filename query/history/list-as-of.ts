@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { instant } from '../../domain/values.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { parameterNames } from '../../shared/http/openapi.ts';
@@ -9,7 +10,7 @@ import {
   type Route,
   type RouteDeclaration,
 } from '../../shared/http/route.ts';
-import { instant, pageOf } from '../../shared/http/schemas.ts';
+import { pageOf } from '../../shared/http/schemas.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';

@@ -1,6 +1,6 @@
 import type { Asked, AuditedKind, FoundStream } from './audited-kind.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
-import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
+import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 
 /** How kinds find their streams from what a path says. */

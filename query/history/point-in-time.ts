@@ -1,6 +1,6 @@
+import { readText } from '../../domain/values.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
-import { readText } from '../../shared/http/schemas.ts';
-import { NOT_RFC_3339, readRfc3339, RFC_3339 } from '../../shared/http/rfc3339.ts';
+import { NOT_RFC_3339, readRfc3339, RFC_3339 } from '../../domain/rfc3339.ts';
 import type { Until } from './fold.ts';
 
 /** A revision, or an instant in ISO 8601, UTC, milliseconds. */

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { urlProblem, type OutboundPolicy } from '../outbound/outbound-url.ts';
-import { readRfc3339 } from './rfc3339.ts';
 import { ApiError } from './errors.ts';
 
 /** Pieces that routes build their schemas of. Nothing is coerced: text becomes a number only after a pattern. */
@@ -61,27 +60,6 @@ export const queryBoolean = (description?: string) =>
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
     .meta({ type: 'boolean', ...(description === undefined ? {} : { description }) });
-
-/**
- * Text that a function reads: it gives the value, or a text that says what is wrong, e.g. `must be a day`.
- * @param shown what OpenAPI says of it
- */
-export const readText = <Value extends number | object>(
-  read: (text: string) => Value | string,
-  shown: { readonly format?: string; readonly description?: string } = {},
-) =>
-  z
-    .string()
-    .transform((text, context): Value => {
-      const value = read(text);
-      if (typeof value !== 'string') return value;
-      context.issues.push({ code: 'custom', message: value, input: text });
-      return z.NEVER;
-    })
-    .meta({ type: 'string', ...shown });
-
-/** A moment (`rfc3339.ts`), as milliseconds since the epoch. */
-export const instant = () => readText(readRfc3339, { format: 'date-time' });
 
 /** A credential for somewhere else: text that fits a header as it is. */
 export const foreignCredential = (text = z.string()) =>

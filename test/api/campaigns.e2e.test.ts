@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createEndedFlights } from '../../command/campaigns/complete-campaigns.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import type { CampaignResource } from '../../domain/campaigns/campaign-resource.ts';
+import type { CampaignResource } from '../../domain/campaigns/resource.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

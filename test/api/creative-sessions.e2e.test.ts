@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { CampaignResource } from '../../domain/campaigns/campaign-resource.ts';
+import type { CampaignResource } from '../../domain/campaigns/resource.ts';
 import type {
   CreativeSessionDetail,
   CreativeSessionResource,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import type { CampaignResource } from '../../domain/campaigns/campaign-resource.ts';
+import type { CampaignResource } from '../../domain/campaigns/resource.ts';
 import type { CreativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
 import type { CreativeResource } from '../../domain/creatives/creative-resource.ts';
 import type { SellerSubmission } from '../../domain/creatives/seller-submission-resource.ts';

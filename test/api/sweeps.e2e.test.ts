@@ -6,7 +6,7 @@ import { createObjectAttempts } from '../../command/assets/object-attempts.ts';
 import { createEndedFlights } from '../../command/campaigns/complete-campaigns.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { assetStream } from '../../domain/assets/asset.ts';
-import type { CampaignResource } from '../../domain/campaigns/campaign-resource.ts';
+import type { CampaignResource } from '../../domain/campaigns/resource.ts';
 import { campaignStream } from '../../domain/campaigns/campaign.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';

@@ -1,5 +1,5 @@
 import type { StoredAsset } from '../../domain/assets/asset-resource.ts';
-import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import type { Campaign } from '../../domain/campaigns/resource.ts';
 import type { Creative } from '../../domain/creatives/creative-resource.ts';
 import { runSql } from './bench-database.ts';
 import { withoutIndexes } from './without-indexes.ts';

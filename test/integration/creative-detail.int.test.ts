@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Pool } from 'pg';
-import { runOnCampaign, loadCampaign } from '../../command/campaigns/run-on-campaign.ts';
+import { runOnCampaign, loadCampaign } from '../../command/campaigns/load.ts';
 import {
   archiveCreative,
   attachCreative,
@@ -16,7 +16,7 @@ import { loadCreative } from '../../command/creatives/run-on-creative.ts';
 import { loadDirectory, runOnDirectory } from '../../command/sellers/directory.ts';
 import { createSubmissionList } from '../../command/workers/sellers/submission-list.ts';
 import { submitOnce } from '../../command/workers/sellers/submit-launched.ts';
-import { shownCampaignId, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
 import { creativeDetail, type UsedAsset } from '../../domain/creatives/creative-detail-resource.ts';
 import { assetIdsOf, shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
 import { builtInSellers } from '../../domain/sellers/seller-resource.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { campaignIdOf } from '../../domain/campaigns/campaign-resource.ts';
+import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import { ASSET } from '../../domain/assets/asset.ts';
 import { CAMPAIGN } from '../../domain/campaigns/campaign.ts';
 import { CREATIVE } from '../../domain/creatives/creative.ts';

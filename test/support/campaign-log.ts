@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createCampaign } from '../../command/campaigns/create-campaign.ts';
+import { createCampaign } from '../../command/campaigns/commands.ts';
 import type { CreativeWrites } from '../../command/creatives/creative-writes.ts';
 import {
   advertiserAggregate,
   advertiserStream,
   type AdvertiserCommand,
 } from '../../domain/advertisers/advertiser.ts';
-import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import type { Campaign } from '../../domain/campaigns/resource.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';

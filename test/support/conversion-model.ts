@@ -1,4 +1,4 @@
-import { readRfc3339 } from '../../shared/http/rfc3339.ts';
+import { readRfc3339 } from '../../domain/rfc3339.ts';
 
 /** What endpoint 14 answers, said in thirty lines: everything known is in one set, one call comes after the other. */
 export interface ModelAnswer {

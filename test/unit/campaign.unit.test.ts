@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CampaignEvent } from '../../domain/campaigns/campaign-events.ts';
+import type { CampaignEvent } from '../../domain/campaigns/events.ts';
 import {
   campaignAggregate,
   isOpen,
@@ -8,7 +8,7 @@ import {
   type CampaignStep,
   type UpdateCampaign,
 } from '../../domain/campaigns/campaign.ts';
-import { campaignIdOf, campaignResource, shownCampaignId } from '../../domain/campaigns/campaign-resource.ts';
+import { campaignIdOf, campaignResource, shownCampaignId } from '../../domain/campaigns/resource.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(campaignAggregate);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 import { validateItems } from '../../domain/conversions/validate-items.ts';
-import { readRfc3339 } from '../../shared/http/rfc3339.ts';
+import { readRfc3339 } from '../../domain/rfc3339.ts';
 import { item, NOW_MS, SOURCE } from '../support/conversion-calls.ts';
 
 /** Every rule for one conversion event (decisions.md E14). */

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { updateCreative } from '../../command/creatives/change-creative.ts';
 import { createInCampaign } from '../../command/creatives/create-creative.ts';
 import { reviewForSeller, submitCreative } from '../../command/creatives/review-creative.ts';
-import { shownCampaignId } from '../../domain/campaigns/campaign-resource.ts';
+import { shownCampaignId } from '../../domain/campaigns/resource.ts';
 import type { CreativeEvent } from '../../domain/creatives/creative-events.ts';
 import { shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
 import {

@@ -12,9 +12,9 @@ import { loadSession } from '../../command/creative-sessions/run-on-session.ts';
 import { builtInEngine } from '../../command/creative-sessions/built-in-engine.ts';
 import type { SessionWrites } from '../../command/creative-sessions/session-writes.ts';
 import { startSession } from '../../command/creative-sessions/start-session.ts';
-import { runOnCampaign } from '../../command/campaigns/run-on-campaign.ts';
+import { runOnCampaign } from '../../command/campaigns/load.ts';
 import { loadCreative } from '../../command/creatives/run-on-creative.ts';
-import { shownCampaignId, type Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
 import type { CreativeSessionEvent } from '../../domain/creative-sessions/creative-session-events.ts';
 import {
   shownSessionId,

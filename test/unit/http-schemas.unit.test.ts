@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { instant } from '../../domain/values.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import {
   boundedText,
-  instant,
   pageOf,
   pagingParameters,
   pathIntegerId,
   queryBoolean,
 } from '../../shared/http/schemas.ts';
 import { validate } from '../../shared/http/validate.ts';
-import { NOT_RFC_3339 } from '../../shared/http/rfc3339.ts';
+import { NOT_RFC_3339 } from '../../domain/rfc3339.ts';
 
 const id = pathIntegerId('thing');
 const paging = z.object(pagingParameters(200));

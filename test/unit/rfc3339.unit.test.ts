@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { NOT_RFC_3339, readRfc3339 } from '../../shared/http/rfc3339.ts';
+import { NOT_RFC_3339, readRfc3339 } from '../../domain/rfc3339.ts';
 import { edgeTimes } from '../fuzz/edge-values.ts';
 
 /** Times that clients send, against the grammar of RFC 3339 (section 5.6) and the rules of its section 5.7. */

@@ -8,7 +8,7 @@ import { sleep } from '../../../shared/async/backoff.ts';
 import { isoTimestamp } from '../../../shared/async/clock.ts';
 import type { Logger } from 'pino';
 import { loadAdvertiser } from '../../advertisers/load.ts';
-import { loadCampaign, type CampaignStores } from '../../campaigns/run-on-campaign.ts';
+import { loadCampaign, type CampaignStores } from '../../campaigns/load.ts';
 import { executeOnCreative, loadCreative } from '../../creatives/run-on-creative.ts';
 import { loadDirectory } from '../../sellers/directory.ts';
 import { causesSince } from '../causes.ts';

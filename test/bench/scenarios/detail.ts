@@ -1,5 +1,5 @@
 import type { AdvertiserResource } from '../../../domain/advertisers/resource.ts';
-import type { CampaignResource } from '../../../domain/campaigns/campaign-resource.ts';
+import type { CampaignResource } from '../../../domain/campaigns/resource.ts';
 import type { CreativeResource } from '../../../domain/creatives/creative-resource.ts';
 import { apiOf } from '../../support/api-client.ts';
 import { png } from '../../support/sample-media.ts';

@@ -3,7 +3,7 @@ import type { AdvertiserResource } from '../../../domain/advertisers/resource.ts
 import { advertiserStream } from '../../../domain/advertisers/advertiser.ts';
 import type { Asset } from '../../../domain/assets/asset-resource.ts';
 import { ASSET } from '../../../domain/assets/asset.ts';
-import type { Campaign } from '../../../domain/campaigns/campaign-resource.ts';
+import type { Campaign } from '../../../domain/campaigns/resource.ts';
 import { CAMPAIGN } from '../../../domain/campaigns/campaign.ts';
 import type { CreativeSession } from '../../../domain/creative-sessions/creative-session-resource.ts';
 import { CREATIVE_SESSION } from '../../../domain/creative-sessions/creative-session.ts';

@@ -2,7 +2,7 @@ import { advertiserEvents } from '../../../domain/advertisers/events.ts';
 import { ADVERTISER, advertiserAggregate } from '../../../domain/advertisers/advertiser.ts';
 import { assetEvents } from '../../../domain/assets/asset-events.ts';
 import { ASSET, assetAggregate } from '../../../domain/assets/asset.ts';
-import { campaignEvents } from '../../../domain/campaigns/campaign-events.ts';
+import { campaignEvents } from '../../../domain/campaigns/events.ts';
 import { CAMPAIGN, campaignAggregate } from '../../../domain/campaigns/campaign.ts';
 import { creativeSessionEvents } from '../../../domain/creative-sessions/creative-session-events.ts';
 import {

@@ -3,7 +3,7 @@ import {
   campaignResource,
   type Campaign,
   type CampaignPhase,
-} from '../../../../domain/campaigns/campaign-resource.ts';
+} from '../../../../domain/campaigns/resource.ts';
 import { campaignStream } from '../../../../domain/campaigns/campaign.ts';
 import type { After, Command, Data, Reading } from '../command.ts';
 import type { Random } from '../random.ts';

@@ -1,4 +1,4 @@
-import type { CampaignPhase } from '../../../../domain/campaigns/campaign-resource.ts';
+import type { CampaignPhase } from '../../../../domain/campaigns/resource.ts';
 import type { Command } from '../command.ts';
 
 /** What a client works on. */

@@ -1,12 +1,12 @@
-import type { Campaign } from '../../domain/campaigns/campaign-resource.ts';
+import type { Campaign } from '../../domain/campaigns/resource.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { lockCurrency } from '../advertisers/load.ts';
-import type { CreateCampaignBody } from './campaign-input.ts';
-import { createNewCampaign, loadCampaign, type CampaignStores } from './run-on-campaign.ts';
+import type { CreateCampaignBody } from '../../domain/campaigns/input.ts';
+import { createNewCampaign, loadCampaign, type CampaignStores } from './load.ts';
 
 /**
  * Creates a campaign, and locks its advertiser's currency before: two streams, in this order. A change of the currency
