@@ -1,46 +1,46 @@
 import { openAccount, type NewAccount, type OpenedAccount } from '../command/accounts/open-account.ts';
 import { loadDirectory } from '../command/sellers/directory.ts';
-import type { Backbone } from './composition.ts';
+import type { Installation } from './installation.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import { notFound } from '../shared/http/errors.ts';
 import { advisoryLocks } from '../shared/postgres/advisory-locks.ts';
 import { idSequence } from '../shared/postgres/sequence.ts';
 
-const openNumbered = ({ store, pool }: Backbone, account: NewAccount): Promise<OpenedAccount> =>
+const openNumbered = ({ store, pool }: Installation, account: NewAccount): Promise<OpenedAccount> =>
   openAccount(
     { store, pool, clock: systemClock, nextCustomerId: idSequence(pool, 'customer_ids').next },
     account,
   );
 
-export const createAccount = (backbone: Backbone, name: string): Promise<OpenedAccount> =>
-  openNumbered(backbone, { name });
+export const createAccount = (installation: Installation, name: string): Promise<OpenedAccount> =>
+  openNumbered(installation, { name });
 
 /**
  * Opens an account for a seller.
  * @throws ApiError NOT_FOUND when the directory does not list the seller, or lists it as retired
  */
 export const createSellerAccount = async (
-  backbone: Backbone,
+  installation: Installation,
   name: string,
   sellerId: number,
 ): Promise<OpenedAccount> => {
-  const directory = await loadDirectory(backbone);
+  const directory = await loadDirectory(installation);
   if (!directory.some((seller) => seller.sellerId === sellerId && !seller.retired)) throw notFound('seller');
-  return openNumbered(backbone, { name, sellerId });
+  return openNumbered(installation, { name, sellerId });
 };
 
 /**
  * Opens the first account of an empty installation.
  * @returns the account with its key, or undefined when an account exists
  */
-export const createFirstAccount = async (backbone: Backbone): Promise<OpenedAccount | undefined> => {
-  const client = await backbone.pool.connect();
+export const createFirstAccount = async (installation: Installation): Promise<OpenedAccount | undefined> => {
+  const client = await installation.pool.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.firstAccount]);
     const { rows } = await client.query<{ any: boolean }>(
       'select exists (select from accounts where access_revision >= 0) as any',
     );
-    return rows[0]?.any === true ? undefined : await createAccount(backbone, 'First account');
+    return rows[0]?.any === true ? undefined : await createAccount(installation, 'First account');
   } finally {
     // Closing the connection releases the lock, also after an error.
     client.release(true);

@@ -23,10 +23,10 @@ const main = async (): Promise<void> => {
 };
 
 /** On a developer's machine the first start opens an account; in production an operator does. */
-const welcome = async ({ backbone, baseUrl }: Service, config: Config, log: Logger): Promise<void> => {
+const welcome = async ({ installation, baseUrl }: Service, config: Config, log: Logger): Promise<void> => {
   if (config.NODE_ENV !== 'development') return;
   try {
-    const account = await createFirstAccount(backbone);
+    const account = await createFirstAccount(installation);
     process.stdout.write(account === undefined ? laterRunText(baseUrl) : firstRunText(baseUrl, account));
   } catch (error) {
     // A database that goes away now is no reason to end a service that outlives that at any other moment.

@@ -23,7 +23,7 @@ import {
   type ProjectionProgress,
 } from '../shared/follow-log/projection-progress.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
-import { syndicatedKinds } from './syndicated-kinds.ts';
+import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { Logger } from 'pino';

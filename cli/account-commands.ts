@@ -34,7 +34,7 @@ export const addAccountCommands = (program: OperatorCommand, tools: Tools): void
   addKeys(program, tools);
 };
 
-const addAccounts = (program: OperatorCommand, { backbone, print }: Tools): void => {
+const addAccounts = (program: OperatorCommand, { installation, print }: Tools): void => {
   const accounts = program.command('accounts').description('Accounts of buyers and sellers.');
 
   accounts
@@ -48,8 +48,8 @@ const addAccounts = (program: OperatorCommand, { backbone, print }: Tools): void
     .action(async ({ name, seller: sellerId }: { readonly name: string; readonly seller?: number }) => {
       const { customerId, apiKey } =
         sellerId === undefined
-          ? await createAccount(await backbone(), name)
-          : await createSellerAccount(await backbone(), name, sellerId);
+          ? await createAccount(await installation(), name)
+          : await createSellerAccount(await installation(), name, sellerId);
       print(
         { customerId, apiKey, sellerId },
         `Account ${customerId} (${name}) is open.\nAPI key, shown only now: ${apiKey}`,
@@ -60,7 +60,7 @@ const addAccounts = (program: OperatorCommand, { backbone, print }: Tools): void
     .command('list')
     .description('Lists accounts with their users.')
     .action(async () => {
-      for await (const account of listAccounts(await backbone())) {
+      for await (const account of listAccounts(await installation())) {
         const { customerId, name, status, sellerId, users } = account;
         const whose = sellerId === undefined ? '' : ` of seller ${sellerId}`;
         const people = users.map((user) => `${user.id} ${user.role} (${user.name})`).join(', ');
@@ -77,14 +77,14 @@ const addAccounts = (program: OperatorCommand, { backbone, print }: Tools): void
       .description(about)
       .argument('<ACCOUNT>', 'id of the account', parseId)
       .action(async (customerId: number) => {
-        await setAccess(await backbone(), customerId, access);
+        await setAccess(await installation(), customerId, access);
         const status = access === 'disabled' ? 'DISABLED' : 'ENABLED';
         print({ customerId, status }, `account ${customerId} is ${access}`);
       });
   }
 };
 
-const addUsers = (program: OperatorCommand, { backbone, print }: Tools): void => {
+const addUsers = (program: OperatorCommand, { installation, print }: Tools): void => {
   program
     .command('users')
     .description('Users of accounts.')
@@ -98,7 +98,7 @@ const addUsers = (program: OperatorCommand, { backbone, print }: Tools): void =>
         .makeOptionMandatory(),
     )
     .action(async (customerId: number, user: { readonly name: string; readonly role: Role }) => {
-      const userId = await createUser(await backbone(), customerId, user);
+      const userId = await createUser(await installation(), customerId, user);
       print(
         { customerId, userId, role: user.role },
         `User ${userId} (${user.role}) of account ${customerId} is added.`,
@@ -113,7 +113,7 @@ interface KeyOptions {
   readonly expiresAt?: string;
 }
 
-const addKeys = (program: OperatorCommand, { backbone, print }: Tools): void => {
+const addKeys = (program: OperatorCommand, { installation, print }: Tools): void => {
   const keys = program.command('keys').description('API keys.');
 
   keys
@@ -129,7 +129,7 @@ const addKeys = (program: OperatorCommand, { backbone, print }: Tools): void => 
     )
     .option('--expires-at <TIME>', 'e.g. 2027-01-31T00:00:00Z; default: never', parseTime)
     .action(async (customerId: number, { user, ...key }: KeyOptions) => {
-      const issued = await createKey(await backbone(), customerId, {
+      const issued = await createKey(await installation(), customerId, {
         ...key,
         userId: user ?? firstUserId(customerId),
       });
@@ -141,7 +141,7 @@ const addKeys = (program: OperatorCommand, { backbone, print }: Tools): void => 
     .description('Lists the keys of an account, masked.')
     .argument('<ACCOUNT>', 'id of the account', parseId)
     .action(async (customerId: number) => {
-      for await (const key of listKeys(await backbone(), customerId)) {
+      for await (const key of listKeys(await installation(), customerId)) {
         const { maskedKey, status, name, scopes, lastUsedAt = 'never' } = key;
         print(key, `${maskedKey} ${status} ${name}: ${scopes.join(' ')}; last used ${lastUsedAt}`);
       }
@@ -153,7 +153,7 @@ const addKeys = (program: OperatorCommand, { backbone, print }: Tools): void => 
     .argument('<ACCOUNT>', 'id of the account', parseId)
     .argument('<KEY>', 'id of the key')
     .action(async (customerId: number, id: string) => {
-      await revokeKey(await backbone(), customerId, id);
+      await revokeKey(await installation(), customerId, id);
       print({ customerId, id, status: 'REVOKED' }, `key ${id} is revoked`);
     });
 };

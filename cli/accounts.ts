@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Backbone } from '../app/composition.ts';
+import type { Installation } from '../app/installation.ts';
 import { issueApiKey } from '../command/accounts/issue-api-key.ts';
 import { addUser, setAccountAccess } from '../command/accounts/manage-account.ts';
 import { revokeApiKey } from '../command/accounts/revoke-api-key.ts';
@@ -21,7 +21,7 @@ export interface ListedAccount {
 const PAGE = 200;
 
 /** All accounts by id, read in pages of `PAGE`. */
-export async function* listAccounts({ pool }: Backbone): AsyncGenerator<ListedAccount> {
+export async function* listAccounts({ pool }: Installation): AsyncGenerator<ListedAccount> {
   let after = 0;
   for (;;) {
     const { rows } = await pool.query<ListedAccount & { readonly sellerId: number | null }>(
@@ -39,7 +39,7 @@ export async function* listAccounts({ pool }: Backbone): AsyncGenerator<ListedAc
   }
 }
 
-const writesOf = ({ store, pool, requestPool }: Backbone) => ({
+const writesOf = ({ store, pool, requestPool }: Installation) => ({
   store,
   pool,
   database: createTenantDatabase(requestPool),
@@ -52,23 +52,23 @@ const contextOf = (customerId: number) => {
 };
 
 export const setAccess = (
-  backbone: Backbone,
+  installation: Installation,
   customerId: number,
   access: 'disabled' | 'enabled',
-): Promise<void> => setAccountAccess(writesOf(backbone), customerId, access);
+): Promise<void> => setAccountAccess(writesOf(installation), customerId, access);
 
 export const createUser = (
-  backbone: Backbone,
+  installation: Installation,
   customerId: number,
   user: { readonly name: string; readonly role: Role },
-): Promise<string> => addUser(writesOf(backbone), customerId, user);
+): Promise<string> => addUser(writesOf(installation), customerId, user);
 
 /**
  * Issues a key for a user of the account.
  * @throws Error when the account has no such user; ApiError as over HTTP
  */
 export const createKey = async (
-  backbone: Backbone,
+  installation: Installation,
   customerId: number,
   key: {
     readonly name: string;
@@ -77,7 +77,7 @@ export const createKey = async (
     readonly expiresAt?: string | undefined;
   },
 ) => {
-  const { rows } = await backbone.pool.query<{ role: Role }>(
+  const { rows } = await installation.pool.query<{ role: Role }>(
     'select role from users where customer_id = $1 and user_id = $2',
     [customerId, key.userId],
   );
@@ -85,12 +85,15 @@ export const createKey = async (
   if (user === undefined) throw new Error(`account ${customerId} has no user ${key.userId}`);
   const { name, userId: id, scopes, expiresAt } = key;
   const request = { name, user: { id, role: user.role }, scopes, expiresAt };
-  return issueApiKey(writesOf(backbone), request, contextOf(customerId));
+  return issueApiKey(writesOf(installation), request, contextOf(customerId));
 };
 
 /** All keys of an account, newest first, read in pages of `PAGE`. */
-export async function* listKeys(backbone: Backbone, customerId: number): AsyncGenerator<ApiKeyResource> {
-  const { database } = writesOf(backbone);
+export async function* listKeys(
+  installation: Installation,
+  customerId: number,
+): AsyncGenerator<ApiKeyResource> {
+  const { database } = writesOf(installation);
   for (let skip = 0; ; skip += PAGE) {
     const { keys, total } = await listApiKeys(database, customerId, { skip, take: PAGE });
     yield* keys;
@@ -99,5 +102,5 @@ export async function* listKeys(backbone: Backbone, customerId: number): AsyncGe
 }
 
 /** @throws ApiError NOT_FOUND when the account has no such key */
-export const revokeKey = (backbone: Backbone, customerId: number, keyId: string): Promise<void> =>
-  revokeApiKey(writesOf(backbone), keyId, contextOf(customerId));
+export const revokeKey = (installation: Installation, customerId: number, keyId: string): Promise<void> =>
+  revokeApiKey(writesOf(installation), keyId, contextOf(customerId));

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Backbone } from '../app/composition.ts';
+import type { Installation } from '../app/installation.ts';
 import type { Config } from '../app/config.ts';
 
 export interface Progress {
@@ -12,7 +12,7 @@ export interface Progress {
 export interface Tools {
   readonly config: () => Config;
   /** Opens and migrates the configured installation at the first call. @throws ConfigError */
-  readonly backbone: () => Promise<Backbone>;
+  readonly installation: () => Promise<Installation>;
   /** True with `--json`. */
   readonly isJson: () => boolean;
   /**

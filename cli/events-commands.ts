@@ -1,5 +1,5 @@
-import { openBackbone } from '../app/composition.ts';
-import { EMBEDDED, openEventStore, type OpenedEventStore } from '../app/open-event-store.ts';
+import { openInstallation } from '../app/installation.ts';
+import { EMBEDDED, openEventStore, type OpenedEventStore } from './open-event-store.ts';
 import type { Config } from '../app/config.ts';
 import { createLog } from '../app/log.ts';
 import { operatorStoreTimeouts } from '../app/store-timeouts.ts';
@@ -77,18 +77,18 @@ const copy = async (given: CopyOptions, tools: Tools): Promise<void> => {
 
 /** The service must be stopped. */
 const rebuildAll = async (config: Config, tools: Tools): Promise<void> => {
-  const backbone = await openBackbone(
+  const installation = await openInstallation(
     config,
     'exchange-operator',
     createLog('silent'),
     operatorStoreTimeouts,
   );
   try {
-    await backbone.migrate();
+    await installation.migrate();
     const print: Tools['print'] = (value, text) => tools.print({ step: 'read-models', ...value }, text);
-    await rebuildOffline(backbone, { ...tools, print }, false);
+    await rebuildOffline(installation, { ...tools, print }, false);
   } finally {
-    await backbone.close();
+    await installation.close();
   }
 };
 

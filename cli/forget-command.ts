@@ -4,7 +4,7 @@ import { forgetAccount, forgetSubjects, withForgetting } from './forget.ts';
 import { parseId } from './words.ts';
 
 export const addForgetCommand = (program: OperatorCommand, tools: Tools): void => {
-  const { backbone, config, print, remark, fail } = tools;
+  const { installation, config, print, remark, fail } = tools;
   program
     .command('forget')
     .description(
@@ -27,7 +27,7 @@ export const addForgetCommand = (program: OperatorCommand, tools: Tools): void =
         readonly subject?: readonly string[];
       }) => {
         const log = createLog('silent');
-        const result = await withForgetting(await backbone(), config(), account, log, (forgetting) =>
+        const result = await withForgetting(await installation(), config(), account, log, (forgetting) =>
           subject.length === 0 ? forgetAccount(forgetting) : forgetSubjects(forgetting, subject),
         );
         const { forgettingId, places, members, inClear } = result;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { executeOnAudience } from '../command/audiences/sync-audiences.ts';
-import type { Backbone } from '../app/composition.ts';
+import type { Installation } from '../app/installation.ts';
 import { personalDataEvents, personalDataStream } from '../domain/personal-data/personal-data-events.ts';
 import { audiencesProjection } from '../projections/audiences.ts';
 import { cancelWhenInTheWay } from '../projections/engine/copy/cancel-statements.ts';
@@ -38,7 +38,7 @@ export interface ForgetResult {
   readonly inClear: number;
 }
 
-interface Forgetting extends Pick<Backbone, 'store' | 'sealedStore' | 'personalKeys'> {
+interface Forgetting extends Pick<Installation, 'store' | 'sealedStore' | 'personalKeys'> {
   readonly customerId: number;
   readonly pool: Pool;
   readonly secrets: SecretStore;
@@ -52,7 +52,7 @@ const LOOK_EVERY_MS = 50;
 
 /** @throws Error when another process runs `forget` for this account */
 export const withForgetting = async <T>(
-  backbone: Backbone,
+  installation: Installation,
   config: Config,
   customerId: number,
   log: Logger,
@@ -60,7 +60,7 @@ export const withForgetting = async <T>(
 ): Promise<T> => {
   const pool = createPool(
     {
-      connectionString: backbone.databaseUrl,
+      connectionString: installation.databaseUrl,
       applicationName: 'exchange-operator',
       max: 6,
       timeouts: TIMEOUTS,
@@ -71,8 +71,8 @@ export const withForgetting = async <T>(
   // Without a running service this process must update the rows itself.
   const running = startProjections({
     projections: [audiencesProjection],
-    store: backbone.store,
-    connectionString: backbone.databaseUrl,
+    store: installation.store,
+    connectionString: installation.databaseUrl,
     pool,
     log,
   });
@@ -85,7 +85,7 @@ export const withForgetting = async <T>(
     ]);
     if (rows[0]?.mine !== true) throw new Error(`another process runs forget for account ${customerId}`);
     return await work({
-      ...backbone,
+      ...installation,
       customerId,
       pool,
       secrets: createSecretStore(pool, ring),

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { match } from 'path-to-regexp';
 import { auditedKinds } from '../app/audited-kinds/all-kinds.ts';
-import type { Backbone } from '../app/composition.ts';
-import { historyAlone } from '../app/history-routes.ts';
+import type { Installation } from '../app/installation.ts';
+import { historyAlone } from '../query/history/routes.ts';
 import type { Config } from '../app/config.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import { parameterNames } from '../shared/http/openapi.ts';
@@ -26,7 +26,7 @@ const ABOUT =
   '"/advertisers/7/diff?from=1&to=3", /advertisers/7?asOf=2026-01-31T12:00:00.000Z, ' +
   '"/advertisers?status=ALL&asOf=2026-01-31T12:00:00.000Z", /audit-logs?outcome=denied, /requests/ID. Other resources have the same paths.';
 
-export const addHistoryCommand = (program: OperatorCommand, { backbone, config, print }: Tools): void => {
+export const addHistoryCommand = (program: OperatorCommand, { installation, config, print }: Tools): void => {
   program
     .command('history')
     .summary("Shows an account's history.")
@@ -37,7 +37,7 @@ export const addHistoryCommand = (program: OperatorCommand, { backbone, config, 
     .action(async (customerId: number, word: string) => {
       if (!word.startsWith('/')) throw new WordsError('PATH must begin with /, e.g. /advertisers/7/history');
       const [path, search] = splitAt(word, '?');
-      const opened = await backbone();
+      const opened = await installation();
       const { rowCount } = await opened.pool.query('select from accounts where customer_id = $1', [
         customerId,
       ]);
@@ -74,7 +74,7 @@ const splitAt = (text: string, mark: string): readonly [string, string] => {
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
 };
 
-const routesOn = ({ store, requestPool }: Backbone, config: Config): readonly Route[] => {
+const routesOn = ({ store, requestPool }: Installation, config: Config): readonly Route[] => {
   const reads = { database: createTenantDatabase(requestPool), progress: createProjectionProgress() };
   // Asset URLs start with this. Empty is acceptable: an operator on the machine knows the service's address.
   const kinds = auditedKinds({ ...reads, baseUrl: () => config.BASE_URL ?? '' });

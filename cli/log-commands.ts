@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Backbone } from '../app/composition.ts';
+import type { Installation } from '../app/installation.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import { comparePositions, START, type Position } from '../shared/event-store/event-store.ts';
 import type { Asked, ExpectedHash } from '../shared/log-chain/asked-range.ts';
@@ -11,7 +11,7 @@ import { verifyLog, type LogVerification } from '../shared/log-chain/verify-log.
 import type { OperatorCommand, Tools } from './command.ts';
 import { parsed, parseId } from './words.ts';
 
-const chainWith = ({ pool, logBytes }: Backbone, { config }: Tools): SealOptions => ({
+const chainWith = ({ pool, logBytes }: Installation, { config }: Tools): SealOptions => ({
   pool,
   log: logBytes,
   keys: logKeysOf(config()),
@@ -83,7 +83,7 @@ export const addLogCommands = (program: OperatorCommand, tools: Tools): void => 
     .command('keys')
     .description('Lists the public keys of all checkpoints, for LOG_VERIFY_KEYS.')
     .action(async () => {
-      const { pool } = await tools.backbone();
+      const { pool } = await tools.installation();
       for (const key of await listPublicKeys(pool, logKeysOf(tools.config()))) {
         const [id, publicKey] = key.split(':');
         tools.print({ id, publicKey }, key);
@@ -95,7 +95,7 @@ const seal = async (
   how: { readonly adopt: boolean; readonly newChain: boolean },
   tools: Tools,
 ): Promise<void> => {
-  const chain = chainWith(await tools.backbone(), tools);
+  const chain = chainWith(await tools.installation(), tools);
   let sealed = 0;
   let last = how.newChain ? undefined : await lastCheckpoint(chain.pool);
   for await (const checkpoint of sealLog(chain, how)) {
@@ -114,19 +114,19 @@ const seal = async (
 
 /** @throws Error when the signatures or the chain leave the result in doubt */
 const verify = async (given: VerifyOptions, tools: Tools): Promise<void> => {
-  const backbone = await tools.backbone();
+  const installation = await tools.installation();
   const asked: Asked = {
     chain: given.chain,
-    from: positionOf(backbone, given.from),
-    to: positionOf(backbone, given.to),
+    from: positionOf(installation, given.from),
+    to: positionOf(installation, given.to),
     expected: given.expect && {
       ...given.expect,
-      position: positionOf(backbone, given.expect.position) ?? START,
+      position: positionOf(installation, given.expect.position) ?? START,
     },
   };
-  const chain = chainWith(backbone, tools);
-  const { store, pool } = backbone;
-  const { end, whole } = await extentOf(backbone, asked);
+  const chain = chainWith(installation, tools);
+  const { store, pool } = installation;
+  const { end, whole } = await extentOf(installation, asked);
   const beganMs = performance.now();
   const result = await tools.withProgress('verified', (onProgress) =>
     verifyLog({
@@ -140,7 +140,7 @@ const verify = async (given: VerifyOptions, tools: Tools): Promise<void> => {
   );
   const seconds = Math.round(performance.now() - beganMs) / 1_000;
   const isNewest = asked.chain === undefined || asked.chain === (await lastCheckpoint(pool))?.chain;
-  const unsealed = result.broken === undefined && isNewest && (await isMoreThan(backbone, end));
+  const unsealed = result.broken === undefined && isNewest && (await isMoreThan(installation, end));
   tools.print(
     { ...result, broken: result.broken ?? null, moreUnsealed: unsealed, seconds },
     describe(result, { seconds, unsealed, canProve: chain.keys.canProve }),
@@ -151,7 +151,7 @@ const verify = async (given: VerifyOptions, tools: Tools): Promise<void> => {
 
 /** The range for the progress display only. `verifyLog` checks the requested range itself. */
 const extentOf = async (
-  { store, pool, logBytes }: Backbone,
+  { store, pool, logBytes }: Installation,
   { chain, from = START, to }: Asked,
 ): Promise<{ readonly end: Position; readonly whole: number }> => {
   const end = (await lastCheckpoint(pool, chain))?.last ?? START;
@@ -160,7 +160,7 @@ const extentOf = async (
   return { end, whole: areKnown ? Math.max(1, store.distance(from, upTo)) : 1 };
 };
 
-const isMoreThan = async ({ store }: Backbone, end: Position): Promise<boolean> =>
+const isMoreThan = async ({ store }: Installation, end: Position): Promise<boolean> =>
   comparePositions(await store.head(), end) > 0;
 
 const describe = (
@@ -182,7 +182,7 @@ const describe = (
   ].join('\n');
 };
 
-const positionOf = ({ storeKind }: Backbone, word: string | undefined): Position | undefined => {
+const positionOf = ({ storeKind }: Installation, word: string | undefined): Position | undefined => {
   if (word === undefined) return undefined;
   return (storeKind === 'postgres' && /^\d{1,16}$/.test(word) ? word.padStart(16, '0') : word) as Position;
 };

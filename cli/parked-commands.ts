@@ -1,11 +1,11 @@
-import type { Backbone } from '../app/composition.ts';
+import type { Installation } from '../app/installation.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import { listParked, type ParkedStream } from '../projections/engine/parked-streams.ts';
 import { retryParked } from '../projections/engine/retry-parked.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { WordsError } from './words.ts';
 
-async function* parkedStreams({ pool }: Backbone): AsyncGenerator<ParkedStream> {
+async function* parkedStreams({ pool }: Installation): AsyncGenerator<ParkedStream> {
   let page = await listParked(pool);
   while (page.length > 0) {
     yield* page;
@@ -14,14 +14,14 @@ async function* parkedStreams({ pool }: Backbone): AsyncGenerator<ParkedStream> 
   }
 }
 
-export const addParkedCommands = (program: OperatorCommand, { backbone, print, fail }: Tools): void => {
+export const addParkedCommands = (program: OperatorCommand, { installation, print, fail }: Tools): void => {
   const parked = program.command('parked').description('Streams that read models leave out.');
 
   parked
     .command('list')
     .description('Lists streams that a read model leaves out, with the reason.')
     .action(async () => {
-      for await (const one of parkedStreams(await backbone())) {
+      for await (const one of parkedStreams(await installation())) {
         const { projection, stream, revision, position, eventType, attempts, error } = one;
         print(
           one,
@@ -45,7 +45,7 @@ export const addParkedCommands = (program: OperatorCommand, { backbone, print, f
         const names = allProjections.map((one) => one.name).join(', ');
         throw new WordsError(`no read model is named ${name}; there are: ${names}`);
       }
-      const { pool, store } = await backbone();
+      const { pool, store } = await installation();
       const result = await retryParked(pool, store, projection, stream);
       const of = { projection: name, stream, outcome: result.outcome };
       if (result.outcome === 'parked') {

@@ -1,4 +1,4 @@
-import type { Backbone } from '../app/composition.ts';
+import type { Installation } from '../app/installation.ts';
 import { migrations } from '../migrations/index.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import type { ReadModelComparison, RowDifference } from '../projections/engine/copy/compare-copy.ts';
@@ -67,7 +67,7 @@ export const addReadModelCommands = (program: OperatorCommand, tools: Tools): vo
         if (cancel === true || names.length > 0) {
           throw new WordsError('--offline rebuilds every read model: it takes no name and no --cancel');
         }
-        await rebuildOffline(await tools.backbone(), tools, allowParked);
+        await rebuildOffline(await tools.installation(), tools, allowParked);
       } else if (cancel === true) await cancelAll(tools, readModels);
       else await rebuildAll(tools, readModels, allowParked);
     });
@@ -87,9 +87,9 @@ const rebuildAll = async (
   readModels: readonly Projection[],
   withParked: boolean,
 ): Promise<void> => {
-  const backbone = await tools.backbone();
+  const installation = await tools.installation();
   await eachOf(tools, readModels, async (projection, signal) => {
-    const { result, seconds } = await timed(backbone, tools, projection, signal, (options) =>
+    const { result, seconds } = await timed(installation, tools, projection, signal, (options) =>
       rebuildOnline(options, projection, withParked),
     );
     tools.print(
@@ -101,9 +101,9 @@ const rebuildAll = async (
 };
 
 const verifyAll = async (tools: Tools, readModels: readonly Projection[]): Promise<void> => {
-  const backbone = await tools.backbone();
+  const installation = await tools.installation();
   await eachOf(tools, readModels, async (projection, signal) => {
-    const { result, seconds } = await timed(backbone, tools, projection, signal, (options) =>
+    const { result, seconds } = await timed(installation, tools, projection, signal, (options) =>
       verifyOnline(options, projection),
     );
     tools.print(
@@ -115,7 +115,7 @@ const verifyAll = async (tools: Tools, readModels: readonly Projection[]): Promi
 };
 
 const cancelAll = async (tools: Tools, readModels: readonly Projection[]): Promise<void> => {
-  const { databaseUrl } = await tools.backbone();
+  const { databaseUrl } = await tools.installation();
   await eachOf(tools, readModels, async ({ name }) => {
     const dropped = await cancelOnline(databaseUrl, name);
     tools.print(
@@ -127,12 +127,12 @@ const cancelAll = async (tools: Tools, readModels: readonly Projection[]): Promi
 
 /** Rebuilds all read models from the current log. The service must be stopped. @throws ServiceRunningError */
 export const rebuildOffline = async (
-  backbone: Backbone,
+  installation: Installation,
   { withProgress, print, fail }: Tools,
   withParked: boolean,
 ): Promise<void> => {
   const { readModels, parkedStreams } = await withProgress('read models', (onProgress) =>
-    rebuildReadModels(backbone, createLog('silent'), onProgress),
+    rebuildReadModels(installation, createLog('silent'), onProgress),
   );
   print(
     { readModels, parkedStreams },
@@ -170,7 +170,7 @@ const eachOf = async (
 };
 
 const timed = async <T>(
-  { databaseUrl, store, storeKind }: Backbone,
+  { databaseUrl, store, storeKind }: Installation,
   { withProgress }: Tools,
   projection: Projection,
   signal: AbortSignal,

@@ -5,7 +5,7 @@ import { systemClock } from '../shared/async/clock.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { WordsError } from './words.ts';
 
-export const addStatusCommand = (group: OperatorCommand, { backbone, print, fail }: Tools): void => {
+export const addStatusCommand = (group: OperatorCommand, { installation, print, fail }: Tools): void => {
   group
     .command('status')
     .description(
@@ -25,7 +25,7 @@ export const addStatusCommand = (group: OperatorCommand, { backbone, print, fail
         throw new WordsError(`${unknown} is not a read model; there are: ${there}`);
       }
       const wanted = allProjections.filter(({ name }) => names.length === 0 || names.includes(name));
-      const { pool, sealedStore } = await backbone();
+      const { pool, sealedStore } = await installation();
       const healths = await readHealth(pool, sealedStore, wanted, systemClock.now());
       const text = `the log ends at ${healths[0]?.head}\n${tableOf(healths)}`;
       for (const [n, health] of healths.entries()) print(health, n === 0 ? text : undefined);

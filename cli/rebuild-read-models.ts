@@ -1,4 +1,4 @@
-import type { Backbone } from '../app/composition.ts';
+import type { Installation } from '../app/installation.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import { startProjections } from '../projections/engine/projection-engine.ts';
 import type { ProjectionStatus } from '../projections/engine/projection-status.ts';
@@ -27,7 +27,7 @@ const LOOK_EVERY_MS = 300;
  * @throws ServiceRunningError; Error when the log cannot be applied
  */
 export const rebuildReadModels = async (
-  { pool, store, databaseUrl }: Backbone,
+  { pool, store, databaseUrl }: Installation,
   log: Logger,
   onProgress: (progress: Progress) => void,
 ): Promise<RebuiltReadModels> => {

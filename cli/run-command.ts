@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { openBackbone, type Backbone } from '../app/composition.ts';
+import { openInstallation, type Installation } from '../app/installation.ts';
 import { isConfigError, readConfig, type Config } from '../app/config.ts';
 import { armFailpoints } from '../shared/async/failpoints.ts';
 import { createLog } from '../app/log.ts';
@@ -21,18 +21,18 @@ export const runCommand = async (
   argv: readonly string[],
   { environment, stdout, stderr }: Terminal,
 ): Promise<number> => {
-  let opened: Promise<Backbone> | undefined;
+  let opened: Promise<Installation> | undefined;
   let status: 0 | 1 = 0;
   const config = (): Config => readConfig(environment);
   const isJson = (): boolean => program.opts()['json'] === true;
   const program = createProgram(
     {
       config,
-      backbone: async () => {
+      installation: async () => {
         opened ??= open(config());
-        const backbone = await opened;
-        await backbone.migrate();
-        return backbone;
+        const installation = await opened;
+        await installation.migrate();
+        return installation;
       },
       isJson,
       print: (value, text) => {
@@ -77,9 +77,9 @@ const messageOf = (error: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
-const open = (config: Config): Promise<Backbone> => {
+const open = (config: Config): Promise<Installation> => {
   if (config.EXCHANGE_FAILPOINTS !== undefined) {
     armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
   }
-  return openBackbone(config, 'exchange-operator', createLog('silent'), operatorStoreTimeouts);
+  return openInstallation(config, 'exchange-operator', createLog('silent'), operatorStoreTimeouts);
 };

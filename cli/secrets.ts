@@ -15,8 +15,8 @@ export const addSecretCommands = (program: OperatorCommand, tools: Tools): void 
     .action(() => reEncrypt(tools));
 };
 
-const reEncrypt = async ({ backbone, config, print, remark, fail }: Tools): Promise<void> => {
-  const { pool } = await backbone();
+const reEncrypt = async ({ installation, config, print, remark, fail }: Tools): Promise<void> => {
+  const { pool } = await installation();
   const keys = await keyRingOf(config())();
   const [missing, needed] = [new Map<string, number>(), new Map<string, number>()];
   let [seen, done] = [0, 0];

@@ -31,9 +31,9 @@ const membersOf = ({ name, channels, logoUrl }: MemberOptions) =>
   });
 
 export const addSellerCommands = (program: OperatorCommand, tools: Tools): void => {
-  const { backbone, print } = tools;
+  const { installation, print } = tools;
   const sellers = program.command('sellers').description('The directory of sellers.');
-  const writes = async () => ({ store: (await backbone()).store, clock: systemClock });
+  const writes = async () => ({ store: (await installation()).store, clock: systemClock });
   const change = async (sellerId: number, changes: Parameters<typeof changeSeller>[2]): Promise<void> => {
     const seller = await changeSeller(await writes(), sellerId, changes);
     print(seller, textOf(seller));
@@ -43,7 +43,7 @@ export const addSellerCommands = (program: OperatorCommand, tools: Tools): void 
     .command('list')
     .description('Lists the directory, retired sellers too.')
     .action(async () => {
-      for (const seller of await loadDirectory(await backbone())) print(seller, textOf(seller));
+      for (const seller of await loadDirectory(await installation())) print(seller, textOf(seller));
     });
 
   sellers
@@ -89,7 +89,7 @@ interface ReviewOptions {
   readonly revision?: number;
 }
 
-const addCreatives = (program: OperatorCommand, { backbone, print }: Tools): void => {
+const addCreatives = (program: OperatorCommand, { installation, print }: Tools): void => {
   program
     .command('creatives')
     .description('Creatives of accounts.')
@@ -117,7 +117,7 @@ const addCreatives = (program: OperatorCommand, { backbone, print }: Tools): voi
         { status, rejectionReason, expectedRevision },
         { status: '--status', rejectionReason: '--reason', expectedRevision: '--revision' },
       );
-      const { store, pool } = await backbone();
+      const { store, pool } = await installation();
       const commandId = randomUUID();
       const context = { commandId, customerId, actor: 'operator', requestId: commandId };
       const snapshots = createSnapshotStore(pool, createLog('silent'));

@@ -13,7 +13,7 @@ import {
   type SyndicationState,
 } from '../domain/syndication/syndication.ts';
 import { toDomainEvent } from '../shared/aggregate/recorded-domain-event.ts';
-import type { Backbone } from '../app/composition.ts';
+import type { Installation } from '../app/installation.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { WordsError } from './words.ts';
 
@@ -44,7 +44,7 @@ interface Explanation {
   readonly history: readonly HistoryEntry[];
 }
 
-export const addSyndicationCommand = (program: OperatorCommand, { backbone, print }: Tools): void => {
+export const addSyndicationCommand = (program: OperatorCommand, { installation, print }: Tools): void => {
   program
     .command('syndication')
     .description('Syndication of resources to agents.')
@@ -54,12 +54,12 @@ export const addSyndicationCommand = (program: OperatorCommand, { backbone, prin
     .action(async (word: string) => {
       const recordId = syndicationIdOf(word);
       if (recordId === undefined) throw new WordsError(`${word} is not the id of a syndication record`);
-      const explanation = await explain(await backbone(), recordId);
+      const explanation = await explain(await installation(), recordId);
       print(explanation, textOf(explanation));
     });
 };
 
-const explain = async ({ pool, store }: Backbone, recordId: string): Promise<Explanation> => {
+const explain = async ({ pool, store }: Installation, recordId: string): Promise<Explanation> => {
   const { rows } = await pool.query<{ customer_id: string; waiting: Waiting | null }>(
     `select r.customer_id, case when w.record_id is not null then json_build_object('dueAt', w.due_at,
        'attempts', w.attempts, 'lost', w.lost, 'hasTurn', w.has_turn, 'lastError', w.last_error) end as waiting

@@ -6,7 +6,7 @@ import {
   type Asset,
   type StoredAsset,
 } from '../../domain/assets/asset-resource.ts';
-import { assetAggregate, assetStream } from '../../domain/assets/asset.ts';
+import { assetFold, assetStream } from '../../domain/assets/asset.ts';
 import { assetList, assetRead } from '../../query/assets/routes.ts';
 import { auditedKind, type AuditedKind } from '../../query/history/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
@@ -30,7 +30,7 @@ export const isInLibrary = (asset: Asset): asset is StoredAsset => asset.status 
 
 export const assetKind = (baseUrl: () => string): AuditedKind =>
   auditedKind({
-    ...assetAggregate,
+    ...assetFold,
     resourceType: 'ASSET',
     noun: 'asset',
     live: (state) => (state.status === 'NONE' ? undefined : state),

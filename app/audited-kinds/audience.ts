@@ -5,7 +5,7 @@ import {
   SIZES_KEPT_DAYS,
   type Audience,
 } from '../../domain/audiences/audience-resource.ts';
-import { AUDIENCE, audienceAggregate, audienceStream } from '../../domain/audiences/audience.ts';
+import { AUDIENCE, audienceFold, audienceStream } from '../../domain/audiences/audience.ts';
 import { findAudienceSizes } from '../../query/audiences/find-audience-sizes.ts';
 import { audienceList, audiencesTable } from '../../query/audiences/routes.ts';
 import { auditedKind, type AuditedKind } from '../../query/history/audited-kind.ts';
@@ -45,7 +45,7 @@ interface AudiencePast {
   readonly revision: number;
 }
 
-const { initialState: noAudience, evolve: evolveAudience } = audienceAggregate;
+const { initialState: noAudience, evolve: evolveAudience } = audienceFold;
 
 /** Who is in it is about persons: no history has it. How many there were, the read model knows of every event. */
 export const audienceKind = (reads: ResourceReads): AuditedKind =>

@@ -1,6 +1,6 @@
 import { catalogResource } from '../../domain/catalogs/catalog-resource.ts';
 import { z } from 'zod';
-import { CATALOG, catalogAggregate, catalogStream } from '../../domain/catalogs/catalog.ts';
+import { CATALOG, catalogFold, catalogStream } from '../../domain/catalogs/catalog.ts';
 import { catalogList, catalogsTable } from '../../query/catalogs/routes.ts';
 import { auditedKind } from '../../query/history/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../query/history/places.ts';
 
 export const catalogKind = auditedKind({
-  ...catalogAggregate,
+  ...catalogFold,
   resourceType: 'CATALOG',
   noun: 'catalog',
   live: (state) => (state.status === 'NONE' ? undefined : state),

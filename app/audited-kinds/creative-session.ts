@@ -8,7 +8,7 @@ import {
   type CreativeSession,
 } from '../../domain/creative-sessions/creative-session-resource.ts';
 import {
-  creativeSessionAggregate,
+  creativeSessionFold,
   creativeSessionStream,
 } from '../../domain/creative-sessions/creative-session.ts';
 import type { SessionPlace } from '../../query/creative-sessions/list-sessions.ts';
@@ -32,7 +32,7 @@ const follows = (one: CreativeSession, { updatedAt, id }: SessionPlace): boolean
   one.updatedAt < updatedAt || (one.updatedAt === updatedAt && one.sessionId > id);
 
 export const sessionKind = auditedKind({
-  ...creativeSessionAggregate,
+  ...creativeSessionFold,
   resourceType: 'CREATIVE_SESSION',
   noun: 'creative session',
   live: (state) => (state.status === 'none' ? undefined : state),

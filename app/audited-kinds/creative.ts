@@ -14,7 +14,7 @@ import {
   shownCreativeId,
   type Creative,
 } from '../../domain/creatives/creative-resource.ts';
-import { creativeAggregate, creativeStream } from '../../domain/creatives/creative.ts';
+import { creativeFold, creativeStream } from '../../domain/creatives/creative.ts';
 import { sellerDirectoryStream } from '../../domain/sellers/seller-directory.ts';
 import type { SellerDirectory } from '../../domain/sellers/seller-resource.ts';
 import {
@@ -92,7 +92,7 @@ const lists: readonly ListRead<Creative>[] = [
 
 export const creativeKind = (assets: AuditedKind, baseUrl: () => string): AuditedKind =>
   auditedKind({
-    ...creativeAggregate,
+    ...creativeFold,
     resourceType: 'CREATIVE',
     noun: 'creative',
     live: (state) => (state.state === 'none' ? undefined : state),

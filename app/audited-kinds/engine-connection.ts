@@ -12,7 +12,7 @@ import {
 } from '../../domain/engines/engine-connection-resource.ts';
 import {
   ENGINE_CONNECTION,
-  engineConnectionAggregate,
+  engineConnectionFold,
   engineConnectionStream,
 } from '../../domain/engines/engine-connection.ts';
 import { creativeEngineOf } from '../../domain/engines/engine-resource.ts';
@@ -58,7 +58,7 @@ const connectionThen = async (connection: EngineConnection, asked: Asked, then: 
   return engineConnectionResource(connection, new Map(ids.map((id, n) => [id, names[n] ?? ''])), offsets);
 };
 
-const { initialState: noConnection, evolve: evolveConnection } = engineConnectionAggregate;
+const { initialState: noConnection, evolve: evolveConnection } = engineConnectionFold;
 
 export const connectionKind = auditedKind({
   category: ENGINE_CONNECTION,

@@ -1,11 +1,7 @@
 import { z } from 'zod';
 import { conversionStream } from '../../domain/conversions/conversion-events.ts';
 import { eventSourceResource, notSeen } from '../../domain/event-sources/event-source-resource.ts';
-import {
-  EVENT_SOURCE,
-  eventSourceAggregate,
-  eventSourceStream,
-} from '../../domain/event-sources/event-source.ts';
+import { EVENT_SOURCE, eventSourceFold, eventSourceStream } from '../../domain/event-sources/event-source.ts';
 import { eventSourcesTable, findEventSources } from '../../query/event-sources/find-event-sources.ts';
 import { eventSourceList, eventSourceRead, theOneEventSource } from '../../query/event-sources/routes.ts';
 import { auditedKind, type AuditedKind } from '../../query/history/audited-kind.ts';
@@ -17,7 +13,7 @@ import { buyer, each, lastFirst, listedOfAdvertiser, streamsByKey } from '../../
 
 export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
   auditedKind({
-    ...eventSourceAggregate,
+    ...eventSourceFold,
     resourceType: 'EVENT_SOURCE',
     noun: 'event source',
     live: (state) => (state.status === 'NONE' ? undefined : state),

@@ -1,9 +1,9 @@
-import { sellerDirectoryAggregate } from '../../domain/sellers/seller-directory.ts';
+import { sellerDirectoryFold } from '../../domain/sellers/seller-directory.ts';
 import { auditedKind } from '../../query/history/audited-kind.ts';
 
 /** The directory belongs to no account: nobody asks for its history, and details of creatives show names from it. */
 export const sellersKind = auditedKind({
-  ...sellerDirectoryAggregate,
+  ...sellerDirectoryFold,
   resourceType: 'CREATIVE',
   noun: 'seller directory',
   live: (directory) => directory,

@@ -14,7 +14,7 @@ import {
   syndicationResource,
   type SyndicationRecord,
 } from '../../domain/syndication/syndication-resource.ts';
-import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
+import { syndicationFold, syndicationStream } from '../../domain/syndication/syndication.ts';
 import { syndicationStatusList } from '../../query/syndication/routes.ts';
 import { auditedKind } from '../../query/history/audited-kind.ts';
 import type { SeenJob } from '../../query/history/seen-job.ts';
@@ -78,7 +78,7 @@ const jobsAmong = (events: readonly RecordedEvent[], latest: SyndicationRecord):
   syndicationJobs(events.map(stepOf), latest).map((job) => seenJob(latest, job));
 
 export const syndicationKind = auditedKind({
-  ...syndicationAggregate,
+  ...syndicationFold,
   resourceType: 'SYNDICATION',
   noun: 'syndication record',
   live: (state) => (state.status === 'NONE' ? undefined : state),

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { taskAggregate, taskStream } from '../../domain/tasks/task.ts';
+import { taskFold, taskStream } from '../../domain/tasks/task.ts';
 import { auditedKind } from '../../query/history/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import { buyer } from '../../query/history/places.ts';
 
 export const taskKind = auditedKind({
-  ...taskAggregate,
+  ...taskFold,
   resourceType: 'TASK',
   noun: 'task',
   live: (state) => (state.status === 'NONE' ? undefined : state),

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { VariantCopy } from '../../domain/creative-sessions/creative-session-resource.ts';
 import { formatLabelOf } from '../../domain/creatives/format-kinds-resource.ts';
-import type { CreativeBrief, CreativeEngine } from './creative-engine.ts';
+import { findLiveConnection } from '../engines/find-connection.ts';
+import type { ConnectionStores } from '../engines/run-on-connection.ts';
+import type { CreativeBrief, CreativeEngine, CreativeEngines } from './creative-engine.ts';
 
 /** Writes texts by fixed rules, without a model or a network. Equal input gives equal output. */
 export const builtInEngine: CreativeEngine = {
@@ -93,3 +95,13 @@ const notesOf = (copy: VariantCopy): string | undefined => {
     .map(([slot]) => slot);
   return long.length === 0 ? undefined : `Long for its place: ${long.join(', ')}.`;
 };
+
+/** The built-in engine stands in for every connected engine. */
+export const builtInEngines = (stores: ConnectionStores): CreativeEngines => ({
+  engineOf: async (customerId, connectionId) => {
+    const isConnected =
+      connectionId === undefined ||
+      (await findLiveConnection(stores, customerId, connectionId)) !== undefined;
+    return isConnected ? builtInEngine : undefined;
+  },
+});

@@ -8,7 +8,7 @@ import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { requireAssets } from './asset-library.ts';
+import { requireAssets } from './require-assets.ts';
 import type { UpdateCreativeBody } from './creative-input.ts';
 import { isAdvertiserArchived, openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { findHeldName, holdName, releaseNames } from './hold-names.ts';
@@ -79,7 +79,7 @@ export const updateCreative = async (
     executeOnCreative(writes, creativeId, await commandOf(nameHeldAt), ofRequest(request));
   const done = await creativeDoneBefore(writes, creativeId, request);
   if (done !== undefined) return done;
-  await requireAssets(writes.library, customerId, creative.advertiserId, changes);
+  await requireAssets(writes, customerId, creative.advertiserId, changes);
   return withNames(writes, creative, run, async (current) => {
     const { name = current.name } = changes;
     const before = await Promise.all(

@@ -10,7 +10,7 @@ import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
-import { requireAssets } from './asset-library.ts';
+import { requireAssets } from './require-assets.ts';
 import type { CreateCreativeBody } from './creative-input.ts';
 import { openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { holdName, releaseNames, type WantedName } from './hold-names.ts';
@@ -33,7 +33,7 @@ export const createInCampaign = async (
   const done = await creativeDoneBefore(writes, creativeId, request);
   if (done !== undefined) return done;
   const { campaignId, advertiserId } = await openCampaign(writes, customerId, shownCampaignId);
-  await requireAssets(writes.library, customerId, advertiserId, body);
+  await requireAssets(writes, customerId, advertiserId, body);
   const wanted: WantedName = body.name === undefined ? { names: newNames(name) } : { name };
   const held = await holdName(writes, campaignId, creativeId, wanted, request);
   const identity = { advertiserId, name: held.name, campaignId, body: members };
@@ -91,7 +91,7 @@ export const createInLibrary = async (
   const done = await creativeDoneBefore(writes, creativeId, request);
   if (done !== undefined) return done;
   await writableAdvertiser(writes, customerId, advertiserId);
-  await requireAssets(writes.library, customerId, advertiserId, body);
+  await requireAssets(writes, customerId, advertiserId, body);
   return creativeOf(await create(writes, creativeId, { advertiserId, name, body: members }, request));
 };
 

@@ -5,12 +5,9 @@ import { notFound } from '../../shared/http/errors.ts';
 import { loadAdvertiser, writableAdvertiser } from '../advertisers/load.ts';
 import { campaignRefused } from '../campaigns/load.ts';
 import { loadCampaign, type CampaignStores } from '../campaigns/load.ts';
-import type { AssetLibrary } from './asset-library.ts';
 import { loadCreative } from './run-on-creative.ts';
 
-export interface CreativeWrites extends CampaignStores {
-  readonly library: AssetLibrary;
-}
+export type CreativeWrites = CampaignStores;
 
 /** @throws ApiError NOT_FOUND */
 export const findCampaign = async (

@@ -28,5 +28,3 @@ export const acceptTask = async (
   await tasks.run(stores, taskId, command, { ...request, commandId: taskId });
   return taskId;
 };
-
-export const loadTask = tasks.load;

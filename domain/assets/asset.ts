@@ -79,11 +79,12 @@ const completeUpload = (
   }
 };
 
-export const assetAggregate = {
+/** How an asset follows from its events. */
+export const assetFold = {
   category: ASSET,
   stream: assetStream,
   events: assetEvents,
   initialState,
   evolve,
-  decide,
 };
+export const assetAggregate = { ...assetFold, decide };

@@ -119,11 +119,12 @@ const decide = (command: AudienceCommand, state: AudienceState): AudienceDecisio
   }
 };
 
-export const audienceAggregate = {
+/** How an audience follows from its events. */
+export const audienceFold = {
   category: AUDIENCE,
   stream: audienceStream,
   events: audienceEvents,
   initialState,
   evolve,
-  decide,
 };
+export const audienceAggregate = { ...audienceFold, decide };

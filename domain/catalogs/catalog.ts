@@ -183,12 +183,13 @@ const decide = (command: CatalogCommand, state: CatalogState): CatalogDecision =
   }
 };
 
-export const catalogAggregate = {
+/** How a catalog follows from its events. */
+export const catalogFold = {
   category: CATALOG,
   stream: catalogStream,
   events: catalogEvents,
   foldVersion: 2,
   initialState,
   evolve,
-  decide,
 };
+export const catalogAggregate = { ...catalogFold, decide };

@@ -111,11 +111,12 @@ const decide = (command: EventSourceCommand, state: EventSourceState): EventSour
   }
 };
 
-export const eventSourceAggregate = {
+/** How an event source follows from its events. */
+export const eventSourceFold = {
   category: EVENT_SOURCE,
   stream: eventSourceStream,
   events: eventSourceEvents,
   initialState,
   evolve,
-  decide,
 };
+export const eventSourceAggregate = { ...eventSourceFold, decide };

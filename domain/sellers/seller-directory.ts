@@ -63,12 +63,13 @@ const decide = (command: SellerCommand, directory: SellerDirectory): SellerDecis
 const nextId = (directory: SellerDirectory): number =>
   Math.max(FIRST_ID - 1, ...directory.map(({ sellerId }) => sellerId)) + 1;
 
-export const sellerDirectoryAggregate = {
+/** How the directory follows from its events. */
+export const sellerDirectoryFold = {
   category: SELLERS,
   stream: () => sellerDirectoryStream,
   events: sellerEvents,
   initialState: builtInSellers,
   evolve: (directory: SellerDirectory, { data }: SellerEvent): SellerDirectory =>
     withSellers(directory, [data]),
-  decide,
 };
+export const sellerDirectoryAggregate = { ...sellerDirectoryFold, decide };

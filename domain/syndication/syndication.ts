@@ -314,12 +314,13 @@ const stepOf: Readonly<Record<OfWorker, StepName>> = {
 const mayFollow = (type: OfWorker, { status }: SyndicationRecord): boolean =>
   isStepFrom(stepOf[type], status) || (type === 'StartSyndication' && status === steps.start.to);
 
-export const syndicationAggregate = {
+/** How a syndication record follows from its events. */
+export const syndicationFold = {
   category: SYNDICATION,
   stream: syndicationStream,
   events: syndicationEvents,
   foldVersion: 4,
   initialState,
   evolve,
-  decide,
 };
+export const syndicationAggregate = { ...syndicationFold, decide };

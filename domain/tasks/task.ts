@@ -24,8 +24,8 @@ interface AcceptTask {
   readonly task: TaskAccepted;
 }
 
-/** Always the last event of a request: a reader that has processed it has processed the whole request. */
-export const taskAggregate = {
+/** The last event that a request appends: a reader of it has read all of the request. */
+export const taskFold = {
   category: TASK,
   stream: taskStream,
   events: taskEvents,
@@ -35,6 +35,9 @@ export const taskAggregate = {
     acceptedAt: occurredAt,
     ...data,
   }),
+};
+export const taskAggregate = {
+  ...taskFold,
   decide: ({ now, task }: AcceptTask, state: Task): Decision<TaskEvent, never> =>
     state.status === 'ACCEPTED' ? accept() : accept({ type: 'TaskAccepted', data: task, occurredAt: now }),
 };

@@ -1,4 +1,4 @@
-import type { StoredAsset } from '../../domain/assets/asset-resource.ts';
+import { assetResource, type AssetResource, type StoredAsset } from '../../domain/assets/asset-resource.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
@@ -14,7 +14,7 @@ const assetIdSql = (shown: string): string =>
  * @param customer parameter of the account's id
  * @param shownIds SQL of an array of ids as they are shown, some of which may be none
  */
-export const readyAssetsSql = (customer: string, shownIds: string): string =>
+const readyAssetsSql = (customer: string, shownIds: string): string =>
   `(select coalesce('[' || string_agg(a.body, ',') || ']', '[]')
     from assets a
     where a.customer_id = ${customer} and a.status = 'READY'
@@ -26,7 +26,7 @@ export const readyAssetsSql = (customer: string, shownIds: string): string =>
  * @param waitMs for the read model, at most; default: as every read
  * @throws ReadModelBehindError
  */
-export const findAssets = async (
+const findAssets = async (
   { database, progress }: AssetReads,
   customerId: number,
   shownIds: readonly string[],
@@ -45,4 +45,16 @@ export const findAssets = async (
     },
   });
   return JSON.parse(items) as readonly StoredAsset[];
+};
+
+/** The assets that a creative uses, as its detail shows them. */
+export const shownAssets = (reads: AssetReads & { readonly baseUrl: () => string }) => {
+  const shown = (asset: StoredAsset): AssetResource => assetResource(asset, reads.baseUrl());
+  return {
+    readModel: ASSETS,
+    sql: readyAssetsSql,
+    read: (found: string) => (JSON.parse(found) as readonly StoredAsset[]).map(shown),
+    find: async (customerId: number, shownIds: readonly string[], waitMs?: number) =>
+      (await findAssets(reads, customerId, shownIds, waitMs)).map(shown),
+  };
 };

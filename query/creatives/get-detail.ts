@@ -1,11 +1,17 @@
 import type { Campaign } from '../../domain/campaigns/resource.ts';
+import { campaignFold } from '../../domain/campaigns/campaign.ts';
 import {
   creativeDetail,
   type CreativeDetail,
   type UsedAsset,
 } from '../../domain/creatives/creative-detail-resource.ts';
 import { assetIdsOf, type Creative } from '../../domain/creatives/creative-resource.ts';
-import type { Seller } from '../../domain/sellers/seller-resource.ts';
+import { creativeFold, creativeStream } from '../../domain/creatives/creative.ts';
+import { sellerDirectoryFold, sellerDirectoryStream } from '../../domain/sellers/seller-directory.ts';
+import type { SellerDirectory } from '../../domain/sellers/seller-resource.ts';
+import { loadState, loadStream } from '../../shared/aggregate/load-stream.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
@@ -41,12 +47,8 @@ export interface ShownAssets {
 
 export interface DetailReads extends CreativeReads {
   readonly assets: ShownAssets;
-  /** The name of a creative's stream. */
-  readonly streamOf: (customerId: number, creativeId: string) => string;
-  readonly foldCreative: (customerId: number, creativeId: string) => Promise<Creative | undefined>;
-  readonly foldCampaign: (customerId: number, campaignId: string) => Promise<Campaign | undefined>;
-  /** The directory as its stream says. */
-  readonly foldSellers: () => Promise<readonly Seller[]>;
+  readonly store: EventStore;
+  readonly snapshots?: SnapshotStore;
 }
 
 interface Row extends Freshness {
@@ -125,7 +127,7 @@ const readRow = (reads: DetailReads, customerId: number, creativeId: string): Pr
     progress: reads.progress,
     query: {
       ...detailQuery(reads),
-      values: [customerId, CREATIVES, creativeId, reads.streamOf(customerId, creativeId)],
+      values: [customerId, CREATIVES, creativeId, creativeStream(customerId, creativeId)],
     },
   });
 
@@ -141,19 +143,26 @@ const detailOf = ({ assets }: DetailReads, row: Row): CreativeDetail | undefined
 
 /** Of the streams: when a read model is behind, or leaves the creative's stream out. */
 const foldDetail = async (
-  { assets, foldCreative, foldCampaign, foldSellers }: DetailReads,
+  { assets, ...stores }: DetailReads,
   customerId: number,
   creativeId: string,
   waitMs: number | undefined,
 ): Promise<CreativeDetail | undefined> => {
-  const creative = await foldCreative(customerId, creativeId);
+  const creative = await loadState(stores, creativeFold, customerId, creativeId);
   if (creative === undefined) return undefined;
   const assetIds = assetIdsOf(creative);
   const [campaigns, used, sellers] = await Promise.all([
-    Promise.all(creative.campaignIds.map((campaignId) => foldCampaign(customerId, campaignId))),
+    Promise.all(creative.campaignIds.map((id) => loadState(stores, campaignFold, customerId, id))),
     assetIds.length === 0 ? [] : assets.find(customerId, assetIds, waitMs),
-    creative.reviews === undefined ? [] : foldSellers(),
+    creative.reviews === undefined ? [] : foldSellers(stores),
   ]);
   const known = campaigns.filter((campaign) => campaign !== undefined);
   return creativeDetail({ creative, campaigns: known, assets: used, sellers });
 };
+
+/** Without events the directory holds the sellers that are built in. */
+const foldSellers = async ({
+  store,
+  snapshots,
+}: Pick<DetailReads, 'store' | 'snapshots'>): Promise<SellerDirectory> =>
+  (await loadStream(store, sellerDirectoryFold, sellerDirectoryStream, { snapshots })).state;

@@ -3,6 +3,10 @@ import {
   type Creative,
   type CreativeResource,
 } from '../../domain/creatives/creative-resource.ts';
+import { creativeFold } from '../../domain/creatives/creative.ts';
+import { loadState } from '../../shared/aggregate/load-stream.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
@@ -121,8 +125,8 @@ export const listLibraryCreatives = async (
 };
 
 interface UseReads extends CreativeReads {
-  /** A creative as its stream says. */
-  readonly foldCreative: (customerId: number, creativeId: string) => Promise<Creative | undefined>;
+  readonly store: EventStore;
+  readonly snapshots?: SnapshotStore;
 }
 
 interface UseRow extends Freshness {
@@ -140,7 +144,7 @@ const UUID_LENGTH = 36;
  * @throws ReadModelBehindError
  */
 export const isAssetInUse = async (
-  { database, progress, foldCreative }: UseReads,
+  { database, progress, ...stores }: UseReads,
   customerId: number,
   assetId: string,
 ): Promise<boolean> => {
@@ -160,7 +164,7 @@ export const isAssetInUse = async (
   });
   if (used) return true;
   for (const stream of parked) {
-    const creative = await foldCreative(customerId, stream.slice(-UUID_LENGTH));
+    const creative = await loadState(stores, creativeFold, customerId, stream.slice(-UUID_LENGTH));
     if (creative === undefined || creative.state === 'archived') continue;
     if (assetIdsOf(creative).includes(assetId)) return true;
   }

@@ -20,6 +20,7 @@ import {
   pathTextId,
   queryBoolean,
 } from '../../shared/http/schemas.ts';
+import { shownAssets } from '../assets/find-assets.ts';
 import { behind } from '../resources/behind.ts';
 import { stateReader, type RowReads } from '../resources/read-row.ts';
 import { getDetail, type DetailReads } from './get-detail.ts';
@@ -28,6 +29,7 @@ import {
   listCampaignCreatives,
   listLibraryCreatives,
   type CreativePage,
+  type CreativeReads,
 } from './list-creatives.ts';
 
 const tag = 'Creatives';
@@ -35,12 +37,12 @@ const search = boundedText(1, 255).optional().meta({ description: 'Part of the n
 const page = { 200: { description: 'One page', data: z.array(CreativeResource), paginated: true } };
 
 /** Endpoints 9 and 11 of the specification; lists of decisions.md section 2. */
-export const creativeReadRoutes = (reads: DetailReads & RowReads): readonly Route[] => [
-  listRoute(reads),
-  getRoute(reads),
-  libraryRoute(reads),
-  detailRoute(reads),
-];
+export const creativeReadRoutes = (
+  reads: RowReads & { readonly baseUrl: () => string },
+): readonly Route[] => {
+  const assets = shownAssets(reads);
+  return [listRoute(reads), getRoute(reads), libraryRoute(reads), detailRoute({ ...reads, assets })];
+};
 
 /** @param owner what there is not when there is no page */
 const shownPage = (
@@ -64,7 +66,7 @@ export const campaignCreativeList = declaration({
   query: z.object({ search, ...pagingParameters(200) }),
 });
 
-const listRoute = (reads: DetailReads): Route =>
+const listRoute = (reads: CreativeReads): Route =>
   route({
     ...campaignCreativeList,
     responses: page,
@@ -121,7 +123,7 @@ export const advertiserCreativeList = declaration({
   }),
 });
 
-const libraryRoute = (reads: DetailReads): Route =>
+const libraryRoute = (reads: CreativeReads): Route =>
   route({
     ...advertiserCreativeList,
     responses: page,

@@ -4,9 +4,14 @@ import {
   EventSourceResource,
   type EventSource,
 } from '../../domain/event-sources/event-source-resource.ts';
+import { EVENT_SOURCE, eventSourceFold } from '../../domain/event-sources/event-source.ts';
+import { loadState } from '../../shared/aggregate/load-stream.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import { behind } from '../resources/behind.ts';
 import { listResources } from '../resources/list-resources.ts';
@@ -15,10 +20,8 @@ import { eventSummaryRoute, type EventSummaryReads } from './event-summary.ts';
 import { eventSourcesTable, findEventSources } from './find-event-sources.ts';
 
 export interface EventSourceDetails extends EventSummaryReads {
-  /** The source as its stream says, for the moment when the read model is behind the account's last write. */
-  readonly foldEventSource: (customerId: number, sourceId: string) => Promise<EventSource | undefined>;
-  /** It follows from whose the source is and its key. */
-  readonly sourceIdOf: (customerId: number, advertiserId: number, key: string) => string;
+  readonly store: EventStore;
+  readonly snapshots: SnapshotStore;
 }
 
 const tag = 'Event Sources';
@@ -94,13 +97,14 @@ const findOne = async (
   key: string,
   advertiserId: number | undefined,
 ): Promise<EventSource | undefined> => {
-  const sourceId = advertiserId === undefined ? undefined : reads.sourceIdOf(customerId, advertiserId, key);
+  const sourceId =
+    advertiserId === undefined ? undefined : resourceIdOf(EVENT_SOURCE, customerId, advertiserId, key);
   try {
     const items = await findEventSources(reads, customerId, key, sourceId);
     return theOneEventSource(items);
   } catch (error) {
     if (sourceId === undefined || !(error instanceof ReadModelBehindError)) return behind(error);
-    return reads.foldEventSource(customerId, sourceId);
+    return loadState(reads, eventSourceFold, customerId, sourceId);
   }
 };
 

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import type { AssetResource } from '../../domain/assets/asset-resource.ts';
-import {
-  assetIdsOf,
-  creativeIdOf,
-  shownCreativeId,
-  type Creative,
-} from '../../domain/creatives/creative-resource.ts';
+import { assetIdOf, assetResource, type AssetResource } from '../../domain/assets/asset-resource.ts';
+import { assetFold } from '../../domain/assets/asset.ts';
+import { assetIdsOf, creativeIdOf, shownCreativeId } from '../../domain/creatives/creative-resource.ts';
+import { creativeFold } from '../../domain/creatives/creative.ts';
 import { ReviewStatus } from '../../domain/creatives/seller-review-resource.ts';
 import { sellerSubmission, SellerSubmission } from '../../domain/creatives/seller-submission-resource.ts';
+import { loadState } from '../../shared/aggregate/load-stream.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
@@ -18,11 +17,10 @@ import type { SellerReads } from './find-sellers.ts';
 import { listSubmissions, type Submission } from './list-submissions.ts';
 
 export interface SubmissionReads extends SellerReads {
-  readonly store: Pick<EventStore, 'head'>;
-  /** A creative as its stream says now: a review is of that. */
-  readonly foldCreative: (customerId: number, creativeId: string) => Promise<Creative | undefined>;
-  /** Those of the assets that are in the library, as their streams say. @param shownIds as they are shown */
-  readonly foldAssets: (customerId: number, shownIds: readonly string[]) => Promise<readonly AssetResource[]>;
+  readonly store: EventStore;
+  readonly snapshots: SnapshotStore;
+  /** How clients reach the service. */
+  readonly baseUrl: () => string;
 }
 
 const LIMIT_MAX = 50;
@@ -78,15 +76,30 @@ export const submissionRoutes = (
 
 /** The stream has the last word: a read model that was restored may know of more. */
 const shown = async (
-  { foldCreative, foldAssets }: SubmissionReads,
+  reads: SubmissionReads,
   sellerId: number,
   { owner, creativeId }: Submission,
 ): Promise<SellerSubmission | undefined> => {
-  const creative = await foldCreative(owner, creativeId);
+  const creative = await loadState(reads, creativeFold, owner, creativeId);
   if (creative?.reviews?.some((review) => review.sellerId === sellerId) !== true) return undefined;
   const assetIds = assetIdsOf(creative);
-  const assets = assetIds.length === 0 ? [] : await foldAssets(owner, assetIds);
-  return sellerSubmission(creative, sellerId, assets);
+  const assets = await Promise.all(assetIds.map((id) => foldAsset(reads, owner, id)));
+  return sellerSubmission(
+    creative,
+    sellerId,
+    assets.filter((asset) => asset !== undefined),
+  );
+};
+
+/** An asset of the library as its stream says, or undefined when the library has no such asset. */
+const foldAsset = async (
+  { store, snapshots, baseUrl }: SubmissionReads,
+  customerId: number,
+  shownId: string,
+): Promise<AssetResource | undefined> => {
+  const assetId = assetIdOf(shownId);
+  const asset = assetId && (await loadState({ store, snapshots }, assetFold, customerId, assetId));
+  return asset && asset.status === 'READY' ? assetResource(asset, baseUrl()) : undefined;
 };
 
 const badCursor = (): ApiError =>

@@ -1,5 +1,9 @@
 import { z } from 'zod';
 import { taskResource, TaskResource, type TaskAccepted } from '../../domain/tasks/task-resource.ts';
+import { taskFold } from '../../domain/tasks/task.ts';
+import { loadState } from '../../shared/aggregate/load-stream.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { isoTimestampSql } from '../../shared/postgres/build-statement.ts';
@@ -15,8 +19,8 @@ import type { ResourceReads } from '../resources/resource-reads.ts';
 type FoundTask = TaskAccepted & { readonly acceptedAt: string };
 
 export interface TaskReads extends ResourceReads {
-  /** The task as its stream says, whether it is done or not. */
-  readonly foldTask: (customerId: number, taskId: string) => Promise<FoundTask | undefined>;
+  readonly store: EventStore;
+  readonly snapshots: SnapshotStore;
 }
 
 /** Where tasks are kept, with all that syncs of audiences bring. */
@@ -59,7 +63,7 @@ const findTask = async (
     return { task: await findDone(reads, customerId, taskId), isDone: true };
   } catch (error) {
     if (!(error instanceof ReadModelBehindError)) throw error;
-    return { task: await reads.foldTask(customerId, taskId), isDone: false };
+    return { task: await loadState(reads, taskFold, customerId, taskId), isDone: false };
   }
 };
 

@@ -12,6 +12,17 @@ export interface Fold<State, Event extends StorableEvent> {
   readonly evolve: (state: State, event: Event) => State;
 }
 
+/** The fold of one kind of aggregate, with the names of its streams. */
+export interface NamedFold<State, Event extends StorableEvent, Id, None extends State> extends Fold<
+  State,
+  Event
+> {
+  /** Names the stream of one of them; the account is part of the name. */
+  readonly stream: (customerId: number, id: Id) => string;
+  /** The state of what does not exist. */
+  readonly initialState: None;
+}
+
 /** A fold that also answers commands: with events to append, none when the effect already holds, or with a refusal. */
 export interface Decider<State, Command, Event extends StorableEvent, Refusal> extends Fold<State, Event> {
   readonly decide: (
@@ -21,16 +32,7 @@ export interface Decider<State, Command, Event extends StorableEvent, Refusal> e
 }
 
 /** What the kernel needs of an aggregate; the aggregates are values of the domain. */
-export interface Aggregate<
-  State,
-  Command,
-  Event extends StorableEvent,
-  Refusal,
-  Id,
-  None extends State,
-> extends Decider<State, Command, Event, Refusal> {
-  /** Names the stream of one of them; the account is part of the name. */
-  readonly stream: (customerId: number, id: Id) => string;
-  /** The state of what does not exist. */
+export interface Aggregate<State, Command, Event extends StorableEvent, Refusal, Id, None extends State>
+  extends Decider<State, Command, Event, Refusal>, NamedFold<State, Event, Id, None> {
   readonly initialState: None;
 }

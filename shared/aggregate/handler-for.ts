@@ -1,7 +1,7 @@
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Aggregate, Fold } from './aggregate.ts';
 import { executeCommand, type ExecuteOptions, type Outcome } from './execute-command.ts';
-import { loadStream, type LoadedStream } from './load-stream.ts';
+import { loadState, loadStream, type LoadedStream } from './load-stream.ts';
 import type { StorableEvent } from './recorded-domain-event.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
@@ -113,8 +113,8 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
       return resultOf(await execute(stores, id, command, { ...ofRequest(request), isNew }));
     },
     /** As its stream says now; undefined when there is none. For answers that must not wait for a read model. */
-    load: async (stores: CommandStores, customerId: number, id: Id): Promise<Existing | undefined> =>
-      existing((await loadAt(stores, customerId, id)).state),
+    load: (stores: CommandStores, customerId: number, id: Id): Promise<Existing | undefined> =>
+      loadState(stores, aggregate, customerId, id),
     /**
      * What an earlier run of the request has made of it: then nothing that is needed before the command is needed any
      * more. Undefined when none got so far.

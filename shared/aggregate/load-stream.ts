@@ -1,5 +1,5 @@
 import type { EventStore, ExpectedRevision, Position } from '../event-store/event-store.ts';
-import type { Fold } from './aggregate.ts';
+import type { Fold, NamedFold } from './aggregate.ts';
 import { toDomainEvent, type StorableEvent } from './recorded-domain-event.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
@@ -91,6 +91,20 @@ export const loadStream = async <State, Event extends StorableEvent>(
     snapshots.save(stream, foldVersion, { revision, position, state });
   }
   return loaded(fold);
+};
+
+/**
+ * The state of one aggregate, or undefined when its stream has no events.
+ * @throws UnknownEventVersionError when a newer program has written to it
+ */
+export const loadState = async <State, Event extends StorableEvent, Id, None extends State>(
+  { store, snapshots }: { readonly store: EventStore; readonly snapshots?: SnapshotStore | undefined },
+  fold: NamedFold<State, Event, Id, None>,
+  customerId: number,
+  id: Id,
+): Promise<Exclude<State, None> | undefined> => {
+  const { state } = await loadStream(store, fold, fold.stream(customerId, id), { snapshots });
+  return state === fold.initialState ? undefined : (state as Exclude<State, None>);
 };
 
 const nobodyHas = async (): Promise<boolean> => false;

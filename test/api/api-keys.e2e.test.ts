@@ -247,7 +247,7 @@ describe('a key that is over', () => {
     expect((await api.delete(`/api-keys/${revoked.id}`)).status).toBe(204);
     const set = (id: string, column: string, ago: string) =>
       service.pool.query(`update api_keys set ${column} = now() - $2::interval where key_id = $1`, [id, ago]);
-    const purge = () => createRetiredKeys({ ...service.backbone, clock: systemClock }).purge(1_000);
+    const purge = () => createRetiredKeys({ ...service.installation, clock: systemClock }).purge(1_000);
     const names = async () => (await keysOf({ api })).map(({ name, status }) => `${name}: ${status}`);
     for (const ago of ['89 days 23 hours', '90 days']) {
       await set(revoked.id, 'revoked_at', ago);
@@ -283,7 +283,7 @@ describe('a key that is over', () => {
       [{ id, type: 'ApiKeyRevoked', data: {}, metadata }],
       'any',
     );
-    const retired = createRetiredKeys({ ...service.backbone, clock: systemClock });
+    const retired = createRetiredKeys({ ...service.installation, clock: systemClock });
     await expect(retired.purge(1)).rejects.toMatchObject({ name: 'SweepError', failed: 1 });
     const text = 'select key_id as "keyId" from api_keys where key_id = any($1)';
     const { rows } = await service.pool.query<{ keyId: string }>(text, [[kept, gone]]);
@@ -329,8 +329,8 @@ describe('scopes', () => {
 describe('roles', () => {
   it("a member's key reads and writes, and manages no keys", async () => {
     const { customerId, api } = await service.openAccount();
-    const userId = await createUser(service.backbone, customerId, { name: 'Mo', role: 'member' });
-    const { key, scopes } = await createKey(service.backbone, customerId, { name: 'Member', userId });
+    const userId = await createUser(service.installation, customerId, { name: 'Mo', role: 'member' });
+    const { key, scopes } = await createKey(service.installation, customerId, { name: 'Member', userId });
     expect(scopes).toEqual(['exchange:read', 'exchange:write']);
     const member = apiWith(key);
     expect((await member.post('/advertisers', { name: 'x' })).status).toBe(201);
@@ -351,9 +351,9 @@ describe('roles', () => {
 
   it('a member cannot be given a key with more', async () => {
     const { customerId } = await service.openAccount();
-    const userId = await createUser(service.backbone, customerId, { name: 'Mo', role: 'member' });
+    const userId = await createUser(service.installation, customerId, { name: 'Mo', role: 'member' });
     await expect(
-      createKey(service.backbone, customerId, { name: 'More', userId, scopes: ['exchange:admin'] }),
+      createKey(service.installation, customerId, { name: 'More', userId, scopes: ['exchange:admin'] }),
     ).rejects.toMatchObject({ body: { code: 'FORBIDDEN', field: 'scopes' } });
     expect((await service.eventsOf(`account-${customerId}`)).at(-1)?.type).toBe('UserAdded');
   });
@@ -363,9 +363,9 @@ describe('a disabled account', () => {
   it('lets none of its credentials in, until it is enabled again', async () => {
     const { customerId, api } = await service.openAccount();
     expect((await api.get('/advertisers')).status).toBe(200);
-    await setAccess(service.backbone, customerId, 'disabled');
+    await setAccess(service.installation, customerId, 'disabled');
     expect(refusalOf(await api.get('/advertisers'))).toEqual([401, 'UNAUTHORIZED', undefined]);
-    await setAccess(service.backbone, customerId, 'enabled');
+    await setAccess(service.installation, customerId, 'enabled');
     expect((await api.get('/advertisers')).status).toBe(200);
   });
 });

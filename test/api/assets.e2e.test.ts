@@ -274,7 +274,7 @@ describe('what nobody sees any more', () => {
         assetIdOf(assetId),
       ]);
     };
-    const writes = { ...service.backbone, clock: systemClock };
+    const writes = { ...service.installation, clock: systemClock };
     const objects = await openObjectStore(undefined, service.dataDir);
     const expire = () => createOverdueReservations({ ...writes, objects }).purge(1_000);
     const purge = () => createGoneAssets(writes).purge(1_000);
@@ -315,7 +315,7 @@ describe('an upload token', () => {
     const closedReserved = (
       await reserve(closed.api, await newAdvertiser(closed), { name: 'x', mimeType: 'image/png' })
     ).body.data;
-    await setAccess(service.backbone, closed.customerId, 'disabled');
+    await setAccess(service.installation, closed.customerId, 'disabled');
     const path = reserved.uploadUrl.replace(/\?.*$/, '');
     const urls = [
       path,

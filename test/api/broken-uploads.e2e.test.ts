@@ -210,7 +210,7 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
     for (const reservation of failed ?? []) expect(await detailOf(reservation)).toBe(404);
 
     // What the sweeps do once their time has come.
-    const writes = { ...service.backbone, clock: systemClock, objects };
+    const writes = { ...service.installation, clock: systemClock, objects };
     await service.pool.query(`update asset_objects set begun_at = begun_at - interval '25 hours'`);
     await objects.sweep(0);
     await createOrphanedObjects(writes).purge(10_000);

@@ -166,10 +166,10 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Pre
     answers.push((await api.get('/api-keys')).text, (await api.post('/api-keys', { name: 'Broken' })).text);
     await service.pool.query('alter table api_keys rename column masked_away to masked_key');
 
-    const userId = await createUser(service.backbone, customerId, { name: 'Mo', role: 'member' });
-    const operators = await createKey(service.backbone, customerId, { name: 'Operator', userId });
+    const userId = await createUser(service.installation, customerId, { name: 'Mo', role: 'member' });
+    const operators = await createKey(service.installation, customerId, { name: 'Operator', userId });
     await use(apiWith(operators.key));
-    await setAccess(service.backbone, customerId, 'disabled');
+    await setAccess(service.installation, customerId, 'disabled');
     await use(api);
     for (const path of ['/metrics', '/ready', '/openapi.json']) {
       answers.push(await textOfAnswer(await fetch(service.baseUrl + path)));

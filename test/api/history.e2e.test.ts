@@ -288,7 +288,7 @@ const everything = async (): Promise<Readonly<Record<string, string>>> => {
     task: `/tasks/${accepted.body.data.taskId}`,
     key: `/api-keys/${key}`,
     user: `/users/${account.customerId}-1`,
-    'added user': `/users/${await createUser(service.backbone, account.customerId, { name: 'Mo', role: 'member' })}`,
+    'added user': `/users/${await createUser(service.installation, account.customerId, { name: 'Mo', role: 'member' })}`,
   };
 };
 
@@ -618,7 +618,7 @@ describe('the audit log', () => {
   });
 
   it('of a user says who it is', async () => {
-    const userId = await createUser(service.backbone, own.customerId, { name: 'Mo', role: 'member' });
+    const userId = await createUser(service.installation, own.customerId, { name: 'Mo', role: 'member' });
     expect((await logs('resourceTypes=USER')).logs).toMatchObject([
       { action: 'UserAdded', resourceId: userId, resourceName: 'Mo', actorOrigin: 'OPERATOR' },
     ]);
@@ -628,7 +628,7 @@ describe('the audit log', () => {
   it('finds by indexes, in the order of the answer, whatever is asked for', async () => {
     const planned = await service.openAccount('Planned');
     await fillAuditLog(planned.customerId);
-    const requests = createTenantDatabase(service.backbone.requestPool);
+    const requests = createTenantDatabase(service.installation.requestPool);
     const indexOf = async (filters: Partial<AuditFilters>): Promise<string> => {
       const { search, given } = auditSearch(
         planned.customerId,

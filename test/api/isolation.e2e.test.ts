@@ -531,8 +531,8 @@ describe.each([
 
   /** Who has done something. @returns the user's id */
   const memberOf = async ({ customerId }: TestAccount): Promise<string> => {
-    const userId = await createUser(service.backbone, customerId, { name: 'Member', role: 'member' });
-    const { key } = await createKey(service.backbone, customerId, { name: 'Member', userId });
+    const userId = await createUser(service.installation, customerId, { name: 'Member', role: 'member' });
+    const { key } = await createKey(service.installation, customerId, { name: 'Member', userId });
     const made = await apiOf(service.baseUrl, as(key)).post('/advertisers', { name: 'Of a member' });
     expect(made.status).toBe(201);
     return userId;
@@ -842,8 +842,8 @@ describe.each([
   });
 
   it("a seller's key sees what was submitted to that seller, and nothing else of anybody", async () => {
-    const web = await createSellerAccount(service.backbone, 'Web', 1);
-    const tv = await createSellerAccount(service.backbone, 'TV', 2);
+    const web = await createSellerAccount(service.installation, 'Web', 1);
+    const tv = await createSellerAccount(service.installation, 'TV', 2);
     const owner = await service.openAccount('D');
     const { id: advertiserId } = (await owner.api.post<AdvertiserResource>('/advertisers', { name: 'D1' }))
       .body.data;
@@ -925,7 +925,7 @@ describe.each([
     const expiresAt = new Date(Date.now() + 2_000).toISOString();
     const expired = await key({ expiresAt });
     const closed = await service.openAccount('Closed');
-    await setAccess(service.backbone, closed.customerId, 'disabled');
+    await setAccess(service.installation, closed.customerId, 'disabled');
     while (Date.now() < Date.parse(expiresAt) + 50) await new Promise((done) => setTimeout(done, 50));
     const narrow = new Map<string, string>();
     for (const scope of ['exchange:read', 'exchange:write', 'exchange:admin', 'exchange:review']) {

@@ -124,7 +124,7 @@ const inLanes = async <Item>(items: readonly Item[], work: (item: Item) => Promi
 it('a refusal of any member of any route is in plain words, and what is missing "is required"', async () => {
   const { operations, resolve } = await readOperations(service.baseUrl);
   const account = await service.openAccount();
-  const seller = await createSellerAccount(service.backbone, 'Seller', 1);
+  const seller = await createSellerAccount(service.installation, 'Seller', 1);
   const keyFor = ({ scopes }: Operation): string =>
     scopes.length > 0 && scopes.every((scope) => scope === 'exchange:review')
       ? seller.apiKey
@@ -354,7 +354,7 @@ describe('what an operator gives is refused in the same words', () => {
       ['creatives', 'review', '1', 'cr', '1', '--status', 'approved', '--revision', 'x'],
     ],
   ])('of %s: %s', async (_, message, words) => {
-    const refused = operate(words, async () => service.backbone);
+    const refused = operate(words, async () => service.installation);
     await expect(refused).rejects.toThrow(message);
     await expect(refused).rejects.not.toThrow(LIBRARY_PHRASES);
   });

@@ -34,7 +34,7 @@ const operator = async (command: string, words: readonly string[], given: Given)
   (await said(command, words, given))[0]?.value;
 const said = (command: string, words: readonly string[], given: Given = {}): Promise<readonly Printed[]> => {
   const options = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
-  return operate([...command.split(' '), ...words, ...options], async () => service.backbone);
+  return operate([...command.split(' '), ...words, ...options], async () => service.installation);
 };
 const newAdvertiser = async (more: object = { sandbox: true }): Promise<number> =>
   (await api().post<AdvertiserResource>('/advertisers', { name: 'Acme', ...more })).body.data.id;

@@ -219,7 +219,7 @@ describe('over slow lines, all at once', () => {
 
 describe('an upload', () => {
   it.each<readonly [string, number, (of: TestAccount, advertiserId: number) => Promise<unknown>]>([
-    ['account is disabled', 401, (of) => setAccess(service.backbone, of.customerId, 'disabled')],
+    ['account is disabled', 401, (of) => setAccess(service.installation, of.customerId, 'disabled')],
     ['advertiser is archived', 409, (of, id) => of.api.delete(`/advertisers/${id}`)],
   ])(
     'whose %s meanwhile is refused with %i at its end, and leaves nothing',

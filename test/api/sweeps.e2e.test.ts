@@ -78,7 +78,7 @@ describe(`behind ${POISONED} that cannot be done`, () => {
     const { customerId } = account;
     const streamOf = (id: string): string => assetStream(customerId, id);
     const ids = Array.from({ length: POISONED + DUE }, () => randomUUID());
-    const writes = { ...service.backbone, clock: systemClock, objects };
+    const writes = { ...service.installation, clock: systemClock, objects };
     const reserve = async (assetId: string): Promise<void> => {
       const now = isoTimestamp(Date.now());
       const asset = {
@@ -151,7 +151,7 @@ describe(`behind ${POISONED} that cannot be done`, () => {
       if (n < POISONED) await poison(assetStream(customerId, assetId), 'AssetRemoved');
     }
     await pool.query(`update asset_objects set begun_at = date_trunc('hour', now()) - interval '2 days'`);
-    const writes = { ...service.backbone, clock: systemClock, objects };
+    const writes = { ...service.installation, clock: systemClock, objects };
     await expect(createOrphanedObjects(writes).purge(10)).rejects.toMatchObject({
       failed: POISONED,
       done: 60,

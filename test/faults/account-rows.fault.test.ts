@@ -3,7 +3,7 @@ import { setAccountAccess } from '../../command/accounts/manage-account.ts';
 import { createRetiredKeys } from '../../command/accounts/retire-keys.ts';
 import { admitUpload, grantOfToken } from '../../command/assets/admit-upload.ts';
 import { createUploadTokens } from '../../command/assets/upload-token.ts';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
 import { listAccounts, setAccess } from '../../cli/accounts.ts';
 import { createAccount, createFirstAccount, createSellerAccount } from '../../app/create-account.ts';
@@ -34,27 +34,28 @@ type NewKey = ApiKeyResource & { readonly key: string };
 type Access = 'disabled' | 'enabled';
 
 let database: TestDatabase;
-let backbone: Backbone;
+let installation: Installation;
 beforeAll(async () => {
   database = await createTestDatabase();
-  backbone = await openHere();
-  await backbone.migrate();
+  installation = await openHere();
+  await installation.migrate();
 });
 afterAll(async () => {
-  await backbone.close();
+  await installation.close();
   await database.drop();
 });
 
-const openHere = (): Promise<Backbone> => openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
+const openHere = (): Promise<Installation> =>
+  openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
 
 /** What the row says, and what the last event of the stream says. */
 const standing = async (customerId: number): Promise<readonly [row: Access, stream: Access]> => {
-  const { rows } = await backbone.pool.query<{ disabled: boolean }>(
+  const { rows } = await installation.pool.query<{ disabled: boolean }>(
     'select disabled_at is not null as disabled from accounts where customer_id = $1',
     [customerId],
   );
   let stream: Access = 'enabled';
-  for await (const { type } of backbone.store.readStream(`account-${customerId}`)) {
+  for await (const { type } of installation.store.readStream(`account-${customerId}`)) {
     if (type === 'AccountDisabled') stream = 'disabled';
     if (type === 'AccountEnabled') stream = 'enabled';
   }
@@ -74,8 +75,8 @@ describe('disabling and enabling an account at the same moment', () => {
     ['disabled', 'enabled'],
     ['enabled', 'disabled'],
   ] as const)('%s writes its row after %s, decided later, has written its own', async (slow, fast) => {
-    const { customerId } = await createAccount(backbone, 'Interleaved');
-    await setAccess(backbone, customerId, fast);
+    const { customerId } = await createAccount(installation, 'Interleaved');
+    await setAccess(installation, customerId, fast);
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -84,7 +85,7 @@ describe('disabling and enabling an account at the same moment', () => {
     const isReached = new Promise<void>((resolve) => {
       reached = resolve;
     });
-    const { store, pool } = backbone;
+    const { store, pool } = installation;
     const late = {
       store,
       clock: systemClock,
@@ -101,7 +102,7 @@ describe('disabling and enabling an account at the same moment', () => {
     };
     const first = setAccountAccess(late, customerId, slow);
     await isReached;
-    await setAccess(backbone, customerId, fast);
+    await setAccess(installation, customerId, fast);
     release();
     await first;
     expect(await standing(customerId)).toEqual([fast, fast]);
@@ -110,13 +111,13 @@ describe('disabling and enabling an account at the same moment', () => {
   it('by two processes, many times: the row says what the stream says', async () => {
     const other = await openHere();
     const accounts = await Promise.all(
-      Array.from({ length: 10 }, (_, n) => createAccount(backbone, `Both ${n}`)),
+      Array.from({ length: 10 }, (_, n) => createAccount(installation, `Both ${n}`)),
     );
     const seen = { disabled: 0, enabled: 0 };
     for (let round = 0; round < 10; round++) {
       await Promise.all(
         accounts.flatMap(({ customerId }) => [
-          setAccess(backbone, customerId, 'disabled'),
+          setAccess(installation, customerId, 'disabled'),
           setAccess(other, customerId, 'enabled'),
         ]),
       );
@@ -135,7 +136,7 @@ describe('disabling and enabling an account at the same moment', () => {
 
 describe("an operator's command killed between event and row", () => {
   it('the running service makes the row follow: an account that was disabled, a user who was added', async () => {
-    const account = await createAccount(backbone, 'Killed');
+    const account = await createAccount(installation, 'Killed');
     const { customerId, apiKey } = account;
     const killed = { DATABASE_URL: database.url, EXCHANGE_FAILPOINTS: 'after-append:1' };
     const added = await exchange(
@@ -151,10 +152,10 @@ describe("an operator's command killed between event and row", () => {
     const api = apiOf(`http://127.0.0.1:${supervisor.ports[0]}`, { Authorization: `Bearer ${apiKey}` });
     await until('refused', async () => (await api.get('/advertisers')).status === 401);
     expect(await standing(customerId)).toEqual(['disabled', 'disabled']);
-    for await (const { customerId: id, users } of listAccounts(backbone)) {
+    for await (const { customerId: id, users } of listAccounts(installation)) {
       if (id === customerId) expect(users.map(({ name }) => name)).toEqual(['Administrator', 'Mo']);
     }
-    await setAccess(backbone, customerId, 'enabled');
+    await setAccess(installation, customerId, 'enabled');
     expect((await api.get('/advertisers')).status).toBe(200);
     await supervisor.stop();
   });
@@ -183,25 +184,25 @@ describe("an operator's command killed between event and row", () => {
 });
 
 it("a seller's account whose rows an older program has written becomes one when its events come again", async () => {
-  const { customerId } = await createSellerAccount(backbone, 'News desk', 1);
+  const { customerId } = await createSellerAccount(installation, 'News desk', 1);
   const rows = async (): Promise<unknown> =>
     (
-      await backbone.pool.query(
+      await installation.pool.query(
         `select a.seller_id, u.role from accounts a join users u using (customer_id) where a.customer_id = $1`,
         [customerId],
       )
     ).rows;
   const events: RecordedEvent[] = [];
-  for await (const event of backbone.store.readStream(`account-${customerId}`)) events.push(event);
-  await backbone.pool.query('update accounts set seller_id = null where customer_id = $1', [customerId]);
-  await backbone.pool.query(`update users set role = 'admin' where customer_id = $1`, [customerId]);
+  for await (const event of installation.store.readStream(`account-${customerId}`)) events.push(event);
+  await installation.pool.query('update accounts set seller_id = null where customer_id = $1', [customerId]);
+  await installation.pool.query(`update users set role = 'admin' where customer_id = $1`, [customerId]);
   expect(await rows()).toEqual([{ seller_id: null, role: 'admin' }]);
-  await inTransaction(backbone.pool, (client) => credentialsProjection.apply(client, events));
+  await inTransaction(installation.pool, (client) => credentialsProjection.apply(client, events));
   expect(await rows()).toEqual([{ seller_id: 1, role: 'seller' }]);
 });
 
 /** What an upload is told whose token the service has signed. */
-const uploadTo = async ({ store, pool }: Backbone, customerId: number): Promise<string> => {
+const uploadTo = async ({ store, pool }: Installation, customerId: number): Promise<string> => {
   const tokens = createUploadTokens(async () => parseKeyRing(`k:${'A'.repeat(43)}`));
   const grant = { customerId, advertiserId: 1, uploadId: 'u', maxBytes: 1, mimeType: 'image/png' };
   const token = await tokens.issue({ ...grant, exp: Math.floor(systemClock.now() / 1_000) + 900 });
@@ -275,7 +276,7 @@ describe('a process killed while it issues a key', () => {
 
   /** A service that dies at the failpoint, having been asked for a key, and is back. */
   const askAndDie = async (failpoint: string, headers: Readonly<Record<string, string>>) => {
-    const { apiKey, customerId } = await createAccount(backbone, failpoint);
+    const { apiKey, customerId } = await createAccount(installation, failpoint);
     await supervisor?.stop();
     supervisor = await startSupervisor(1, {
       DATABASE_URL: database.url,
@@ -293,7 +294,7 @@ describe('a process killed while it issues a key', () => {
   const keysOf = async (api: Api): Promise<readonly ApiKeyResource[]> =>
     (await api.get<ApiKeyResource[]>('/api-keys')).body.data;
   const rowsOf = async (customerId: number): Promise<readonly boolean[]> => {
-    const { rows } = await backbone.pool.query<{ announced: boolean }>(
+    const { rows } = await installation.pool.query<{ announced: boolean }>(
       'select announced from api_keys where customer_id = $1 order by created_at',
       [customerId],
     );
@@ -308,9 +309,9 @@ describe('a process killed while it issues a key', () => {
     const { api, customerId } = await askAndDie('before-append', {});
     expect(await keysOf(api)).toHaveLength(1);
     expect(await rowsOf(customerId)).toEqual([true, false]);
-    const retired = createRetiredKeys({ ...backbone, clock: systemClock });
+    const retired = createRetiredKeys({ ...installation, clock: systemClock });
     const age = (hours: number) =>
-      backbone.pool.query(
+      installation.pool.query(
         `update api_keys set created_at = now() - make_interval(hours => $1) where customer_id = $2`,
         [hours, customerId],
       );
@@ -326,11 +327,11 @@ describe('a process killed while it issues a key', () => {
     const headers = { 'Idempotency-Key': 'killed-before-the-event' };
     const { api, customerId } = await askAndDie('before-append', headers);
     expect(await keysOf(api)).toHaveLength(1);
-    await backbone.pool.query(
+    await installation.pool.query(
       `update api_keys set created_at = created_at - interval '3 days' where customer_id = $1`,
       [customerId],
     );
-    await createRetiredKeys({ ...backbone, clock: systemClock }).purge(1_000);
+    await createRetiredKeys({ ...installation, clock: systemClock }).purge(1_000);
     const send = () => api.post<NewKey>('/api-keys', { name: 'Killed' }, headers);
     await until('free', async () => (await send()).status === 201);
     const again = await send();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
 import { createAccount } from '../../app/create-account.ts';
 import { readConfig } from '../../app/config.ts';
@@ -25,18 +25,18 @@ type NewKey = ApiKeyResource & { readonly key: string };
 
 describe('two processes', () => {
   let database: TestDatabase;
-  let backbone: Backbone;
+  let installation: Installation;
   let supervisor: Supervisor;
   beforeAll(async () => {
     database = await createTestDatabase();
-    backbone = await openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
-    await backbone.migrate();
+    installation = await openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
+    await installation.migrate();
     supervisor = await startSupervisor(2, { DATABASE_URL: database.url });
     await supervisor.ready();
   });
   afterAll(async () => {
     await supervisor.stop();
-    await backbone.close();
+    await installation.close();
     await database.drop();
   });
 
@@ -45,7 +45,7 @@ describe('two processes', () => {
 
   it('a key revoked on one is refused by the other on its next request, hundreds of times', async () => {
     const accounts = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => createAccount(backbone, `R${n}`)),
+      Array.from({ length: 20 }, (_, n) => createAccount(installation, `R${n}`)),
     );
     let accepted = 0;
     let pairs = 0;
@@ -72,7 +72,7 @@ describe('two processes', () => {
   }, 120_000);
 
   it('of 200 keys asked for at once on both, exactly as many are issued as there is room for', async () => {
-    const { apiKey, customerId } = await createAccount(backbone, 'Limit');
+    const { apiKey, customerId } = await createAccount(installation, 'Limit');
     const issue = async (n: number): Promise<readonly [number, unknown]> => {
       // One key, however often it must be asked for.
       const headers = { 'Idempotency-Key': randomUUID() };
@@ -90,7 +90,7 @@ describe('two processes', () => {
     );
     const list = await untilTold(() => node(0, apiKey).get<ApiKeyResource[]>('/api-keys?take=200'));
     expect(list.body.data.filter(({ status }) => status === 'ACTIVE')).toHaveLength(100);
-    const { rows } = await backbone.pool.query<{ count: number }>(
+    const { rows } = await installation.pool.query<{ count: number }>(
       'select count(*)::int as count from events where stream = $1 and type = $2',
       [`account-${customerId}`, 'ApiKeyIssued'],
     );

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import {
   CONVERSIONS,
   sourceOfStream,
@@ -96,8 +96,8 @@ export const conversionRun = async (options: ConversionRunOptions): Promise<Conv
   const random = createRandom(options.seed);
   const stores = await createHurtStores(options.events ?? 'postgres');
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-conversions-'));
-  const backbone = await openPatiently(readConfig(stores.direct), 'faults');
-  const { apiKey } = await createAccount(backbone, 'A');
+  const installation = await openPatiently(readConfig(stores.direct), 'faults');
+  const { apiKey } = await createAccount(installation, 'A');
   const supervisor = await startSupervisor(PROCESSES, {
     ...stores.hurt,
     EXCHANGE_FAILPOINTS: FAILPOINTS,
@@ -127,7 +127,7 @@ export const conversionRun = async (options: ConversionRunOptions): Promise<Conv
     const pace = paces[options.events ?? 'postgres'];
     const hurting = Promise.all([
       hurtRegularly(run, stores, supervisor, random, pace).then(() => supervisor.calm()),
-      hurtSegments(run, backbone.pool, createRandom(options.seed + 1), pace),
+      hurtSegments(run, installation.pool, createRandom(options.seed + 1), pace),
     ]);
     await Promise.all(
       Array.from({ length: CLIENTS }, (_, n) =>
@@ -142,15 +142,15 @@ export const conversionRun = async (options: ConversionRunOptions): Promise<Conv
       seed: options.seed,
       stores: stores.description,
       seconds,
-      ...(await sumsOf(backbone.store, run)),
-      counted: await countedIn(backbone.pool),
+      ...(await sumsOf(installation.store, run)),
+      counted: await countedIn(installation.pool),
       crashes: supervisor.crashes,
       faults: totalOf(stores.faults),
       segmentFaults,
     };
   } finally {
     await supervisor.stop();
-    await backbone.close();
+    await installation.close();
     await stores.drop();
     await rm(directory, { recursive: true, force: true });
   }
@@ -298,7 +298,7 @@ const answers = async (port: number | undefined): Promise<boolean> =>
     () => false,
   );
 
-type Pool = Backbone['pool'];
+type Pool = Installation['pool'];
 
 /** What a restored replica, an operator's mistake or a slow projector would leave of the segments. */
 const hurtSegments = async (

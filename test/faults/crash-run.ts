@@ -82,15 +82,15 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   const stores = await createHurtStores(options.events ?? 'postgres', options.nodes);
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-faults-'));
   const hits = join(directory, 'failpoints');
-  const installation = { DATA_DIR: join(directory, 'data'), SECRET_KEYS, BASE_URL, ROLES };
-  const config = readConfig({ ...stores.direct, ...installation });
-  const backbone = await openPatiently(config, 'faults');
-  const accounts = await Promise.all(['A', 'B', 'C'].map((name) => createAccount(backbone, name)));
+  const settings = { DATA_DIR: join(directory, 'data'), SECRET_KEYS, BASE_URL, ROLES };
+  const config = readConfig({ ...stores.direct, ...settings });
+  const installation = await openPatiently(config, 'faults');
+  const accounts = await Promise.all(['A', 'B', 'C'].map((name) => createAccount(installation, name)));
   let missed = await missedIn(hits);
   let crashes = 0;
   const supervisor = await startSupervisor(PROCESSES, {
     ...stores.hurt,
-    ...installation,
+    ...settings,
     // Asked for by each process that starts.
     get EXCHANGE_FAILPOINTS() {
       crashes += 1;
@@ -137,10 +137,10 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     await hurting;
     const seconds = elapsedSeconds();
     await supervisor.stop();
-    await projectTheRest({ ...stores.direct, ...installation });
+    await projectTheRest({ ...stores.direct, ...settings });
     days.push(today());
-    const keeps = await keepsOf(config, backbone);
-    const findings = await checkHistory(history, backbone, keeps, [...new Set(days)]);
+    const keeps = await keepsOf(config, installation);
+    const findings = await checkHistory(history, installation, keeps, [...new Set(days)]);
     missed = await missedIn(hits);
     return {
       ...summary(options.seed, seconds, history),
@@ -153,7 +153,7 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
     };
   } finally {
     await supervisor.stop();
-    await backbone.close();
+    await installation.close();
     await stores.drop();
     await rm(directory, { recursive: true, force: true });
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
@@ -13,19 +13,19 @@ const CLIENTS = 50;
 
 describe('one key, many clients, two processes', () => {
   let database: TestDatabase;
-  let backbone: Backbone;
+  let installation: Installation;
   let supervisor: Supervisor;
   let apiKey: string;
   beforeAll(async () => {
     database = await createTestDatabase();
-    backbone = await openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
-    ({ apiKey } = await createAccount(backbone, 'One effect'));
+    installation = await openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
+    ({ apiKey } = await createAccount(installation, 'One effect'));
     supervisor = await startSupervisor(2, { DATABASE_URL: database.url });
     await supervisor.ready();
   });
   afterAll(async () => {
     await supervisor.stop();
-    await backbone.close();
+    await installation.close();
     await database.drop();
   });
 
@@ -68,7 +68,7 @@ describe('one key, many clients, two processes', () => {
     const created: string[] = [];
     let after = START;
     for (;;) {
-      const page = await backbone.store.readAll({ after, limit: 1_000 });
+      const page = await installation.store.readAll({ after, limit: 1_000 });
       created.push(
         ...page.filter(({ type }) => type === 'AdvertiserCreated').map(({ data }) => data['name'] as string),
       );

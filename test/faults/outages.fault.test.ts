@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
@@ -14,14 +14,14 @@ const BACK_MS_MAX = 30_000;
 
 describe('Postgres away or stalled', () => {
   let database: TestDatabase;
-  let backbone: Backbone;
+  let installation: Installation;
   let proxy: TcpProxy;
   let supervisor: Supervisor;
   let apiKey: string;
   beforeAll(async () => {
     database = await createTestDatabase();
-    backbone = await openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
-    ({ apiKey } = await createAccount(backbone, 'Outages'));
+    installation = await openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
+    ({ apiKey } = await createAccount(installation, 'Outages'));
     proxy = await startTcpProxy(addressOf(database.url));
     supervisor = await startSupervisor(1, { DATABASE_URL: throughProxy(database.url, proxy) });
     await supervisor.ready();
@@ -29,7 +29,7 @@ describe('Postgres away or stalled', () => {
   afterAll(async () => {
     await supervisor.stop();
     await proxy.close();
-    await backbone.close();
+    await installation.close();
     await database.drop();
   });
 

@@ -37,8 +37,8 @@ export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport
   const { seed, rounds } = options;
   const stores = await createTestStores(options.events);
   const config = readConfig(stores.settings);
-  const backbone = await openPatiently(config, 'faults');
-  const accounts = await Promise.all(['A', 'B'].map((name) => createAccount(backbone, name)));
+  const installation = await openPatiently(config, 'faults');
+  const accounts = await Promise.all(['A', 'B'].map((name) => createAccount(installation, name)));
   const supervisor = await startSupervisor(
     ROLES.map((role) => ({ ROLES: role })),
     stores.settings,
@@ -76,13 +76,13 @@ export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport
     await supervisor.stop();
     await projectTheRest(stores.settings);
     days.push(today());
-    const keeps = await keepsOf(config, backbone);
-    const findings = await checkHistory(history, backbone, keeps, [...new Set(days)]);
+    const keeps = await keepsOf(config, installation);
+    const findings = await checkHistory(history, installation, keeps, [...new Set(days)]);
     const { operations, reads, replays } = history;
     return { stores: describeStores(stores), commands: operations.length, reads, replays, kills, findings };
   } finally {
     await supervisor.stop();
-    await backbone.close();
+    await installation.close();
     await stores.drop();
   }
 };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
@@ -18,14 +18,14 @@ const path = '/api/v2/buyer/advertisers';
 
 describe('processes of one role each', () => {
   let stores: TestStores;
-  let backbone: Backbone;
+  let installation: Installation;
   let supervisor: Supervisor;
   let apiKey: string;
   beforeAll(async () => {
     stores = await createTestStores();
     console.log(describeStores(stores));
-    backbone = await openPatiently(readConfig(stores.settings), 'faults');
-    ({ apiKey } = await createAccount(backbone, 'Roles'));
+    installation = await openPatiently(readConfig(stores.settings), 'faults');
+    ({ apiKey } = await createAccount(installation, 'Roles'));
     supervisor = await startSupervisor(
       [
         // Five times what the balancer takes to notice.
@@ -38,7 +38,7 @@ describe('processes of one role each', () => {
   });
   afterAll(async () => {
     await supervisor.stop();
-    await backbone.close();
+    await installation.close();
     await stores.drop();
   });
 

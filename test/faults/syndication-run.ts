@@ -2,7 +2,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import type { Pool } from 'pg';
 import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-jobs.ts';
 import { createAccount } from '../../app/create-account.ts';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import { syndicationEvents, type SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
 import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
 import { evolve, initialState, type SyndicationState } from '../../domain/syndication/syndication.ts';
@@ -116,9 +116,9 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     OUTBOUND_ALLOW_LOOPBACK: 'true',
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
   };
-  const backbone = await openPatiently(readConfig(environment), 'faults');
-  await backbone.migrate();
-  const account = await createAccount(backbone, 'A');
+  const installation = await openPatiently(readConfig(environment), 'faults');
+  await installation.migrate();
+  const account = await createAccount(installation, 'A');
   const roles = ['api,projector', 'worker', 'worker'];
   const supervisor = await startSupervisor(
     roles.map((role) => ({ ROLES: role })),
@@ -133,9 +133,9 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     const buyer = await setUp(api, agents);
     over('opening');
     const empty = async (): Promise<void> =>
-      redis === undefined ? emptyPostgresQueue(backbone.pool) : redis.flush();
+      redis === undefined ? emptyPostgresQueue(installation.pool) : redis.flush();
     const { wanted, ...done } = await breakOften({ ...options, supervisor, buyer, random, empty }, () =>
-      countSyncing(backbone.pool),
+      countSyncing(installation.pool),
     );
     over('breaking');
     // One that finishes later has all its tasks to be followed while workers live.
@@ -143,17 +143,17 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
       n === 0 ? { mode: 'submitted', delayMs: 4_000 } : { mode: 'works', delayMs: 0 };
     await Promise.all(agents.map((agent, n) => agent.behave(last(n))));
     await supervisor.ready();
-    await hastenWithdrawals(backbone.pool);
-    const waitingAfter60s = await settle(backbone.pool, SETTLE_MS_MAX);
+    await hastenWithdrawals(installation.pool);
+    const waitingAfter60s = await settle(installation.pool, SETTLE_MS_MAX);
     const wasBusy = isBusy();
-    const stuck = await settle(backbone.pool, STUCK_MS_MIN - SETTLE_MS_MAX);
+    const stuck = await settle(installation.pool, STUCK_MS_MIN - SETTLE_MS_MAX);
     over('settling');
     const records = await recordsOf(buyer);
-    const streams = await historyOf(backbone.store);
+    const streams = await historyOf(installation.store);
     const states = await Promise.all(agents.map((agent) => agent.state()));
-    const comparison = await compareWithAgents(records, buyer, await membersOf(backbone.pool));
+    const comparison = await compareWithAgents(records, buyer, await membersOf(installation.pool));
     over('comparing');
-    const afterCrowd = await runWithCrowd(backbone, supervisor.ports[0], agents, options.crowd);
+    const afterCrowd = await runWithCrowd(installation, supervisor.ports[0], agents, options.crowd);
     over('crowd');
     return {
       tookMs,
@@ -181,7 +181,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
   } finally {
     await supervisor.stop();
     await Promise.all(agents.map((agent) => agent.stop()));
-    await backbone.close();
+    await installation.close();
     await redis?.stop();
     await database.drop();
   }
@@ -389,14 +389,14 @@ const AFTER_CROWD_MS_MAX = 60_000;
 
 /** One account switches on very much at slow agents, then another a little at the same. */
 const runWithCrowd = async (
-  backbone: Backbone,
+  installation: Installation,
   port: number | undefined,
   agents: readonly SandboxAgent[],
   crowd: number,
 ): Promise<SyndicationRunReport['afterCrowd']> => {
   await Promise.all(agents.map((agent) => agent.behave({ mode: 'slow', delayMs: CROWD_AGENT_MS })));
   const open = async (name: string, sources: number): Promise<Buyer> => {
-    const { apiKey } = await createAccount(backbone, name);
+    const { apiKey } = await createAccount(installation, name);
     const api = apiOf(`http://127.0.0.1:${port}`, { Authorization: `Bearer ${apiKey}` });
     return setUp(
       api,

@@ -9,7 +9,7 @@ import {
   createOrphanedObjects,
   createOverdueReservations,
 } from '../../command/assets/sweep-assets.ts';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { AssetResource } from '../../domain/assets/asset-resource.ts';
 import { createAccount } from '../../app/create-account.ts';
@@ -48,7 +48,7 @@ const points = [
 let database: TestDatabase;
 let dataDir: string;
 let supervisor: Supervisor;
-let backbone: Backbone;
+let installation: Installation;
 let objects: ObjectStore;
 let baseUrl: string;
 let api: Api;
@@ -65,16 +65,16 @@ beforeAll(async () => {
     EXCHANGE_FAILPOINTS: [...points, 'before-reply'].map((point) => `${point}:0.1`).join(','),
   });
   await supervisor.ready();
-  backbone = await openPatiently(readConfig(settings), 'uploads');
+  installation = await openPatiently(readConfig(settings), 'uploads');
   objects = await openObjectStore(undefined, dataDir);
-  const { apiKey } = await createAccount(backbone, 'Uploads');
+  const { apiKey } = await createAccount(installation, 'Uploads');
   baseUrl = `http://127.0.0.1:${supervisor.ports[0]}`;
   api = apiOf(baseUrl, { Authorization: `Bearer ${apiKey}` });
   advertiser = await newAdvertiser();
 });
 afterAll(async () => {
   await supervisor.stop();
-  await backbone.close();
+  await installation.close();
   await database.drop();
   await rm(dataDir, { recursive: true, force: true });
 });
@@ -126,24 +126,24 @@ const calmDown = async (): Promise<void> => {
 
 /** What the sweeps do once their time has come. */
 const sweep = async (): Promise<{ readonly drafts: number; readonly unsettled: number }> => {
-  const { rowCount } = await backbone.pool.query(
+  const { rowCount } = await installation.pool.query(
     `update asset_objects set begun_at = begun_at - interval '25 hours'`,
   );
-  await createOrphanedObjects({ ...backbone, clock: systemClock, objects }).purge(10_000);
+  await createOrphanedObjects({ ...installation, clock: systemClock, objects }).purge(10_000);
   return { drafts: await objects.sweep(0), unsettled: rowCount ?? 0 };
 };
 
 /** Of the rows that are left when all reservations have been over for long. */
 const statusesOnceOver = async (): Promise<readonly string[]> => {
-  const writes = { ...backbone, clock: systemClock, objects };
+  const writes = { ...installation, clock: systemClock, objects };
   await library();
-  await backbone.pool.query(
+  await installation.pool.query(
     `update assets set expires_at = now() - interval '8 days' where status = 'RESERVED'`,
   );
   await createOverdueReservations(writes).purge(10_000);
   await library();
   await createGoneAssets(writes).purge(10_000);
-  const { rows } = await backbone.pool.query<{ status: string }>('select distinct status from assets');
+  const { rows } = await installation.pool.query<{ status: string }>('select distinct status from assets');
   return rows.map(({ status }) => status);
 };
 

@@ -20,7 +20,7 @@ import { bytes, members, resources } from './given.ts';
 export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => {
   const database = await createTestDatabase();
   const config = readConfig({ DATABASE_URL: database.url });
-  const backbone = await openPatiently(config, 'fuzz');
+  const installation = await openPatiently(config, 'fuzz');
   const dataDir = await mkdtemp(join(tmpdir(), 'fuzz-'));
   const target = await startTarget('service-main.js', {
     NODE_ENV: 'test',
@@ -36,9 +36,9 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
     TRUSTED_PROXIES: '1',
   });
   try {
-    const own = await createAccount(backbone, 'Fuzzed');
-    const foreign = await createAccount(backbone, 'Beside it');
-    const sellers = await Promise.all([1, 2, 3].map((id) => createSellerAccount(backbone, 'Seller', id)));
+    const own = await createAccount(installation, 'Fuzzed');
+    const foreign = await createAccount(installation, 'Beside it');
+    const sellers = await Promise.all([1, 2, 3].map((id) => createSellerAccount(installation, 'Seller', id)));
     const api = apiOf(target.baseUrl, { Authorization: `Bearer ${own.apiKey}` });
     const issued = async (body: object) => (await api.post<IssuedKey>('/api-keys', body)).body.data;
     const reader = await issued({ name: 'Reads only', scopes: ['exchange:read'] });
@@ -78,13 +78,13 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
     };
     const report = await fuzzRun(attack, options);
     await untilCaughtUp(target.baseUrl);
-    const { brokenLog, wrongRows } = await checkLogAndRows(backbone);
-    const stray = await strayWhenQuiet(() => strayUploads(backbone.pool, dataDir));
+    const { brokenLog, wrongRows } = await checkLogAndRows(installation);
+    const stray = await strayWhenQuiet(() => strayUploads(installation.pool, dataDir));
     const failures = [report.failures, brokenLog.slice(0, 3), wrongRows.slice(0, 3), stray.slice(0, 3)];
     return { ...report, failures: failures.flat() };
   } finally {
     await target.stop();
-    await backbone.close();
+    await installation.close();
     await database.drop();
     await rm(dataDir, { recursive: true, force: true });
   }

@@ -33,6 +33,7 @@ import {
   listLibraryCreatives,
 } from '../../query/creatives/list-creatives.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
+import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import {
   categoryOf,
   START,
@@ -230,14 +231,11 @@ const applyInBatches = async (events: readonly RecordedEvent[], choices: Iterato
   }
 };
 
-const nothing = async (): Promise<undefined> => undefined;
+const emptyLog = createMemoryEventStore();
 const through = { database: tenant, progress: createProjectionProgress() };
 const reads = () => ({
   ...through,
-  streamOf: creativeStream,
-  foldCreative: nothing,
-  foldCampaign: nothing,
-  foldSellers: async () => [],
+  store: emptyLog,
   assets: {
     readModel: 'assets',
     sql: (_customer: string, shownIds: string) =>
@@ -254,7 +252,7 @@ describe('details and lists', () => {
     await fc.assert(
       fc.asyncProperty(stepsBegun, fc.infiniteStream(fc.nat({ max: 100 })), async (asked, choices) => {
         await forgetAll();
-        const log = await openCampaignLog();
+        const log = await openCampaignLog(assets.map(({ id }) => id));
         const campaigns = [await log.newCampaign('One'), await log.newCampaign('Two')];
         const ids = new Set<string>();
         for (const step of asked) {
@@ -343,7 +341,7 @@ describe('details and lists', () => {
 
   it('wait for no read model that they show nothing of, and not long for one that is behind', async () => {
     await forgetAll();
-    const log = await openCampaignLog();
+    const log = await openCampaignLog(assets.map(({ id }) => id));
     const campaign = await log.newCampaign('One');
     const create = async (slots: readonly object[]): Promise<string> => {
       const body = { formatKind: 'image', slots, carouselCards: [], copy: { headline: 'Hi' } } as never;
@@ -363,10 +361,7 @@ describe('details and lists', () => {
     expect(found?.assets).toEqual([]);
 
     const waits: unknown[] = [];
-    const folding = {
-      ...reads(),
-      foldCreative: (customerId: number, id: string) => loadCreative(log.writes(), customerId, id),
-    };
+    const folding = { ...reads(), store: log.store };
     const find = async (_customerId: number, _ids: readonly string[], waitMs?: number) => {
       waits.push(waitMs);
       return assets;
@@ -379,7 +374,7 @@ describe('details and lists', () => {
 
   it('of what was submitted a seller knows all, also what an older program has followed', async () => {
     await forgetAll();
-    const log = await openCampaignLog();
+    const log = await openCampaignLog(assets.map(({ id }) => id));
     const campaigns = [await log.newCampaign('One')];
     const ids = new Set<string>();
     for (const what of ['create', 'submit', 'create', 'submit'] as const) {
@@ -515,7 +510,7 @@ describe('creatives of launched campaigns', () => {
 
   it('are found although the launch is seen before what is in the campaign', async () => {
     await forgetAll();
-    const log = await openCampaignLog();
+    const log = await openCampaignLog(assets.map(({ id }) => id));
     const campaigns = [await log.newCampaign('One')];
     const ids = new Set<string>();
     const at = { creative: 0, campaign: 0, asset: 0 };
@@ -562,7 +557,7 @@ describe('creatives of launched campaigns', () => {
     /** One creative in a campaign that was launched, and was listed for that. */
     const given = async () => {
       await forgetAll();
-      const log = await openCampaignLog();
+      const log = await openCampaignLog(assets.map(({ id }) => id));
       const campaigns = [await log.newCampaign('One'), await log.newCampaign('Two')];
       const ids = new Set<string>();
       await carryOut(log, { what: 'create', ...at }, ids, campaigns);
@@ -705,7 +700,7 @@ describe('creatives of launched campaigns', () => {
     await fc.assert(
       fc.asyncProperty(actions, async (asked) => {
         await forgetAll();
-        const log = await openCampaignLog();
+        const log = await openCampaignLog(assets.map(({ id }) => id));
         const campaigns = [await log.newCampaign('One'), await log.newCampaign('Two')];
         const ids = new Set<string>();
         for (const action of asked) {

@@ -87,7 +87,7 @@ const tablesWith = async (needles: readonly string[]): Promise<readonly string[]
 
 /** Everything that can be read of the log, also what only the operator opens. */
 const readableLog = async (): Promise<string> => {
-  const { store, sealedStore, personalKeys } = service.backbone;
+  const { store, sealedStore, personalKeys } = service.installation;
   const texts = [JSON.stringify(await store.readAll({ after: START, limit: 10_000 }))];
   for (const event of await sealedStore.readAll({ after: START, limit: 10_000 })) {
     texts.push(JSON.stringify(await openParts(personalKeys, event)));
@@ -135,11 +135,11 @@ const forget = (
   keys: Partial<PersonalKeys> = {},
   customerId = account.customerId,
 ): Promise<ForgetResult> => {
-  const { backbone } = service;
-  const personalKeys = { ...backbone.personalKeys, ...keys };
+  const { installation } = service;
+  const personalKeys = { ...installation.personalKeys, ...keys };
   const log = createLog('silent');
   return withForgetting(
-    { ...backbone, personalKeys },
+    { ...installation, personalKeys },
     readConfig(settings()),
     customerId,
     log,
@@ -269,7 +269,7 @@ it('goes on where it was ended, and takes in who comes again', async () => {
   const [live, anew] = await liveAndAnew();
   expect(anew).toBe(live);
 
-  const { personalKeys } = service.backbone;
+  const { personalKeys } = service.installation;
   const crash: PersonalKeys['puncture'] = async (customerId, places) => {
     await personalKeys.puncture(customerId, places);
     throw new Error('killed');
@@ -310,7 +310,7 @@ it('goes on where it was ended, and takes in who comes again', async () => {
 });
 
 it('does not take keys that are missing for keys that were taken away', async () => {
-  const { sealedStore, personalKeys } = service.backbone;
+  const { sealedStore, personalKeys } = service.installation;
   await expect(personalKeys.of(account.customerId, randomUUID())).rejects.toThrow(MissingKeysError);
   const lost: PersonalKeys = {
     ...personalKeys,
@@ -331,7 +331,7 @@ it('leaves nothing of anybody when an account is forgotten', async () => {
   const words = ['forget', '--account', String(account.customerId), '--json'];
   const refused = await exchange(words, settings());
   expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('must be disabled first')]);
-  await setAccess(service.backbone, account.customerId, 'disabled');
+  await setAccess(service.installation, account.customerId, 'disabled');
   const done = await exchange(words, settings());
   expect([done.status, JSON.parse(done.stdout)]).toEqual([
     0,
@@ -341,7 +341,7 @@ it('leaves nothing of anybody when an account is forgotten', async () => {
   expect(await tablesWith([...everybody, 'order-bob'])).toEqual([]);
   const log = await readableLog();
   for (const trace of [...everybody, 'order-bob']) expect(log).not.toContain(trace);
-  await setAccess(service.backbone, account.customerId, 'enabled');
+  await setAccess(service.installation, account.customerId, 'enabled');
   expect(await counts()).toEqual({ vip: 0, mail: 0, left: 0 });
   const [live, anew] = await liveAndAnew();
   expect(anew).toBe(live);
@@ -353,7 +353,7 @@ it('leaves nothing of anybody when an account is forgotten', async () => {
 // Last: a rebuild would have these rows back.
 it('says how much was written in clear by the version before', async () => {
   const { customerId } = await service.openAccount();
-  const { sealedStore } = service.backbone;
+  const { sealedStore } = service.installation;
   const dave = ['dave-id', hash(0xd1), null];
   const metadata = {
     customerId,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import { migrations } from '../../migrations/index.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import { readConfig } from '../../app/config.ts';
@@ -16,16 +16,16 @@ import { createTestStores, type TestStores } from '../support/test-stores.ts';
 
 /** The chain over a log in EventStoreDB (in memory, over gRPC); its checkpoints are in Postgres. */
 let stores: TestStores;
-let backbone: Backbone;
+let installation: Installation;
 beforeAll(async () => {
   stores = await createTestStores('eventstoredb');
   await migrate(stores.settings.DATABASE_URL, migrations);
   const config = readConfig({ NODE_ENV: 'test', SECRET_KEYS: `test:${'A'.repeat(43)}`, ...stores.settings });
-  backbone = await openPatiently(config, 'exchange-test');
-  await fillWithHistory(backbone.store, 1_200);
+  installation = await openPatiently(config, 'exchange-test');
+  await fillWithHistory(installation.store, 1_200);
 }, 120_000);
 afterAll(async () => {
-  await backbone.close();
+  await installation.close();
   await stores.drop();
 });
 
@@ -44,7 +44,7 @@ it('sealed by the command, verified by it whole and from a position on', async (
 }, 120_000);
 
 it('an event that is another one, or is missing, is named by its position', async () => {
-  const { store, pool } = backbone;
+  const { store, pool } = installation;
   const page = await store.readAll({ after: START, limit: 700 });
   const changed = page[650];
   if (changed === undefined) throw new Error('too short a log');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { changeSeller } from '../../command/sellers/manage-sellers.ts';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import type { CreativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { systemClock } from '../../shared/async/clock.ts';
@@ -31,7 +31,7 @@ let database: TestDatabase;
 let environment: { DATABASE_URL: string; DATA_DIR: string; NODE_ENV: string; SECRET_KEYS: string };
 let services: readonly ServiceProcess[];
 /** What an operator's command has. */
-let operator: Backbone;
+let operator: Installation;
 beforeAll(async () => {
   database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'exchange-test-'));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import { createAccount, createSellerAccount } from '../../app/create-account.ts';
 import { readConfig } from '../../app/config.ts';
 import { provideRequestRole } from '../../shared/postgres/isolate-tenants.ts';
@@ -48,7 +48,7 @@ describe.each([
   ['an ordinary owner that was given the role', 'role'],
   ['an owner that may make roles', (await mayJoinAnyRole()) ? 'role' : 'forced'],
 ] as const)('connected as %s', (kind, expected) => {
-  let backbone: Backbone;
+  let installation: Installation;
   let database: TenantDatabase;
   let accounts: readonly number[];
   beforeAll(async () => {
@@ -62,15 +62,15 @@ describe.each([
     if (kind === 'an ordinary owner that was given the role') {
       await provideRequestRole({ adminUrl: adminUrl(), url });
     }
-    backbone = await openPatiently(readConfig({ DATABASE_URL: url }), 'isolation');
-    await backbone.migrate();
-    await backbone.migrate();
-    const opened = [await createAccount(backbone, 'A'), await createAccount(backbone, 'B')];
+    installation = await openPatiently(readConfig({ DATABASE_URL: url }), 'isolation');
+    await installation.migrate();
+    await installation.migrate();
+    const opened = [await createAccount(installation, 'A'), await createAccount(installation, 'B')];
     accounts = opened.map(({ customerId }) => customerId);
-    database = createTenantDatabase(backbone.requestPool);
+    database = createTenantDatabase(installation.requestPool);
   });
   afterAll(async () => {
-    await backbone.close();
+    await installation.close();
     await asAdmin(`drop database ${name} with (force)`);
     if (kind !== 'a superuser') await asAdmin(`drop owned by owner_${name}`, `drop role owner_${name}`);
   });
@@ -85,7 +85,7 @@ describe.each([
     );
 
   it(`is bound: ${expected}`, async () => {
-    const { rows } = await backbone.requestPool.query<{ user: string; role: string; bypass: boolean }>(
+    const { rows } = await installation.requestPool.query<{ user: string; role: string; bypass: boolean }>(
       `select session_user as "user", current_user as role, rolbypassrls or rolsuper as bypass
        from pg_roles where rolname = current_user`,
     );
@@ -94,10 +94,10 @@ describe.each([
   });
 
   it('a table that a later version brings is bound by its first start', async () => {
-    const { pool } = backbone;
+    const { pool } = installation;
     await pool.query('alter table event_sources no force row level security');
     if (expected === 'role') await pool.query('revoke select on event_sources from exchange_requests');
-    await backbone.migrate();
+    await installation.migrate();
     const { rows } = await pool.query<{ bound: boolean }>(
       expected === 'role'
         ? `select has_table_privilege('exchange_requests', 'event_sources', 'select') as bound`
@@ -120,7 +120,7 @@ describe.each([
   });
 
   it('asked for no account, sees nothing; and nothing is left of the account that was asked for before', async () => {
-    const client = await backbone.requestPool.connect();
+    const client = await installation.requestPool.connect();
     try {
       expect((await client.query('select from accounts')).rowCount).toBe(0);
     } finally {
@@ -128,7 +128,7 @@ describe.each([
     }
     await Promise.all(Array.from({ length: 20 }, () => namesOf(accounts[0] ?? 0)));
     for (let n = 0; n < 20; n++) {
-      expect((await backbone.requestPool.query('select from api_keys')).rowCount).toBe(0);
+      expect((await installation.requestPool.query('select from api_keys')).rowCount).toBe(0);
     }
   });
 
@@ -144,7 +144,7 @@ describe.each([
       await expect(database.query(accounts[0] ?? 0, nonsense)).rejects.toThrow('nowhere');
     }
     expect(await namesOf(accounts[1] ?? 0)).toEqual(['B']);
-    expect((await backbone.requestPool.query('select from accounts')).rowCount).toBe(0);
+    expect((await installation.requestPool.query('select from accounts')).rowCount).toBe(0);
   });
 
   it('writes no row of another account', async () => {
@@ -170,18 +170,20 @@ describe.each([
         text: 'delete from api_keys returning key_id',
       }),
     ).toHaveLength(1);
-    const { rows } = await backbone.pool.query<{ customer_id: string }>('select customer_id from api_keys');
+    const { rows } = await installation.pool.query<{ customer_id: string }>(
+      'select customer_id from api_keys',
+    );
     expect(rows.map(({ customer_id }) => Number(customer_id))).toEqual([b]);
   });
 
   it('the rest of the service sees all accounts', async () => {
-    expect((await backbone.pool.query('select from accounts')).rowCount).toBe(2);
+    expect((await installation.pool.query('select from accounts')).rowCount).toBe(2);
   });
 
   it("a seller's account sees whose the creatives are that were submitted to that seller, a buyer's sees none", async () => {
     const [buyer = 0] = accounts;
-    const sellers = await Promise.all([1, 2].map((seller) => createSellerAccount(backbone, 'S', seller)));
-    await backbone.pool.query(
+    const sellers = await Promise.all([1, 2].map((seller) => createSellerAccount(installation, 'S', seller)));
+    await installation.pool.query(
       `insert into creative_submissions select s, gen_random_uuid(), $1 from unnest(array[1, 1, 2, 3]) s`,
       [buyer],
     );
@@ -195,7 +197,7 @@ describe.each([
     };
     expect(await Promise.all(sellers.map(({ customerId }) => seen(customerId)))).toEqual([[1, 1], [2]]);
     expect(await seen(buyer)).toEqual([]);
-    expect((await backbone.requestPool.query('select from creative_submissions')).rowCount).toBe(0);
+    expect((await installation.requestPool.query('select from creative_submissions')).rowCount).toBe(0);
   });
 
   if (expected === 'forced') return;
@@ -208,7 +210,7 @@ describe.each([
     'update users set role = role',
     'alter table accounts disable row level security',
   ])('has no right to: %s', async (sql) => {
-    const client = await backbone.requestPool.connect();
+    const client = await installation.requestPool.connect();
     try {
       await expect(client.query(sql)).rejects.toThrow(/permission denied|must be owner|does not exist/);
     } finally {

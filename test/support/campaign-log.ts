@@ -6,6 +6,8 @@ import {
   advertiserStream,
   type AdvertiserCommand,
 } from '../../domain/advertisers/advertiser.ts';
+import { assetIdOf } from '../../domain/assets/asset-resource.ts';
+import { assetAggregate, assetStream, type AssetCommand } from '../../domain/assets/asset.ts';
 import type { Campaign } from '../../domain/campaigns/resource.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
@@ -21,7 +23,7 @@ export interface CampaignLog {
   readonly store: EventStore;
   /** Milliseconds since the epoch. */
   nowMs: number;
-  /** What commands are given, with the log as another process sees it. Every asset is in the library. */
+  /** What commands are given, with the log as another process sees it. */
   writes(store?: EventStore): CreativeWrites;
   onAdvertiser(command: AdvertiserCommand, store?: EventStore): ReturnType<typeof runOnAdvertiser>;
   newCampaign(name?: string): Promise<Campaign>;
@@ -35,7 +37,8 @@ const runOnAdvertiser = (store: EventStore, command: AdvertiserCommand) =>
     context: { commandId: randomUUID(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
   });
 
-export const openCampaignLog = async (): Promise<CampaignLog> => {
+/** @param assetIds ids of the assets in the advertiser's library, as they are shown */
+export const openCampaignLog = async (assetIds: readonly string[] = []): Promise<CampaignLog> => {
   const store = createMemoryEventStore();
   const log: CampaignLog = {
     store,
@@ -44,7 +47,6 @@ export const openCampaignLog = async (): Promise<CampaignLog> => {
       store: through,
       snapshots: noSnapshots,
       clock: { now: () => (log.nowMs += 1) },
-      library: { readyAssets: async (_customer, _advertiser, ids) => new Set(ids) },
     }),
     onAdvertiser: (command, through = store) => runOnAdvertiser(through, command),
     newCampaign: (name = 'Spring') =>
@@ -75,5 +77,32 @@ export const openCampaignLog = async (): Promise<CampaignLog> => {
     frequencyCaps: [],
     newCapIds: [],
   });
+  for (const shownId of assetIds) await addAsset(store, assetIdOf(shownId) ?? '', isoTimestamp(log.nowMs));
   return log;
+};
+
+const addAsset = async (store: EventStore, assetId: string, now: string): Promise<void> => {
+  const asset = {
+    assetId,
+    customerId: CUSTOMER,
+    advertiserId: ADVERTISER,
+    name: 'Asset',
+    mimeType: 'image/png',
+    mediaKind: 'image',
+    source: 'uploaded',
+    bytesMax: 1_000,
+    expiresAt: now,
+  } as const;
+  const upload = { storageKey: assetId, bytes: 1_000, sha256: '00' };
+  const commands: readonly AssetCommand[] = [
+    { type: 'ReserveAsset', now, asset },
+    { type: 'CompleteUpload', now, upload },
+  ];
+  for (const command of commands) {
+    await executeCommand(store, assetAggregate, {
+      stream: assetStream(CUSTOMER, assetId),
+      command,
+      context: { commandId: randomUUID(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
+    });
+  }
 };

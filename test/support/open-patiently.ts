@@ -1,8 +1,8 @@
-import { openBackbone, type Backbone } from '../../app/composition.ts';
+import { openInstallation, type Installation } from '../../app/installation.ts';
 import type { Config } from '../../app/config.ts';
 import { createLog } from '../../app/log.ts';
 import { operatorStoreTimeouts } from '../../app/store-timeouts.ts';
 
 /** An installation as a test itself uses it: with all the time that a busy machine may need. */
-export const openPatiently = (config: Config, applicationName: string): Promise<Backbone> =>
-  openBackbone(config, applicationName, createLog('silent'), operatorStoreTimeouts);
+export const openPatiently = (config: Config, applicationName: string): Promise<Installation> =>
+  openInstallation(config, applicationName, createLog('silent'), operatorStoreTimeouts);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { Writable } from 'node:stream';
-import type { Backbone } from '../../app/composition.ts';
+import type { Installation } from '../../app/installation.ts';
 import type { Tools } from '../../cli/command.ts';
 import { createProgram } from '../../cli/program.ts';
 import { runCommand } from '../../cli/run-command.ts';
@@ -52,7 +52,7 @@ export interface Printed {
  */
 export const operate = async (
   words: readonly string[],
-  backbone: () => Promise<Backbone>,
+  installation: () => Promise<Installation>,
 ): Promise<readonly Printed[]> => {
   const printed: Printed[] = [];
   const unused = (): never => {
@@ -60,7 +60,7 @@ export const operate = async (
   };
   const tools: Tools = {
     config: unused,
-    backbone,
+    installation,
     isJson: () => true,
     print: (value, text) => printed.push({ value, text }),
     remark: unused,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { openBackbone, type Backbone } from '../../app/composition.ts';
+import { openInstallation, type Installation } from '../../app/installation.ts';
 import { createAccount } from '../../app/create-account.ts';
 import { startService, type Replacements } from '../../app/service.ts';
 import { readConfig } from '../../app/config.ts';
@@ -45,7 +45,7 @@ export interface RunningService {
   /** Its `DATA_DIR`. */
   readonly dataDir: string;
   /** The same installation as the operator's commands see it. */
-  readonly backbone: Backbone;
+  readonly installation: Installation;
   /** The events of a stream, oldest first. */
   eventsOf(stream: string): Promise<readonly RecordedEvent[]>;
   /** An account's events in the whole log, oldest first. */
@@ -104,7 +104,7 @@ export const startRunningService = async (
     },
   );
   await service.prepared;
-  const { store, pool } = service.backbone;
+  const { store, pool } = service.installation;
   let ended: Promise<void> | undefined;
   const end = (): Promise<void> => (ended ??= service.stop());
   return {
@@ -114,11 +114,11 @@ export const startRunningService = async (
     stores: stores.settings,
     redis: stores.redis,
     dataDir: config.DATA_DIR,
-    backbone: service.backbone,
+    installation: service.installation,
     store,
     pool,
     openAccount: async (name = 'Test account') => {
-      const { customerId, apiKey } = await openedWhenReached(service.backbone, name);
+      const { customerId, apiKey } = await openedWhenReached(service.installation, name);
       invariant.neverShow(apiKey);
       return { customerId, apiKey, api: apiOf(service.baseUrl, { Authorization: `Bearer ${apiKey}` }) };
     },
@@ -130,7 +130,7 @@ export const startRunningService = async (
     eventsOfAccount: async ({ customerId }) =>
       (await wholeLog(store)).filter(({ metadata }) => metadata.customerId === customerId),
     readLog: async () => {
-      const other = await openBackbone(config, 'exchange-test', log, operatorStoreTimeouts);
+      const other = await openInstallation(config, 'exchange-test', log, operatorStoreTimeouts);
       try {
         return await wholeLog(other.store);
       } finally {
@@ -151,10 +151,13 @@ export const startRunningService = async (
 const OPENINGS_MAX = 10;
 
 /** A log that is not reached in time, on a machine that is busy with other tests, has taken nothing: asked again. */
-const openedWhenReached = async (backbone: Backbone, name: string): ReturnType<typeof createAccount> => {
+const openedWhenReached = async (
+  installation: Installation,
+  name: string,
+): ReturnType<typeof createAccount> => {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await createAccount(backbone, name);
+      return await createAccount(installation, name);
     } catch (error) {
       if (!(error instanceof EventStoreUnavailableError) || tries === OPENINGS_MAX) throw error;
     }

@@ -1,4 +1,4 @@
-import type { Backbone } from '../../../app/composition.ts';
+import type { Installation } from '../../../app/installation.ts';
 import { migrations } from '../../../migrations/index.ts';
 import { ADVERTISER } from '../../../domain/advertisers/advertiser.ts';
 import { allProjections } from '../../../projections/all-projections.ts';
@@ -39,11 +39,11 @@ const READ_MODELS =
  */
 export const checkHistory = async (
   history: History,
-  backbone: Backbone,
+  installation: Installation,
   keeps: Keeps,
   days: readonly string[],
 ): Promise<Findings> => {
-  const log = await logOf(backbone.store);
+  const log = await logOf(installation.store);
   const streams = foldStreams(log);
   const findings: Findings = {
     lost: [],
@@ -56,19 +56,19 @@ export const checkHistory = async (
     unexpected: [],
     unsettled: [],
     brokenLog: brokenLog(log),
-    wrongRows: await wrongRowsOf(backbone, streams),
+    wrongRows: await wrongRowsOf(installation, streams),
   };
   checkOperations(history, log, streams, days, findings);
-  await describeUnsettled(backbone, history, findings);
+  await describeUnsettled(installation, history, findings);
   return findings;
 };
 
 /** The same of the log and the read models alone, where others than the clients of a run have written. */
 export const checkLogAndRows = async (
-  backbone: Backbone,
+  installation: Installation,
 ): Promise<Pick<Findings, 'brokenLog' | 'wrongRows'>> => {
-  const log = await logOf(backbone.store);
-  return { brokenLog: brokenLog(log), wrongRows: await wrongRowsOf(backbone, foldStreams(log)) };
+  const log = await logOf(installation.store);
+  return { brokenLog: brokenLog(log), wrongRows: await wrongRowsOf(installation, foldStreams(log)) };
 };
 
 const brokenLog = (log: readonly RecordedEvent[]): string[] => {
@@ -158,7 +158,7 @@ const checkEffect = (
 
 /** An operation that never became definite: what its key stands at may tell why. */
 const describeUnsettled = async (
-  { pool }: Backbone,
+  { pool }: Installation,
   { operations }: History,
   { unsettled }: Findings,
 ): Promise<void> => {
@@ -169,16 +169,18 @@ const describeUnsettled = async (
   }
 };
 
-const wrongRowsOf = async (backbone: Backbone, streams: Streams): Promise<string[]> => {
-  const wrong = await wrongAdvertisers(backbone, streams);
-  const { rows: parked } = await backbone.pool.query<{ stream: string }>('select stream from parked_streams');
+const wrongRowsOf = async (installation: Installation, streams: Streams): Promise<string[]> => {
+  const wrong = await wrongAdvertisers(installation, streams);
+  const { rows: parked } = await installation.pool.query<{ stream: string }>(
+    'select stream from parked_streams',
+  );
   // What is parked is left out of the live rows, and of the new ones as well.
   if (parked.length > 0) return [...wrong, ...parked.map(({ stream }) => `${stream} is parked`)];
-  return [...wrong, ...(await differingRows(backbone))];
+  return [...wrong, ...(await differingRows(installation))];
 };
 
 /** By the fold of their streams: the other read models are compared with themselves, made anew. */
-const wrongAdvertisers = async ({ pool }: Backbone, streams: Streams): Promise<readonly string[]> => {
+const wrongAdvertisers = async ({ pool }: Installation, streams: Streams): Promise<readonly string[]> => {
   const wrong: string[] = [];
   const { rows } = await pool.query<{ stream: string; body: string; revision: string }>(
     `select 'advertiser-' || customer_id || '-' || id as stream, body, revision from advertisers`,
@@ -205,7 +207,7 @@ const wrongAdvertisers = async ({ pool }: Backbone, streams: Streams): Promise<r
 };
 
 /** Rows of the live read models that are others when they are made anew of the whole log. */
-const differingRows = async ({ databaseUrl, store }: Backbone): Promise<readonly string[]> => {
+const differingRows = async ({ databaseUrl, store }: Installation): Promise<readonly string[]> => {
   const wrong: string[] = [];
   for (const projection of allProjections
     .filter(({ name }) => READ_MODELS.test(name))

@@ -12,7 +12,7 @@ import type { Creative } from '../../../domain/creatives/creative-resource.ts';
 import { CREATIVE, creativeStream } from '../../../domain/creatives/creative.ts';
 import { maskedKeyOf, type EngineConnection } from '../../../domain/engines/engine-connection-resource.ts';
 import { ENGINE_CONNECTION } from '../../../domain/engines/engine-connection.ts';
-import type { Backbone } from '../../../app/composition.ts';
+import type { Installation } from '../../../app/installation.ts';
 import type { Config } from '../../../app/config.ts';
 import { keyRingOf } from '../../../shared/secrets/key-ring.ts';
 import { openObjectStore } from '../../../shared/storage/open-object-store.ts';
@@ -27,7 +27,7 @@ export interface Keeps {
 }
 
 /** As the service finds them by its configuration. */
-export const keepsOf = async (config: Config, { pool }: Pick<Backbone, 'pool'>): Promise<Keeps> => ({
+export const keepsOf = async (config: Config, { pool }: Pick<Installation, 'pool'>): Promise<Keeps> => ({
   secrets: createSecretStore(pool, keyRingOf(config)),
   objects: await openObjectStore(undefined, config.DATA_DIR),
 });

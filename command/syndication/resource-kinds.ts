@@ -1,20 +1,20 @@
-import { loadAudience } from '../command/audiences/sync-audiences.ts';
-import { readCatalogItems } from '../command/catalogs/catalog-content.ts';
-import { loadCatalog } from '../command/catalogs/sync-catalogs.ts';
-import { loadEventSource } from '../command/event-sources/sync-event-sources.ts';
-import type { SyncStores } from '../command/resource-syncs/plan-sync.ts';
+import { loadAudience } from '../audiences/sync-audiences.ts';
+import { readCatalogItems } from '../catalogs/catalog-content.ts';
+import { loadCatalog } from '../catalogs/sync-catalogs.ts';
+import { loadEventSource } from '../event-sources/sync-event-sources.ts';
+import type { SyncStores } from '../resource-syncs/plan-sync.ts';
 import {
   CALL_BYTES_MAX,
   type ResourceKey,
   type SyndicatedKind,
   type SyndicatedKinds,
-} from '../command/syndication/syndicated-kinds.ts';
-import { AUDIENCE } from '../domain/audiences/audience.ts';
-import { CATALOG } from '../domain/catalogs/catalog.ts';
-import type { CatalogItem } from '../domain/catalogs/catalog-events.ts';
-import { EVENT_SOURCE } from '../domain/event-sources/event-source.ts';
-import { adcp30TypesOf } from '../domain/event-sources/event-type.ts';
-import { resourceIdOf } from '../shared/aggregate/ids.ts';
+} from './syndicated-kinds.ts';
+import { AUDIENCE } from '../../domain/audiences/audience.ts';
+import { CATALOG } from '../../domain/catalogs/catalog.ts';
+import type { CatalogItem } from '../../domain/catalogs/catalog-events.ts';
+import { EVENT_SOURCE } from '../../domain/event-sources/event-source.ts';
+import { adcp30TypesOf } from '../../domain/event-sources/event-type.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 
 type Stores = Pick<SyncStores, 'store' | 'snapshots'>;
 

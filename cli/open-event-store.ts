@@ -1,6 +1,6 @@
 import { isConversionStream } from '../domain/conversions/conversion-events.ts';
 import { migrations } from '../migrations/index.ts';
-import type { Config } from './config.ts';
+import type { Config } from '../app/config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import { longCallLimits } from '../shared/event-store/eventstoredb/call-limits.ts';
 import { createPostgresEventStore } from '../shared/event-store/postgres/postgres-event-store.ts';

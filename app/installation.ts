@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import { isConversionStream } from '../domain/conversions/conversion-events.ts';
 import { personalParts } from '../domain/personal-data/split-personal-data.ts';
 import { migrations } from '../migrations/index.ts';
+import { allProjections } from '../projections/all-projections.ts';
 import type { Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import {
@@ -25,13 +26,19 @@ import { migrate } from '../shared/postgres/migrate.ts';
 import { createPool } from '../shared/postgres/pool.ts';
 import { createRequestPool } from '../shared/postgres/tenant-database.ts';
 import { createMarkAccount } from '../shared/follow-log/mark-account.ts';
-import { keyRingOf } from '../shared/secrets/key-ring.ts';
+import { createSnapshotStore, type SnapshotStore } from '../shared/aggregate/snapshots.ts';
+import { createSecretStore, type SecretStore } from '../shared/secrets/secret-store.ts';
+import { keyRingOf, type KeyRing } from '../shared/secrets/key-ring.ts';
 
 /** What every program of this package stands on: one database, one pool, one log of events. */
-export interface Backbone {
+export interface Installation {
   readonly databaseUrl: string;
   /** With the rights of the installation, across accounts. Not for reads that a request asks for. */
   readonly pool: Pool;
+  /**
+   * For claims and read models. A crash of the database may lose its last commits: both are made again from the events.
+   */
+  readonly derivedPool: Pool;
   /** For requests: each connection is bound by the policies, see `createTenantDatabase`. */
   readonly requestPool: Pool;
   /** What is of persons is sealed in it, and opened for whoever reads it here. */
@@ -39,6 +46,10 @@ export interface Backbone {
   /** The same as it is stored. */
   readonly sealedStore: EventStore;
   readonly personalKeys: PersonalKeys;
+  /** The keys that secrets and tokens are encrypted and signed with. */
+  readonly keys: () => Promise<KeyRing>;
+  readonly secrets: SecretStore;
+  readonly snapshots: SnapshotStore;
   /** Where the events are. */
   readonly storeKind: 'postgres' | 'eventstoredb';
   /** The same log as a hash chain reads it. */
@@ -54,17 +65,19 @@ export interface Backbone {
 
 /** Look-ups of credentials (two at once), streams and ids; most of what asks here is asked together. */
 const SYSTEM_CONNECTIONS_MAX = 5;
+/** One for a batch of each read model, and the claims of the requests. */
+const DERIVED_CONNECTIONS_MAX = allProjections.length + 4;
 
 /**
  * Opens connections lazily: with an external database that is away, this succeeds and its users get 503.
  * @param timeouts with the stores. Default: a request's
  */
-export const openBackbone = async (
+export const openInstallation = async (
   config: Config,
   applicationName: string,
   log: Logger,
   timeouts: StoreTimeouts = requestStoreTimeouts,
-): Promise<Backbone> => {
+): Promise<Installation> => {
   const embedded =
     config.DATABASE_URL === undefined
       ? await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log, settings: chosenSizes(config) })
@@ -81,6 +94,7 @@ export const openBackbone = async (
     },
     log,
   );
+  const derivedPool = createDerivedPool(databaseUrl, applicationName, timeouts, log);
   let isolation: TenantIsolation | undefined;
   const requestPool = createRequestPool(
     {
@@ -99,15 +113,20 @@ export const openBackbone = async (
     limits: timeouts.calls,
     timeouts: timeouts.postgres,
   });
-  const personalKeys = createPersonalKeys(pool, keyRingOf(config));
+  const keys = keyRingOf(config);
+  const personalKeys = createPersonalKeys(pool, keys);
   return {
     databaseUrl,
     pool,
+    derivedPool,
     requestPool,
     ...eventLog,
     store: createSealedStore(sealedStore, personalKeys, personalParts),
     sealedStore,
     personalKeys,
+    keys,
+    secrets: createSecretStore(pool, keys),
+    snapshots: createSnapshotStore(pool, log),
     migrate: async () => {
       const names = await migrate(databaseUrl, migrations);
       if (embedded !== undefined) await provideRequestRole(embedded);
@@ -116,13 +135,31 @@ export const openBackbone = async (
     },
     close: async () => {
       await sealedStore.close();
-      await Promise.all([pool.end(), requestPool.end()]);
+      await Promise.all([pool.end(), derivedPool.end(), requestPool.end()]);
       await embedded?.stop();
     },
   };
 };
 
-type EventLog = Pick<Backbone, 'store' | 'storeKind' | 'logBytes' | 'appendProblem' | 'registerMetrics'>;
+const createDerivedPool = (
+  connectionString: string,
+  applicationName: string,
+  { postgres: timeouts }: StoreTimeouts,
+  log: Logger,
+): Pool =>
+  createPool(
+    {
+      connectionString,
+      applicationName: `${applicationName}-derived`,
+      max: DERIVED_CONNECTIONS_MAX,
+      timeouts,
+      asyncCommit: true,
+      system: true,
+    },
+    log,
+  );
+
+type EventLog = Pick<Installation, 'store' | 'storeKind' | 'logBytes' | 'appendProblem' | 'registerMetrics'>;
 
 /**
  * Nobody waits for what a process without requests appends: its events share larger commits, and wake those who follow

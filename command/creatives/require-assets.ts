@@ -1,18 +1,12 @@
 import { assetIdsOf, type Creative } from '../../domain/creatives/creative-resource.ts';
+import type { CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
-
-export interface AssetLibrary {
-  /** Reads the account's own writes. @param assetIds public ids */
-  readonly readyAssets: (
-    customerId: number,
-    advertiserId: number,
-    assetIds: readonly string[],
-  ) => Promise<ReadonlySet<string>>;
-}
+import { assetIdOf } from '../../domain/assets/asset-resource.ts';
+import { loadAsset } from '../assets/asset-writes.ts';
 
 /** @throws ApiError NOT_FOUND with the path of the first asset that is not ready */
 export const requireAssets = async (
-  library: AssetLibrary,
+  stores: CommandStores,
   customerId: number,
   advertiserId: number,
   content: { readonly [Member in 'slots' | 'carouselCards']?: Creative[Member] | undefined },
@@ -20,9 +14,12 @@ export const requireAssets = async (
   const { slots = [], carouselCards = [] } = content;
   const assetIds = assetIdsOf({ slots, carouselCards });
   if (assetIds.length === 0) return;
-  const ready = await library.readyAssets(customerId, advertiserId, assetIds);
+  const ready = await Promise.all(
+    assetIds.map((assetId) => isReady(stores, customerId, advertiserId, assetId)),
+  );
+  const missing = new Set(assetIds.filter((_, n) => ready[n] !== true));
   const isMissing = ({ assetId }: { assetId?: string | undefined }): boolean =>
-    assetId !== undefined && !ready.has(assetId);
+    assetId !== undefined && missing.has(assetId);
   for (const [member, items] of Object.entries({ slots, carouselCards })) {
     const at = items.findIndex(isMissing);
     if (at < 0) continue;
@@ -31,4 +28,16 @@ export const requireAssets = async (
       field: `${member}.${at}.assetId`,
     });
   }
+};
+
+const isReady = async (
+  stores: CommandStores,
+  customerId: number,
+  advertiserId: number,
+  shownId: string,
+): Promise<boolean> => {
+  const assetId = assetIdOf(shownId);
+  if (assetId === undefined) return false;
+  const { state: asset } = await loadAsset(stores, customerId, assetId);
+  return asset.status === 'READY' && asset.advertiserId === advertiserId;
 };

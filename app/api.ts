@@ -1,0 +1,191 @@
+import type { Pool, QueryConfig, QueryResultRow } from 'pg';
+import type { Registry } from 'prom-client';
+import { accountWriteRoutes } from '../command/accounts/routes.ts';
+import { bareBrand, brandFetch, createFindBrand, type FindBrand } from '../command/brands/find-brand.ts';
+import { advertiserWriteRoutes } from '../command/advertisers/routes.ts';
+import { askInTime } from '../command/workers/syndication/ask-in-time.ts';
+import { agentWriteRoutes } from '../command/agents/routes.ts';
+import { assetWriteRoutes } from '../command/assets/routes.ts';
+import { createUploadTokens } from '../command/assets/upload-token.ts';
+import { audienceWriteRoutes } from '../command/audiences/routes.ts';
+import { campaignWriteRoutes } from '../command/campaigns/routes.ts';
+import { catalogWriteRoutes } from '../command/catalogs/routes.ts';
+import type { Confirmations } from '../command/conversions/confirmations.ts';
+import type { Ledgers } from '../command/conversions/ledgers.ts';
+import { conversionWriteRoutes } from '../command/conversions/routes.ts';
+import { builtInEngines } from '../command/creative-sessions/built-in-engine.ts';
+import { creativeSessionWriteRoutes } from '../command/creative-sessions/routes.ts';
+import { campaignCreativeWriteRoutes } from '../command/creatives/campaign-routes.ts';
+import { libraryCreativeWriteRoutes } from '../command/creatives/library-routes.ts';
+import { creativeReviewRoutes } from '../command/creatives/review-routes.ts';
+import { engineWriteRoutes } from '../command/engines/routes.ts';
+import { slotIdOf } from '../command/engines/run-on-connection.ts';
+import { askSandboxEngine } from '../command/engines/sandbox-engine.ts';
+import { createVerifyKey } from '../command/engines/verify-key.ts';
+import { eventSourceWriteRoutes } from '../command/event-sources/routes.ts';
+import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
+import { syndicationWriteRoutes } from '../command/syndication/routes.ts';
+import { SANDBOX_ENGINE } from '../domain/engines/engine-resource.ts';
+import { accountReadRoutes } from '../query/accounts/routes.ts';
+import { advertiserReadRoutes } from '../query/advertisers/routes.ts';
+import { agentReadRoutes } from '../query/agents/routes.ts';
+import { assetReadRoutes } from '../query/assets/routes.ts';
+import { audienceReadRoutes } from '../query/audiences/routes.ts';
+import { campaignReadRoutes } from '../query/campaigns/routes.ts';
+import { catalogReadRoutes } from '../query/catalogs/routes.ts';
+import { creativeSessionReadRoutes } from '../query/creative-sessions/routes.ts';
+import { createSessionCursors } from '../query/creative-sessions/session-cursor.ts';
+import { creativeReadRoutes } from '../query/creatives/routes.ts';
+import { engineReadRoutes } from '../query/engines/routes.ts';
+import { eventSourceReadRoutes } from '../query/event-sources/routes.ts';
+import type { AuditedKind } from '../query/history/audited-kind.ts';
+import type { KeptFolds } from '../query/history/kept-folds.ts';
+import { withHistory } from '../query/history/routes.ts';
+import { sellerReadRoutes } from '../query/sellers/routes.ts';
+import { submissionRoutes } from '../query/sellers/submission-routes.ts';
+import { syndicationReadRoutes } from '../query/syndication/routes.ts';
+import { taskReadRoutes } from '../query/tasks/routes.ts';
+import { systemClock as clock } from '../shared/async/clock.ts';
+import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
+import { outboundPolicyOf, type Config } from './config.ts';
+import type { EventStore } from '../shared/event-store/event-store.ts';
+import { unavailable } from '../shared/http/errors.ts';
+import { answeredFromMemory, createAnswerCache } from '../shared/http/answer-cache.ts';
+import type { Route } from '../shared/http/route.ts';
+import type { Logger } from 'pino';
+import type { OutboundFetch } from '../shared/outbound/outbound-fetch.ts';
+import { idSequence } from '../shared/postgres/sequence.ts';
+import type { TenantDatabase } from '../shared/postgres/tenant-database.ts';
+import type { ProjectionProgress } from '../shared/follow-log/projection-progress.ts';
+import type { KeyRing } from '../shared/secrets/key-ring.ts';
+import type { SecretStore } from '../shared/secrets/secret-store.ts';
+import type { ObjectStore } from '../shared/storage/object-store.ts';
+import type { AskDatabase } from '../command/assets/asset-writes.ts';
+import { createLookups } from './lookups.ts';
+import { registerAnswerMetrics } from './metrics.ts';
+
+export interface ApiDependencies {
+  readonly config: Config;
+  readonly pool: Pool;
+  readonly requestPool: Pool;
+  readonly store: EventStore;
+  readonly snapshots: SnapshotStore;
+  readonly database: TenantDatabase;
+  readonly progress: ProjectionProgress;
+  readonly keys: () => Promise<KeyRing>;
+  readonly secrets: SecretStore;
+  readonly objects: ObjectStore;
+  readonly ledgers: Ledgers;
+  readonly confirmations: Confirmations;
+  readonly kinds: readonly AuditedKind[];
+  /** How clients reach the service. */
+  readonly baseUrl: () => string;
+  /** Whether the database is up to date. */
+  readonly isPrepared: () => boolean;
+  /** Default: from the network, as the configuration allows. */
+  readonly fetchBrand?: OutboundFetch | undefined;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+/** Memory for the ready answers of reads, in bytes. */
+const ANSWER_CACHE_BYTES_MAX = 32 * 1024 * 1024;
+/** Well within the time that a request has for its answer. */
+const VERIFY_MS_MAX = 2_000;
+
+/** All routes of the API. */
+export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
+  const { config, pool, requestPool, objects, ledgers, confirmations, kinds } = dependencies;
+  const { store, snapshots, database, progress, keys, secrets, baseUrl, registry, log } = dependencies;
+  const outbound = outboundPolicyOf(config);
+  const ids = idSequence(pool, 'advertiser_ids', 'advertisers');
+  const findBrand = findBrandOf(config, dependencies.fetchBrand);
+  const operator = (): string => new URL(baseUrl()).hostname;
+  const answers = createAnswerCache(ANSWER_CACHE_BYTES_MAX);
+  onConnect([pool, requestPool], () => answers.clear());
+  registerAnswerMetrics(registry, answers);
+  const fromMemory = (routes: readonly Route[]) => answeredFromMemory(answers, routes);
+  const lookups = createLookups({ database, progress, store, snapshots, answers });
+  const writes = { store, snapshots, clock };
+  const reads = { database, progress, store, snapshots };
+  const routes = [
+    ...accountWriteRoutes({ store, database, clock }),
+    ...accountReadRoutes(database),
+    ...advertiserWriteRoutes({ ...writes, ids, findBrand }),
+    ...fromMemory(advertiserReadRoutes(reads)),
+    ...assetWriteRoutes({
+      ...writes,
+      pool: whenPrepared(pool, dependencies.isPrepared),
+      objects,
+      tokens: createUploadTokens(keys),
+      bytesMax: config.UPLOAD_BYTES_MAX,
+      uploadsOpenMax: config.UPLOADS_OPEN_MAX,
+      baseUrl,
+      isInUse: lookups.isAssetInUse,
+    }),
+    ...assetReadRoutes({ ...reads, objects, baseUrl }),
+    ...eventSourceWriteRoutes({ ...writes, activeKeys: lookups.activeEventSources }),
+    ...audienceWriteRoutes({ ...writes, activeKeys: lookups.activeAudiences }),
+    ...audienceReadRoutes(reads),
+    ...taskReadRoutes(reads),
+    ...catalogWriteRoutes({ ...writes, activeKeys: lookups.activeCatalogs, outbound }),
+    ...catalogReadRoutes(reads),
+    ...conversionWriteRoutes({ clock, ledgers, confirmations, sourcesOf: lookups.eventSourcesOfKey }),
+    ...eventSourceReadRoutes({ ...reads, clock }),
+    ...campaignWriteRoutes(writes),
+    ...fromMemory(campaignReadRoutes(reads)),
+    ...campaignCreativeWriteRoutes(writes),
+    ...libraryCreativeWriteRoutes(writes),
+    ...creativeReviewRoutes({ ...writes, findSubmission: lookups.findSubmission }),
+    ...sellerReadRoutes(reads),
+    ...submissionRoutes({ ...reads, baseUrl }),
+    ...fromMemory(creativeReadRoutes({ ...reads, baseUrl })),
+    ...creativeSessionWriteRoutes({ ...writes, engines: builtInEngines(writes) }),
+    ...creativeSessionReadRoutes({ ...reads, cursors: createSessionCursors(keys) }),
+    ...engineWriteRoutes({
+      ...writes,
+      secrets,
+      log,
+      verifyKey,
+      findAdvertiserNames: lookups.findAdvertiserNames,
+    }),
+    ...engineReadRoutes({ ...reads, slotIdOf }),
+    ...agentWriteRoutes({
+      ...writes,
+      secrets,
+      outbound,
+      askCapabilities: askInTime(outbound, config.AGENT_CHECK_MS),
+      isInUse: lookups.isAgentInUse,
+    }),
+    ...agentReadRoutes(reads),
+    ...syndicationWriteRoutes({ ...writes, kinds: syndicatedKinds(writes), operator }),
+    ...syndicationReadRoutes(reads),
+  ];
+  const onKeptFolds = (kept: KeptFolds) => onConnect([pool], () => kept.interrupt());
+  return withHistory({ store, database, progress, keys, kinds, onKeptFolds }, routes);
+};
+
+const verifyKey = createVerifyKey({
+  // Engines that can say whether they accept a key.
+  engines: new Map([[SANDBOX_ENGINE, askSandboxEngine]]),
+  timeoutMs: VERIFY_MS_MAX,
+});
+
+const findBrandOf = (config: Config, fetchBrand: OutboundFetch | undefined): FindBrand => {
+  const { BRAND_LOOKUP_MS: timeoutMs } = config;
+  if (timeoutMs === 0) return async (domain) => bareBrand(domain);
+  return createFindBrand(fetchBrand ?? brandFetch(outboundPolicyOf(config), timeoutMs), timeoutMs);
+};
+
+/** A new connection may lead to another server, or to a server that was restored to an earlier time. */
+const onConnect = (pools: readonly Pool[], discard: () => void): void => {
+  for (const pool of pools) pool.on('connect', discard);
+};
+
+/** An upload carries no credential, so no check of one finds out that the database is not prepared yet. */
+const whenPrepared = (pool: Pool, isPrepared: () => boolean): AskDatabase => ({
+  query: async <Row extends QueryResultRow>(question: QueryConfig) => {
+    if (!isPrepared()) throw unavailable('The service is starting. Repeat the request after Retry-After.');
+    return pool.query<Row>(question);
+  },
+});

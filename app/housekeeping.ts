@@ -1,0 +1,64 @@
+import type { Pool } from 'pg';
+import { createRetiredKeys } from '../command/accounts/retire-keys.ts';
+import {
+  createGoneAssets,
+  createOrphanedObjects,
+  createOverdueReservations,
+} from '../command/assets/sweep-assets.ts';
+import { purgeableAudiences } from '../command/audiences/purge-audiences.ts';
+import { createOldAttempts } from '../command/audit/attempt-log.ts';
+import { createEndedFlights } from '../command/campaigns/complete-campaigns.ts';
+import { purgeableConversions } from '../command/conversions/purge-conversions.ts';
+import { createOrphanSecrets } from '../command/secrets/orphan-secrets.ts';
+import { systemClock as clock } from '../shared/async/clock.ts';
+import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
+import type { EventStore } from '../shared/event-store/event-store.ts';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
+import type { ObjectStore } from '../shared/storage/object-store.ts';
+
+interface HousekeepingStores {
+  readonly store: EventStore;
+  readonly snapshots: SnapshotStore;
+  /** Sees the rows of all accounts. */
+  readonly pool: Pool;
+  readonly objects: ObjectStore;
+  readonly log: Logger;
+}
+
+/** What workers delete or end when its time is over, by the name that the log shows. */
+export const housekeeping = ({
+  store,
+  snapshots,
+  pool,
+  objects,
+  log,
+}: HousekeepingStores): Readonly<Record<string, Purgeable>> => {
+  const uploads = { store, pool, clock, objects };
+  return {
+    'API keys': createRetiredKeys({ store, pool, clock }),
+    'orphan secrets': createOrphanSecrets({ store, snapshots, pool, log }),
+    ...purgeableAudiences(pool),
+    'refused requests': createOldAttempts(pool),
+    'ended flights': createEndedFlights({ store, pool, clock }),
+    ...purgeableConversions(pool),
+    'reservations of uploads': createOverdueReservations(uploads),
+    'objects of no asset': createOrphanedObjects(uploads),
+    'assets that are gone': createGoneAssets(uploads),
+  };
+};
+
+/** Longer than any upload goes without a byte, in ms. */
+const DRAFT_IDLE_MS_MAX = 10 * 60_000;
+
+/** Deletes drafts of uploads on the disk of this machine. No other machine can delete them. */
+export const sweepDrafts = (
+  { ROLES }: Config,
+  objects: ObjectStore,
+  log: Logger,
+  signal: AbortSignal,
+): void => {
+  if (!ROLES.includes('api')) return;
+  purgeRegularly('drafts of uploads', { purge: () => objects.sweep(DRAFT_IDLE_MS_MAX) }, log, signal);
+};

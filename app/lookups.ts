@@ -1,0 +1,76 @@
+import type { SourceOfKey } from '../command/conversions/routes.ts';
+import { shownAssetId } from '../domain/assets/asset-resource.ts';
+import { audiencesTable } from '../query/audiences/routes.ts';
+import { catalogsTable } from '../query/catalogs/routes.ts';
+import { isAssetInUse } from '../query/creatives/list-creatives.ts';
+import { findSubmission } from '../query/sellers/find-submission.ts';
+import { findAdvertiserNames } from '../query/engines/find-advertiser-names.ts';
+import { eventSourcesTable, findEventSources } from '../query/event-sources/find-event-sources.ts';
+import { behind } from '../query/resources/behind.ts';
+import { activeKeys, type ResourceTable } from '../query/resources/resource-reads.ts';
+import { isAgentInUse } from '../query/syndication/list-records.ts';
+import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
+import type { EventStore } from '../shared/event-store/event-store.ts';
+import type { AnswerCache } from '../shared/http/answer-cache.ts';
+import type { Principal } from '../shared/http/principal.ts';
+import type { TenantDatabase } from '../shared/postgres/tenant-database.ts';
+import type { ProjectionProgress } from '../shared/follow-log/projection-progress.ts';
+
+interface LookupReads {
+  readonly database: TenantDatabase;
+  readonly progress: ProjectionProgress;
+  readonly store: EventStore;
+  readonly snapshots: SnapshotStore;
+  readonly answers: AnswerCache;
+}
+
+/** Limit, in ms, for the names in the answer to a write. After that the write reads the streams. */
+const NAMES_MS_MAX = 200;
+
+/** Memory of one entry in the answer cache, in bytes, about. */
+const SOURCE_OF_KEY_BYTES = 256;
+
+/**
+ * The questions that commands ask read models. Each answer includes everything that the account has written before, and
+ * is 503 when the read model does not get there in time.
+ */
+export const createLookups = ({ database, progress, store, snapshots, answers }: LookupReads) => {
+  const reads = { database, progress };
+  const activeKeysOf = (table: ResourceTable) => (customerId: number, advertiserId: number) =>
+    activeKeys(reads, table, customerId, advertiserId);
+  return {
+    activeEventSources: activeKeysOf(eventSourcesTable),
+    activeAudiences: activeKeysOf(audiencesTable),
+    activeCatalogs: activeKeysOf(catalogsTable),
+
+    isAssetInUse: (customerId: number, assetId: string): Promise<boolean> =>
+      isAssetInUse({ ...reads, store, snapshots }, customerId, shownAssetId(assetId)).catch(behind),
+
+    isAgentInUse: (customerId: number, agentId: string): Promise<boolean> =>
+      isAgentInUse(reads, customerId, agentId).catch(behind),
+
+    findSubmission: (
+      sellerAccount: number,
+      submission: { readonly sellerId: number; readonly creativeId: string },
+    ): Promise<number | undefined> =>
+      findSubmission({ ...reads, store }, sellerAccount, submission).catch(behind),
+
+    findAdvertiserNames: (customerId: number, ids: readonly number[]): Promise<ReadonlyMap<number, string>> =>
+      findAdvertiserNames(reads, customerId, ids, NAMES_MS_MAX),
+
+    /**
+     * Every call of conversion events asks this. Conversion events do not change the account's version, so the answer
+     * comes from memory. A key without a source is not kept: the number of such keys has no bound.
+     */
+    eventSourcesOfKey: ({ customerId, version }: Principal, key: string): Promise<readonly SourceOfKey[]> =>
+      answers.answer(
+        JSON.stringify([customerId, 'sources of a key', key]),
+        version,
+        async () => {
+          const found = await findEventSources(reads, customerId, key).catch(behind);
+          return found.map(({ sourceId, status }): SourceOfKey => ({ sourceId, status }));
+        },
+        (sources) => SOURCE_OF_KEY_BYTES * sources.length,
+      ),
+  };
+};

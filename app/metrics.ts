@@ -1,0 +1,50 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Ledgers } from '../command/conversions/ledgers.ts';
+import type { AnswerCache } from '../shared/http/answer-cache.ts';
+
+/** The registry of one process, with the metrics of Node. */
+export const createMetrics = (): Registry => {
+  const metrics = new Registry();
+  collectDefaultMetrics({ register: metrics });
+  return metrics;
+};
+
+export const requestDurations = (registry: Registry): Histogram =>
+  new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the request to the end of its answer',
+    labelNames: ['route', 'method', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: [registry],
+  });
+
+export const registerAnswerMetrics = (registry: Registry, answers: AnswerCache): void => {
+  const counter: Counter = new Counter({
+    name: 'read_answers_total',
+    help: 'Answers of reads, by whether they were ready in memory',
+    labelNames: ['from'],
+    registers: [registry],
+    collect: () => {
+      counter.reset();
+      counter.inc({ from: 'memory' }, answers.hits);
+      counter.inc({ from: 'read_model' }, answers.misses);
+    },
+  });
+};
+
+export const registerLedgerMetrics = (registry: Registry, ledgers: Ledgers): void => {
+  const help = {
+    sources: 'Event sources whose conversion events this process knows',
+    bytes: 'Memory of what is known of them',
+    fingerprints: 'Conversion events that are known',
+    evicted: 'Sources that were let go for want of memory since the start',
+  };
+  for (const figure of Object.keys(help) as (keyof typeof help)[]) {
+    const gauge: Gauge = new Gauge({
+      name: `exchange_conversions_index_${figure}`,
+      help: help[figure],
+      registers: [registry],
+      collect: () => gauge.set(ledgers.figures()[figure]),
+    });
+  }
+};

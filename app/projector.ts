@@ -1,0 +1,84 @@
+import type { Pool } from 'pg';
+import type { Registry } from 'prom-client';
+import { startProjections, type Projections } from '../projections/engine/projection-engine.ts';
+import type { Projection } from '../projections/engine/projection.ts';
+import { systemClock as clock } from '../shared/async/clock.ts';
+import type { Config } from './config.ts';
+import type { EventStore } from '../shared/event-store/event-store.ts';
+import type { ReadinessPart } from '../shared/async/readiness.ts';
+import type { LogBytes } from '../shared/log-chain/log-bytes.ts';
+import { logKeysOf } from '../shared/log-chain/log-keys.ts';
+import { registerSealMetrics } from '../shared/log-chain/seal-metrics.ts';
+import { sealRegularly } from '../shared/log-chain/seal-regularly.ts';
+import type { Logger } from 'pino';
+import type { ProjectionProgress } from '../shared/follow-log/projection-progress.ts';
+
+export interface ProjectorOptions {
+  readonly config: Config;
+  readonly databaseUrl: string;
+  readonly pool: Pool;
+  /** For batches of read models: a crash of the database may lose its last commits. */
+  readonly derivedPool: Pool;
+  readonly store: EventStore;
+  readonly logBytes: LogBytes;
+  readonly progress: ProjectionProgress;
+  /** Rows of read models that this process has changed. */
+  readonly changes: ProjectionProgress;
+  readonly projections: readonly Projection[];
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+export interface Projector {
+  readonly readiness: ReadinessPart;
+  /** To be called once the database is up to date. */
+  start(): void;
+  isRunning(): boolean;
+  stop(): Promise<void>;
+}
+
+/**
+ * The role `projector`: keeps the read models and the hash chain of the log up to date. A process without the role runs
+ * no projection, but knows how far the read models are.
+ */
+export const createProjector = (options: ProjectorOptions): Projector => {
+  const { config, databaseUrl, derivedPool, store, projections, progress, changes, registry, log } = options;
+  const isProjector = config.ROLES.includes('projector');
+  const ending = new AbortController();
+  let running: Projections | undefined;
+  return {
+    readiness: {
+      name: 'projections',
+      check: async () => {
+        const { ready, ...detail } = (await running?.readiness()) ?? { ready: false };
+        return { ready, detail };
+      },
+    },
+    start: () => {
+      running = startProjections({
+        projections,
+        lead: isProjector,
+        store,
+        connectionString: databaseUrl,
+        pool: derivedPool,
+        log,
+        registry,
+        progress,
+        changes,
+      });
+      if (isProjector) sealLog(options, ending.signal);
+    },
+    isRunning: () => running !== undefined,
+    stop: async () => {
+      ending.abort();
+      await running?.stop();
+    },
+  };
+};
+
+/** The projector seals the log, so appends need not know the hash chain. */
+const sealLog = ({ config, pool, logBytes, registry, log }: ProjectorOptions, signal: AbortSignal): void => {
+  if (config.LOG_SEAL_SECONDS === 0) return;
+  const chain = { pool, log: logBytes, keys: logKeysOf(config), clock, signal };
+  sealRegularly(chain, config.LOG_SEAL_SECONDS * 1_000, log, registerSealMetrics(registry));
+};

@@ -1,0 +1,134 @@
+import type { Express } from 'express';
+import type { Pool } from 'pg';
+import type { Registry } from 'prom-client';
+import type { KeyUse } from '../command/accounts/record-key-use.ts';
+import { createAttemptLog, type AttemptLog } from '../command/audit/attempt-log.ts';
+import type { Confirmations } from '../command/conversions/confirmations.ts';
+import { createLedgers } from '../command/conversions/ledgers.ts';
+import { createSegments } from '../command/conversions/segment-rows.ts';
+import type { Segments } from '../command/conversions/segments.ts';
+import { Scope } from '../domain/accounts/access.ts';
+import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
+import { systemClock as clock } from '../shared/async/clock.ts';
+import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
+import type { Config } from './config.ts';
+import type { EventStore } from '../shared/event-store/event-store.ts';
+import { createApp } from '../shared/http/app.ts';
+import { createAuthenticate } from '../shared/http/authenticate.ts';
+import { createClientAddress } from '../shared/http/client-address.ts';
+import { documentRoutes } from '../shared/http/document-routes.ts';
+import { unavailable } from '../shared/http/errors.ts';
+import { createGate } from '../shared/http/gate.ts';
+import type { ReadinessPart } from '../shared/async/readiness.ts';
+import type { RouteServices } from '../shared/http/route-handler.ts';
+import { securityHeaders } from '../shared/http/security-headers.ts';
+import { serviceRoutes } from '../shared/http/service-routes.ts';
+import { createExecuteOnce } from '../shared/http/execute-once.ts';
+import type { IdempotencyStore } from '../shared/idempotency/idempotency-store.ts';
+import type { RateLimits } from '../shared/limits/rate-limits.ts';
+import type { Logger } from 'pino';
+import type { OutboundFetch } from '../shared/outbound/outbound-fetch.ts';
+import { createTenantDatabase, type RewriteStatement } from '../shared/postgres/tenant-database.ts';
+import type { ProjectionProgress } from '../shared/follow-log/projection-progress.ts';
+import { createKeyedDigest } from '../shared/secrets/keyed-digest.ts';
+import type { KeyRing } from '../shared/secrets/key-ring.ts';
+import type { SecretStore } from '../shared/secrets/secret-store.ts';
+import type { ObjectStore } from '../shared/storage/object-store.ts';
+import { version } from './version.ts';
+import { apiRoutes } from './api.ts';
+import { auditedKinds } from './audited-kinds/all-kinds.ts';
+import { subjectsOfRoutes } from './audited-kinds/subjects-of-routes.ts';
+import { registerLedgerMetrics, requestDurations } from './metrics.ts';
+import { skill } from './skill.ts';
+import { unbuiltPaths } from './unbuilt-areas.ts';
+
+export interface WebOptions {
+  readonly config: Config;
+  readonly pool: Pool;
+  readonly requestPool: Pool;
+  readonly store: EventStore;
+  readonly snapshots: SnapshotStore;
+  readonly keys: () => Promise<KeyRing>;
+  readonly secrets: SecretStore;
+  readonly objects: ObjectStore;
+  readonly rateLimits: RateLimits;
+  readonly idempotency: IdempotencyStore;
+  readonly confirmations: Confirmations;
+  readonly keyUse: KeyUse;
+  readonly progress: ProjectionProgress;
+  readonly readiness: readonly ReadinessPart[];
+  /** How clients reach the service. */
+  readonly baseUrl: () => string;
+  /** Whether the database is up to date. */
+  readonly isPrepared: () => boolean;
+  readonly isStopping: () => boolean;
+  readonly registry: Registry;
+  readonly log: Logger;
+  readonly onAnswer?: RouteServices['onAnswer'] | undefined;
+  /** For tests. */
+  readonly replace: {
+    readonly segments?: (segments: Segments) => Segments;
+    readonly tenantStatement?: RewriteStatement;
+    readonly brandFetch?: OutboundFetch;
+  };
+}
+
+const MIB = 1024 * 1024;
+
+/** The HTTP side of a process. Every process answers how it is; one with the role `api` has the API as well. */
+export const createWeb = (options: WebOptions): { readonly app: Express; readonly attempts: AttemptLog } => {
+  const { config, pool, store, keys, rateLimits, keyUse, progress, baseUrl, isPrepared } = options;
+  const { registry, log, onAnswer, replace } = options;
+  const database = createTenantDatabase(options.requestPool, replace.tenantStatement);
+  const kinds = auditedKinds({ database, progress, baseUrl });
+  const subjectOf = subjectsOfRoutes(kinds);
+  const attempts = createAttemptLog({ pool, clock, log, registry, subjectOf });
+  const segments = createSegments(pool);
+  const ledgers = createLedgers({
+    store,
+    segments: replace.segments?.(segments) ?? segments,
+    now: () => clock.now(),
+    bytesMax: config.CONVERSIONS_MEMORY_MB * MIB,
+    log,
+  });
+  registerLedgerMetrics(registry, ledgers);
+  const isApi = config.ROLES.includes('api');
+  const api = isApi
+    ? apiRoutes({ ...options, database, ledgers, kinds, fetchBrand: replace.brandFetch })
+    : [];
+  const routes = [
+    ...api,
+    ...serviceRoutes({ version, parts: options.readiness, metrics: registry, stopping: options.isStopping }),
+  ];
+  const document = { version, baseUrl, apiPath: '/api/v2/buyer', skill, scopes: Scope.options };
+  const verify = verifyApiKey(pool, (keyId) => keyUse.used(keyId));
+  const app = createApp({
+    routes: [...routes, ...documentRoutes(document, routes)],
+    unbuilt: isApi ? unbuiltPaths : [],
+    headers: securityHeaders(config.BASE_URL?.startsWith('https:') ?? false),
+    gate: createGate({
+      authenticate: createAuthenticate(whenPrepared(isPrepared, verify), baseUrl),
+      clientAddress: createClientAddress(config.TRUSTED_PROXIES),
+      limiter: rateLimits.limiter,
+      failedCredentials: rateLimits.failedCredentials,
+    }),
+    executeOnce: createExecuteOnce(options.idempotency, log),
+    onRefused: (request) => attempts.refused(request),
+    keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),
+    log,
+    durations: requestDurations(registry),
+    ...(onAnswer === undefined ? {} : { onAnswer }),
+  });
+  return { app, attempts };
+};
+
+/** Before the database is prepared there is nothing to ask: 503, not 500. */
+const whenPrepared =
+  <Asked extends readonly unknown[], Answer>(
+    isPrepared: () => boolean,
+    ask: (...asked: Asked) => Promise<Answer>,
+  ) =>
+  async (...asked: Asked): Promise<Answer> => {
+    if (!isPrepared()) throw unavailable('The service is starting. Repeat the request after Retry-After.');
+    return ask(...asked);
+  };
