@@ -35,7 +35,9 @@ export const FinalizeSessionBody = z
     variantId: boundedText(1, 255),
     name: boundedText(1, 255)
       .optional()
-      .meta({ description: "Of the creative. Default: the session's title, with the lowest free number." }),
+      .meta({
+        description: "Name of the creative. Default: the session's title, with the lowest free number.",
+      }),
   })
   .meta({ id: 'FinalizeCreativeSession' });
 

@@ -19,7 +19,7 @@ import { findSession, refuseFor, type SessionPath, type SessionWrites } from './
  * Ends a session by creating a creative from one variant, then closing the session. These are two streams without a
  * common transaction.
  *
- * The creative's id is derived from the session only, so its creation decides. Of concurrent requests for any
+ * The creative's id is derived from the session only, so its creation decides. Among concurrent requests for any
  * variants, one creates the creative, and the others find which variant it was made from. After a crash in between,
  * the creative exists and the session is open. Any repeat, with or without a key, finds the creative and closes the
  * session. Nothing can prevent that: a variant that could once be finalized always can (`whyNotFinalize`), and

@@ -48,7 +48,7 @@ export interface GeneratedCreative {
 }
 
 /**
- * Creates the creative that a session ends in. Of concurrent requests the first creates it, also for another variant:
+ * Creates the creative that a session ends in. Among concurrent requests the first creates it, also for another variant:
  * the caller checks `madeIn`.
  * @param campaign an open campaign
  * @throws ApiError CONFLICT (name taken)

@@ -4,7 +4,7 @@ import { untilTold } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { amount } from '../support/amount.ts';
 
-/** Whoever wrote reads what was written (decisions.md 1.1, row 25). */
+/** A read sees the writes of its account (decisions.md 1.1, row 25). */
 
 let service: RunningService;
 let account: TestAccount;
@@ -75,7 +75,7 @@ describe('a read right behind a write', () => {
     );
   });
 
-  it('a page and its total are of one moment, while others of the account write', async () => {
+  it('a page and its total are consistent while other requests of the account write', async () => {
     const { api } = await service.openAccount();
     let writing = true;
     let pages = 0;

@@ -87,7 +87,7 @@ describe('an advertiser', () => {
     expect(JSON.stringify(events)).not.toContain(account.apiKey.slice(-20));
   });
 
-  it('may have the name of another; every one has an id of its own', async () => {
+  it('names may repeat, ids are unique', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, async () => (await created({})).id));
     expect(new Set(ids).size).toBe(20);
   });

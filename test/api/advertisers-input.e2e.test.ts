@@ -3,7 +3,7 @@ import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Members of an advertiser that have members of their own, and what nobody may set (decisions.md 1.1, E2, E3). */
+/** Nested members of an advertiser, and members that clients cannot set (decisions.md 1.1, E2, E3). */
 
 let service: RunningService;
 let account: TestAccount;
@@ -136,8 +136,8 @@ describe('utmConfig, labels, controls', () => {
       'utmConfig.3.paramKey',
     ],
     ['21 utm parameters', { utmConfig: many(21).flatMap((n) => utm(`k${n}`, 'v').utmConfig) }, 'utmConfig'],
-    ['a label that is no list', { labels: { team: 'x' } }, 'labels.team'],
-    ['a label value that is no text', { labels: { team: [1] } }, 'labels.team.0'],
+    ['a label that is not a list', { labels: { team: 'x' } }, 'labels.team'],
+    ['a label value that is not a string', { labels: { team: [1] } }, 'labels.team.0'],
     ['51 label dimensions', { labels: Object.fromEntries(many(51).map((n) => [`d${n}`, []])) }, 'labels'],
     [
       'labels of over 32 Ki characters',
@@ -152,7 +152,7 @@ describe('utmConfig, labels, controls', () => {
     ['labels in a list', { labels: [] }, 'labels'],
     ['an empty exclusion', { controls: { exclusions: [''] } }, 'controls.exclusions.0'],
     ['controls that are text', { controls: 'strict' }, 'controls'],
-    ['an autonomy that is no text', { autonomy: { rebriefing: true } }, 'autonomy.rebriefing'],
+    ['an autonomy that is not a string', { autonomy: { rebriefing: true } }, 'autonomy.rebriefing'],
   ])('refuse %s', async (_what, members, field) => {
     expect(refusalOf(await create(members))).toEqual(invalid(field));
   });
@@ -213,7 +213,7 @@ describe('what is not the caller’s to say', () => {
     expect((await other.api.get('/advertisers?status=ALL')).body.data).toEqual([]);
   });
 
-  it('nobody becomes another account by a header', async () => {
+  it('no header selects another account', async () => {
     const other = await service.openAccount();
     const { body } = await account.api.post<AdvertiserResource>(
       '/advertisers',

@@ -125,7 +125,7 @@ describe.each(routes)('the id of %s', (_route, call) => {
     await stranger.api.delete(`/advertisers/${archived}`);
     const absent = await call(account.api, '2147483647');
     expect(refusalOf(absent)).toEqual([404, 'NOT_FOUND', undefined]);
-    // What differs from one request to the next, whatever is asked for.
+    // Members that differ between requests regardless of their content.
     const ofTheRequest = ['x-request-id', 'date', 'ratelimit-remaining', 'ratelimit-reset'];
     const headersOf = ({ headers }: ApiAnswer<unknown>): object =>
       Object.fromEntries([...headers].filter(([name]) => !ofTheRequest.includes(name)));

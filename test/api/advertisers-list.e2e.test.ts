@@ -102,7 +102,7 @@ describe('the name filter', () => {
     ['\\', 1],
     ['no such', 0],
     ['number 1 ', 0],
-  ])('finds %j in %i names, whatever their case', async (name, count) => {
+  ])('finds %j in %i names, ignoring case', async (name, count) => {
     const { status, body } = await list(`?take=200&status=ALL&name=${encodeURIComponent(name)}`);
     expect(status).toBe(200);
     const expected = newestFirst((one) => one.name.toLowerCase().includes(name.toLowerCase()));

@@ -123,7 +123,7 @@ describe('an agent', () => {
     const gone = (await register()).body.data.id;
     const [ofLive, ofGone] = [await secretOf(live), await secretOf(gone)];
     await account.api.delete(`/adcp-agents/${gone}`);
-    // While the read model still has it, its token is nobody's orphan.
+    // The token is not an orphan while the read model still lists the agent.
     const listed = `select from adcp_agents where customer_id = $1 and id = $2 and status = 'ACTIVE'`;
     const isGone = async () =>
       (await pool.query(listed, [account.customerId, agentIdOf(gone)])).rowCount === 0;

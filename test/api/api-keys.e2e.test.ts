@@ -115,7 +115,7 @@ describe('issuing a key', () => {
 describe('issuing with an Idempotency-Key', () => {
   const headers = { 'Idempotency-Key': 'issue-a-key-just-once' };
 
-  it('repeats the same key to whoever asked, without storing it', async () => {
+  it('repeats the same key to its issuer without storing it', async () => {
     const { api } = await service.openAccount();
     const first = await api.post<NewKey>('/api-keys', { name: 'Once' }, headers);
     const again = await api.post<NewKey>('/api-keys', { name: 'Once' }, headers);
@@ -243,7 +243,7 @@ describe('a key that is over', () => {
     const revoked = await issue(api, { name: 'Revoked' });
     const unsettled = await issue(api, { name: 'Revoked, and cut off before the event' });
     const expired = await issue(api, { name: 'Expired', expiresAt: '2999-01-01T00:00:00Z' });
-    await issue(api, { name: 'Of use' });
+    await issue(api, { name: 'In use' });
     expect((await api.delete(`/api-keys/${revoked.id}`)).status).toBe(204);
     const set = (id: string, column: string, ago: string) =>
       service.pool.query(`update api_keys set ${column} = now() - $2::interval where key_id = $1`, [id, ago]);
@@ -256,14 +256,14 @@ describe('a key that is over', () => {
       await purge();
       expect(await names()).toHaveLength(ago === '90 days' ? 2 : 5);
     }
-    expect(await names()).toEqual(['Of use: ACTIVE', 'First key: ACTIVE']);
+    expect(await names()).toEqual(['In use: ACTIVE', 'First key: ACTIVE']);
     expect(refusalOf(await apiWith(revoked.key).get('/advertisers'))[0]).toBe(401);
     const events = await service.eventsOf(`account-${customerId}`);
     const ended = events.filter(({ type }) => type === 'ApiKeyRevoked').map(({ data }) => data['keyId']);
     expect(ended).toEqual([revoked.id, unsettled.id]);
   });
 
-  it("one whose account cannot be read is in nobody else's way", async () => {
+  it('one whose account cannot be read does not block others', async () => {
     const [unreadable, other] = [await service.openAccount(), await service.openAccount()];
     const retireAt = async (one: TestAccount, ago: string): Promise<string> => {
       const { id } = await issue(one.api, { name: 'Revoked' });

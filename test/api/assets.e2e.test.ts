@@ -167,7 +167,7 @@ describe('an upload', () => {
     expect(await storedFiles(service.dataDir)).toEqual(before);
   });
 
-  it('has one winner among many at once, whatever they bring', async () => {
+  it('has one winner among concurrent uploads of any bytes', async () => {
     const reserved = (await reserve(account.api, advertiser, { name: 'x', mimeType: 'image/png' })).body.data;
     const before = await storedFiles(service.dataDir);
     const answers = await Promise.all(
@@ -250,7 +250,7 @@ describe('an upload', () => {
   });
 });
 
-describe('what nobody sees any more', () => {
+describe('deleted and expired assets', () => {
   it('is a reservation whose bytes never came, and a deleted asset: their rows go, nothing else does', async () => {
     const own = await newAdvertiser();
     const media = { name: 'x', mimeType: 'image/png' };
@@ -393,7 +393,7 @@ describe('the address of an asset', () => {
     return (await list('', own)).body.data[0]?.url ?? '';
   };
 
-  it('is the same for ever, in whole or in part, and asks nobody anything', async () => {
+  it('never changes, in whole or in part, and needs no lookup', async () => {
     const bytes = png(7, 7, 10_000);
     const url = await served('image/png', bytes);
     const get = (headers = {}, method = 'GET') => fetch(url, { headers, method });
@@ -460,7 +460,7 @@ describe('the address of an asset', () => {
     expect(headers.get('set-cookie')).toBeNull();
   });
 
-  it('that is none leads nowhere', async () => {
+  it('that is not an asset address is 404', async () => {
     const paths = [
       '..%2f..%2fetc%2fpasswd',
       '%252e%252e',

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterAll(() => service.stop());
 
-interface Accepted {
+interface AcceptedSync {
   readonly success: boolean;
   readonly accountId: string;
   readonly operationId: string;
@@ -36,7 +36,7 @@ interface Task {
     };
   };
 }
-interface Listed {
+interface AudienceRow {
   readonly audiences: readonly { audienceId: string; uploadedCount: number; status: string }[];
   readonly total: number;
 }
@@ -51,15 +51,15 @@ const member = (n: number) => ({
   hashedPhone: hash(`+1206555${n}`),
 });
 const members = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => member(from + n));
-const sync = (audiences: unknown, more: object = {}, headers = {}): Promise<ApiAnswer<Accepted>> =>
+const sync = (audiences: unknown, more: object = {}, headers = {}): Promise<ApiAnswer<AcceptedSync>> =>
   account.api.post(`/advertisers/${advertiserId}/audiences/sync`, { audiences, ...more }, headers);
-const taskOf = async ({ body }: ApiAnswer<Accepted>): Promise<Task['task']> =>
+const taskOf = async ({ body }: ApiAnswer<AcceptedSync>): Promise<Task['task']> =>
   (await account.api.get<Task>(`/tasks/${body.data.taskId}`)).body.data.task;
-const list = async (query = ''): Promise<Listed> =>
-  (await account.api.get<Listed>(`/advertisers/${advertiserId}/audiences${query}`)).body.data;
+const list = async (query = ''): Promise<AudienceRow> =>
+  (await account.api.get<AudienceRow>(`/advertisers/${advertiserId}/audiences${query}`)).body.data;
 const sizes = async () =>
   (await list()).audiences.map(({ audienceId, uploadedCount }) => [audienceId, uploadedCount]);
-const ended = async (answer: ApiAnswer<Accepted>): Promise<Task['task']> => {
+const ended = async (answer: ApiAnswer<AcceptedSync>): Promise<Task['task']> => {
   expect(answer.status).toBe(202);
   let task = await taskOf(answer);
   for (let tries = 0; task.status === 'working' && tries < 100; tries++) {
@@ -69,7 +69,7 @@ const ended = async (answer: ApiAnswer<Accepted>): Promise<Task['task']> => {
   }
   return task;
 };
-const done = async (answer: ApiAnswer<Accepted>): Promise<readonly string[]> => {
+const done = async (answer: ApiAnswer<AcceptedSync>): Promise<readonly string[]> => {
   const { status, response } = await ended(answer);
   expect(status).toBe('completed');
   return response.audiences.map(({ audienceId, action }) => `${audienceId} ${action}`);
@@ -159,7 +159,7 @@ describe('sync', () => {
     expect(ids).toEqual(['crm-10', 'crm-11', 'crm-12', 'crm-4', 'crm-5', 'crm-6', 'crm-7', 'crm-8', 'crm-9']);
   });
 
-  it('a member without an id of its own is known by its hash', async () => {
+  it('a member without an external id is identified by its hash', async () => {
     const anonymous = { hashedEmail: hash('a@example.com').toUpperCase() };
     await done(await sync([{ audienceId: 'crm', add: [anonymous, { hashedPhone: hash('+1') }] }]));
     expect((await storedMembers('crm')).length).toBe(2);
@@ -173,7 +173,7 @@ describe('sync', () => {
     expect((await list()).audiences[0]?.status).toBe('TOO_SMALL');
   });
 
-  it('deletes what it is told to, and what it leaves out when asked; the members are gone', async () => {
+  it('deletes named audiences, and unnamed ones on request, with their members', async () => {
     await done(await sync(['a', 'b', 'c'].map((audienceId) => ({ audienceId, add: members(0, 5) }))));
     expect(
       await done(
@@ -381,7 +381,7 @@ describe('what is wrong with an audience or a member', () => {
       })),
     });
     expect((await storedMembers('crm')).map(({ external_id }) => external_id)).toEqual(['crm-4']);
-    // What is of persons in the log is sealed; here is what is read of it.
+    // Personal data in the log is encrypted; this reads the decrypted events.
     const log = JSON.stringify(await service.eventsOfAccount(account));
     for (const raw of ['jane@example.com', '2065551234', '206-555-1234']) {
       expect([answer.text, JSON.stringify(task), log].join()).not.toContain(raw);
@@ -421,7 +421,7 @@ describe('what is wrong with an audience or a member', () => {
       JSON.stringify({ audienceId: 'new', add: [member(1)] }),
     ];
     const task = await ended(
-      await account.api.post<Accepted>(
+      await account.api.post<AcceptedSync>(
         `/advertisers/${advertiserId}/audiences/sync`,
         `{"audiences":[${texts.join()}]}`,
       ),

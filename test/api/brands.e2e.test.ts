@@ -7,7 +7,7 @@ import { createLog } from '../../app/log.ts';
 import { createOutboundFetch, type OutboundFetch } from '../../shared/outbound/outbound-fetch.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** What an advertiser's linked brand says of itself, in `brand.json` at its own domain (decisions.md E2). */
+/** The details of an advertiser's linked brand, from `brand.json` at its own domain (decisions.md E2). */
 
 const WITHIN_MS = 1_000;
 
@@ -89,7 +89,7 @@ const acmeBrand = {
 };
 
 describe('a linked brand', () => {
-  it('has what the portfolio at its domain says of it, for good', async () => {
+  it('permanently has the details of the portfolio at its domain', async () => {
     pages['acme.com'] = json(acme);
     const { id, linkedBrand } = await create('https://www.acme.com/');
     expect(linkedBrand).toEqual(acmeBrand);
@@ -131,7 +131,7 @@ describe('a linked brand', () => {
     expect(asked).toEqual([]);
     expect((await update(id, { brand: 'acme.com' })).linkedBrand).toEqual(acmeBrand);
     expect(asked.length).toBe(1);
-    // Named again, it stays as it was found, although nobody is there to ask.
+    // Named again, it keeps the details, although the server no longer answers.
     pages = {};
     const again = await update(id, { brand: 'https://acme.com' });
     expect([again.linkedBrand, asked.length]).toEqual([acmeBrand, 1]);
@@ -143,7 +143,7 @@ describe('a linked brand', () => {
     ]);
   });
 
-  it('is the same for the repeat of a request, whatever its domain says by then', async () => {
+  it('is the same for a repeated request, even if the manifest has changed', async () => {
     pages['acme.com'] = json(acme);
     const send = () =>
       account.api.post<AdvertiserResource>(
@@ -182,7 +182,7 @@ describe('a brand that does not say who it is is known by its domain alone', () 
     expect((await create('acme.com')).linkedBrand).toEqual(bare);
   });
 
-  it('where the manifest refers to an address of our own network, which nobody connects to', async () => {
+  it('when the manifest refers to an address in our network, which is never contacted', async () => {
     const { port } = brandServer.address() as AddressInfo;
     pages['inside'] = json({ name: 'Inside' });
     const guarded = createOutboundFetch({ allowLoopback: false, timeoutMs: WITHIN_MS, bytesMax: 1_000 });

@@ -28,7 +28,7 @@ import { reserve, send, type Reservation } from '../support/uploads.ts';
  * or afterwards, and nothing of them stays. What a crash leaves behind is in `faults/uploads`.
  */
 
-/** Of each kind: more than a hundred in all, or a thousand. */
+/** Repetitions per kind: more than a hundred in total, or a thousand. */
 const BROKEN = amount(11, 100);
 
 const bytes = png(9, 9, 60_000);

@@ -27,7 +27,7 @@ const put = (id: string, body: object) => api().put<CampaignResource>(`/campaign
 const step = (id: string, action: string) => api().post<CampaignResource>(`/campaigns/${id}/${action}`);
 
 describe('create', () => {
-  it('a draft, with what was given, in UTC, in the currency of the advertiser', async () => {
+  it("a draft with the given members, in UTC, in the advertiser's currency", async () => {
     const advertiserId = await advertiser({ primaryCurrency: 'EUR' });
     const answer = await create(advertiserId, {
       flight: { startAt: '2030-01-01T00:00:00+01:00', endAt: '2030-02-01T00:00:00Z' },
@@ -112,7 +112,7 @@ describe('update', () => {
     expect((await get(id)).body.data).toEqual(cleared.body.data);
   });
 
-  it('a stale revision is told the current one', async () => {
+  it('a stale revision is refused with the current one', async () => {
     const { id } = await campaign();
     await put(id, { name: 'Summer' });
     const stale = await put(id, { name: 'Autumn', expectedRevision: 1 });
@@ -266,7 +266,7 @@ describe('list', () => {
     }
   });
 
-  it('refuses filters that are none', async () => {
+  it('refuses unknown filter values', async () => {
     expect(refusalOf(await api().get('/campaigns?phase=gone'))).toEqual(invalid('phase'));
     expect(refusalOf(await api().get('/campaigns?advertiserId=x'))).toEqual(invalid('advertiserId'));
     expect(refusalOf(await api().get('/campaigns?take=201'))).toEqual(invalid('take'));

@@ -55,13 +55,13 @@ describe.each(stores)('with counters and jobs in %s', (store, describeStore, set
   });
 });
 
-interface Prepared {
+interface CanaryRunSetup {
   readonly service: RunningService;
   /** @returns everything that was searched, by place */
   drive(): Promise<Places>;
 }
 
-const prepared = async (settings: Readonly<Record<string, string>>): Promise<Prepared> => {
+const prepared = async (settings: Readonly<Record<string, string>>): Promise<CanaryRunSetup> => {
   let log = '';
   const sink = new Writable({
     write: (chunk: Buffer, _encoding, done) => {

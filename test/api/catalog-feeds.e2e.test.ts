@@ -138,11 +138,11 @@ describe('a feed', () => {
     expect(types.filter((type) => type === 'SyndicationRefreshed')).toHaveLength(1);
   });
 
-  it('that cannot be read says why, is tried again, and keeps what is known of it', async () => {
+  it('that cannot be read shows the reason, is retried, and keeps its last content', async () => {
     serve = sends('[{"id":1}]');
     await sync();
     await settled(isRead);
-    // Nobody reads it by itself: a sync does.
+    // The feed has no schedule: a sync requests each reading.
     expect(await nextIn()).toBeGreaterThan(1e8);
     serve = (_request, response) => void response.writeHead(410).end('secret');
     expect(await sync()).toBe('unchanged');

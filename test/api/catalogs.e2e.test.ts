@@ -21,14 +21,14 @@ beforeEach(async () => {
 });
 afterAll(() => service.stop());
 
-interface Synced {
+interface SyncResult {
   readonly catalogs: readonly {
     catalog_id: string;
     action: string;
     errors?: readonly { message: string }[];
   }[];
 }
-interface Listed {
+interface CatalogRow {
   readonly catalogs: readonly {
     catalogId: string;
     contentHash: string;
@@ -37,15 +37,15 @@ interface Listed {
   }[];
   readonly total: number;
 }
-const sync = (catalogs: unknown, more: object = {}, headers = {}): Promise<ApiAnswer<Synced>> =>
+const sync = (catalogs: unknown, more: object = {}, headers = {}): Promise<ApiAnswer<SyncResult>> =>
   account.api.post(
     `/advertisers/${advertiserId}/catalogs/sync`,
     { account: { account_id: String(advertiserId) }, catalogs, ...more },
     headers,
   );
-const list = async (query = ''): Promise<Listed> =>
-  (await account.api.get<Listed>(`/advertisers/${advertiserId}/catalogs${query}`)).body.data;
-const actions = ({ body }: ApiAnswer<Synced>) =>
+const list = async (query = ''): Promise<CatalogRow> =>
+  (await account.api.get<CatalogRow>(`/advertisers/${advertiserId}/catalogs${query}`)).body.data;
+const actions = ({ body }: ApiAnswer<SyncResult>) =>
   body.data.catalogs.map(({ catalog_id, action }) => `${catalog_id} ${action}`);
 const products = (catalog_id: string, items: readonly object[]) => ({ catalog_id, type: 'product', items });
 const events = async (type: string) =>

@@ -12,9 +12,9 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { until } from '../support/toy-projection.ts';
 
 /**
- * One client's whole conversation with the shipped program: it signs on with a key, syncs an audience whose people are
- * known by UID2, syndicates it, and logs conversions with an odd item among them. The program is told to stop in the
- * middle and is started again on the same port; the client repeats what it has no answer to, and goes on.
+ * One client's whole conversation with the shipped program: it uses a key, syncs an audience of UID2 members, syndicates
+ * it, and logs conversions with an invalid item. The program is stopped in the middle and started again on the same
+ * port. The client repeats unanswered requests and continues.
  */
 
 const KEY = /bx_[A-Za-z0-9]{16}_[A-Za-z0-9_-]{43}/;
@@ -45,7 +45,7 @@ const start = (port: string): Program =>
 
 const REPEATS_MAX = 300;
 
-/** Repeats a request, with its idempotency key, until the service has said what became of it. */
+/** Repeats a request with its idempotency key until the service returns its result. */
 const answered = async <Data>(send: () => Promise<ApiAnswer<Data>>): Promise<ApiAnswer<Data>> => {
   for (let repeats = 0; repeats < REPEATS_MAX; repeats += 1) {
     // fetch rejects when there is no connection, or when it ends before the answer: the outcome is unknown.

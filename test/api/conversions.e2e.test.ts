@@ -242,10 +242,10 @@ describe('a batch', () => {
   it.each([
     ['no events', {}, 'events'],
     ['an empty array', { events: [] }, 'events'],
-    ['events that are no array', { events: { eventId: 'a' } }, 'events'],
+    ['events that are not an array', { events: { eventId: 'a' } }, 'events'],
     ['null as events', { events: null }, 'events'],
-    ['an advertiser that is no number', { events: [{}], advertiserId: 'x' }, 'advertiserId'],
-    ['a test code that is no text', { events: [{}], testEventCode: 5 }, 'testEventCode'],
+    ['an advertiser that is not a number', { events: [{}], advertiserId: 'x' }, 'advertiserId'],
+    ['a test code that is not a string', { events: [{}], testEventCode: 5 }, 'testEventCode'],
     ['a test code with U+0000', { events: [{}], testEventCode: 'a\0' }, 'testEventCode'],
     ['confirm as text', { events: [{}], confirm: 'yes' }, 'confirm'],
   ])('with %s is refused as a whole', async (_, body, field) => {
@@ -305,7 +305,7 @@ describe('the source', () => {
     );
   });
 
-  it('must be told by its advertiser when two have one of its key', async () => {
+  it('needs its advertiser when two advertisers use the key', async () => {
     const key = await newSource();
     const owner = await newAdvertiser();
     await newSource({}, { owner, key });
@@ -380,7 +380,7 @@ describe('health', () => {
     );
   });
 
-  it('and the counts are there for whoever reads right after the call', async () => {
+  it('a read right after the call sees the counts', async () => {
     const key = await newSource();
     const events = [
       item('a', { value: 0.1, currency: 'EUR' }),
@@ -443,7 +443,7 @@ describe('a test event code', () => {
 });
 
 describe('an idempotency key', () => {
-  it('gives the first answer again, byte for byte, whatever came since', async () => {
+  it('gives the first answer again, byte for byte, after later events', async () => {
     const key = await newSource();
     const headers = { 'Idempotency-Key': randomUUID() };
     const events = [item('a'), item('a'), 5];
@@ -566,7 +566,7 @@ describe('confirm', () => {
     expect((await confirmed(key, events, uid)).body.data).toEqual(result(1, 0));
   });
 
-  it('is of one account and one payload', async () => {
+  it('belongs to one account and one payload', async () => {
     const key = await newSource();
     const events = [item('a')];
     const { uid } = await shown(key, events);

@@ -27,7 +27,7 @@ interface Page {
   readonly sessions: readonly CreativeSessionResource[];
   readonly nextCursor?: string;
 }
-interface Finalized {
+interface FinalizeResult {
   readonly session: CreativeSessionResource;
   readonly creativeId: string;
 }
@@ -57,7 +57,7 @@ const refine = (
   body: object = { feedback: 'Shorter' },
 ) => api().post<CreativeSessionDetail>(`${pathOf(session)}/variants/${variantId}/refine`, body);
 const finalize = (session: CreativeSessionResource, body: object, headers = {}) =>
-  api().post<Finalized>(`${pathOf(session)}/finalize`, body, headers);
+  api().post<FinalizeResult>(`${pathOf(session)}/finalize`, body, headers);
 const variantOf = ({ variants }: CreativeSessionDetail, n = 0): string => variants[n]?.id ?? '';
 
 describe('a session from its start to its creative', () => {
@@ -218,13 +218,13 @@ it('through a live connection of the account, for as long as it lives', async ()
   const late = await refine(session, variantOf(shown));
   expect([...refusalOf(late), late.body.error?.details]).toEqual([...conflict(), { connectionId }]);
   expect(refusalOf(await evaluate(session, { stage: 'final' }))).toEqual(conflict());
-  // With nothing left to evaluate nobody is asked.
+  // With nothing left to evaluate the engine is not called.
   expect((await evaluate(session)).body.data).toEqual(evaluated);
   expect(await detail(session)).toEqual(evaluated);
 });
 
 describe('the list', () => {
-  it('is empty, or of an unknown campaign, whatever its id looks like', async () => {
+  it('is empty, or 404 for an unknown campaign id of any form', async () => {
     const empty = await list(await campaign());
     expect([empty.status, empty.body]).toEqual([200, { data: { sessions: [] }, error: null }]);
     for (const id of [

@@ -139,7 +139,7 @@ describe('create', () => {
     );
   });
 
-  it('a name that the campaign has is refused with whose it is; another campaign may have it', async () => {
+  it('a name in use is refused with its owner; another campaign may use it', async () => {
     const [one, other] = [await campaign(), await campaign()];
     const first = await creative(one, { name: 'Same' });
     const again = await create(one, { name: 'Same' });
@@ -340,7 +340,7 @@ describe('duplicate', () => {
     expect((await duplicate(campaignId, id)).body.data.name).toBe(`${'👋'.repeat(127)} (copy)`);
   });
 
-  it('not of what is not in the campaign, nor in one that is closed; of an archived one it is', async () => {
+  it('is refused outside the campaign and in a closed one, but allowed for an archived creative', async () => {
     const [one, other] = [await campaign(), await campaign()];
     const { id } = await creative(one, { name: 'C' });
     expect(refusalOf(await duplicate(other, id))).toEqual(gone());
@@ -470,7 +470,7 @@ describe('assets', () => {
     expect((await fetch(url)).status).toBe(200);
     const asset = `/advertisers/${advertiserId}/assets/${assetId}`;
     expect(refusalOf(await api().delete(asset))).toEqual(conflict());
-    // The read model leaves the creative out: its stream says it.
+    // The read model leaves the creative out; its stream contains the reason.
     const stream = creativeStream(account.customerId, creativeIdOf(made.id) ?? '');
     await service.pool.query('delete from creative_assets where customer_id = $1', [account.customerId]);
     await service.pool.query(

@@ -5,7 +5,7 @@ import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startToyService } from '../support/toy-service.ts';
 
-/** What the service says of itself: documents, areas that are not built, paths that no limit counts. */
+/** The service's documents, areas that are not built, and paths without a rate limit. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -83,7 +83,7 @@ describe('protected resource metadata (RFC 9728)', () => {
     ]);
   });
 
-  it('names the configured address, whatever Host says', async () => {
+  it('names the configured address and ignores Host', async () => {
     const { port, server } = await startToyService();
     const request =
       'GET /.well-known/oauth-protected-resource HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n';
@@ -127,7 +127,7 @@ describe('an area that is not built', () => {
     return { status: answer.status, headers: answer.headers, text };
   };
 
-  it.each(paths)('%s answers 501 in the envelope, whatever the method', async (path) => {
+  it.each(paths)('%s answers 501 in the envelope for any method', async (path) => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
       const { status, text, headers } = await send(path, method, authorized());
       expect([method, status, JSON.parse(text)]).toEqual([
@@ -176,7 +176,7 @@ describe('an area that is not built', () => {
 });
 
 describe('what no limit counts', () => {
-  /** The whole list, as docs/limits.md has it. */
+  /** The whole list of docs/limits.md. */
   const uncounted = [
     'GET /live',
     'GET /health',

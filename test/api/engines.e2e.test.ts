@@ -167,7 +167,7 @@ describe('a connection', () => {
     expect([next.status, next.body.data.id === id]).toEqual([201, false]);
   });
 
-  it('to an engine that can ask nobody takes the key as it is', async () => {
+  it('to an engine without a verifier accepts any key', async () => {
     const made = await connect(account, { apiKey: 'any' }, { engine: 3 });
     expect([made.status, made.body.data]).toMatchObject([
       201,
@@ -188,10 +188,10 @@ describe('a connection', () => {
     ['a key of blanks', 'apiKey', { apiKey: '   ' }, 400],
     ['a key of two words', 'apiKey', { apiKey: 'sbx_two words' }, 400],
     ['a key that is too long', 'apiKey', { apiKey: `sbx_${'x'.repeat(4_093)}` }, 400],
-    ['a key that is no text', 'apiKey', { apiKey: ['sbx_1'] }, 400],
+    ['a key that is not a string', 'apiKey', { apiKey: ['sbx_1'] }, 400],
     ['an empty connection', 'connectionId', { connectionId: '' }, 400],
     ['a connection that never was', 'connectionId', { connectionId: NEVER }, 404],
-    ['what is no id of a connection', 'connectionId', { connectionId: 'anything' }, 404],
+    ['a text that is not a connection id', 'connectionId', { connectionId: 'anything' }, 404],
   ])('is refused with %s, and nothing is kept', async (_, field, body, status) => {
     const mine = await service.openAccount();
     const answer = await connect(mine, body);
@@ -221,7 +221,7 @@ describe('a connection', () => {
     const [live] = await listed(mine);
     const events = await eventsAt(mine);
     expect([live?.id, events.length]).toEqual([answers[0]?.id, 16]);
-    // Of the key that was last, and of no other.
+    // For the latest key only.
     expect(await secretsOf(mine)).toEqual([
       z.object({ secretId: z.string() }).parse(events.at(-1)?.data).secretId,
     ]);
@@ -232,7 +232,7 @@ describe('a connection', () => {
 describe('a repeat with the same Idempotency-Key', () => {
   const headers = { 'Idempotency-Key': 'connect-once-and-no-more' };
 
-  it('has the first answer, whatever became of the connection; another key is another request', async () => {
+  it('has the first answer, even if the connection has changed; another key is another request', async () => {
     const mine = await service.openAccount();
     const first = await connect(mine, {}, { headers });
     expect(refusalOf(await connect(mine, { apiKey: 'sbx_another' }, { headers }))[1]).toBe(
@@ -398,7 +398,7 @@ describe('a key', () => {
     ];
     await secrets.put(mine.customerId, replaced, 'sbx_x', owner);
     await secrets.put(mine.customerId, later, 'x', { kind: 'of a later version', id: owner.id });
-    // A later version, running beside this one, has another way to say which key a connection has.
+    // A later version that runs at the same time names the key of a connection differently.
     const unknown = '00000000-0000-4000-8000-000000000003';
     const slotId = slotIdOf(mine.customerId, 2);
     await connect(mine, {}, { engine: 2 });
@@ -411,7 +411,7 @@ describe('a key', () => {
       connected.revision,
     );
     await secrets.put(mine.customerId, unknown, 'x', { kind: ENGINE_CONNECTION, id: slotId });
-    // Its stream cannot be read: those behind it are swept all the same.
+    // Its stream cannot be read; the secrets after it are still swept.
     const unreadable = '00000000-0000-4000-8000-000000000000';
     const broken = slotIdOf(mine.customerId, 3);
     await secrets.put(mine.customerId, unreadable, 'x', { kind: ENGINE_CONNECTION, id: broken });

@@ -88,7 +88,7 @@ it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', as
   ]);
 });
 
-it('once begun, it is completed whatever has happened to the advertiser since', async () => {
+it('once begun, it is completed even if the advertiser has changed since', async () => {
   const id = await given();
   const key = randomUUID();
   failFrom(3, 'after');

@@ -23,7 +23,7 @@ afterAll(() => service.stop());
 const newAdvertiser = async (): Promise<number> =>
   (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;
 
-interface Synced {
+interface SyncResult {
   readonly event_sources: readonly {
     event_source_id: string;
     action: string;
@@ -31,7 +31,7 @@ interface Synced {
     setup?: object;
   }[];
 }
-interface Listed {
+interface EventSourceRow {
   readonly eventSources: readonly EventSourceResource[];
   readonly total: number;
 }
@@ -40,14 +40,14 @@ const sync = (
   more: object = {},
   headers: Readonly<Record<string, string>> = {},
   id = advertiserId,
-): Promise<ApiAnswer<Synced>> =>
+): Promise<ApiAnswer<SyncResult>> =>
   account.api.post(
     `/advertisers/${id}/event-sources/sync`,
     { account: { account_id: String(id) }, event_sources, ...more },
     headers,
   );
 /** As a client would: what ended unknown (503), or is still running (409), is sent again with its key. */
-const syncToTheEnd = async (event_sources: unknown, more: object = {}): Promise<ApiAnswer<Synced>> => {
+const syncToTheEnd = async (event_sources: unknown, more: object = {}): Promise<ApiAnswer<SyncResult>> => {
   const key = { 'Idempotency-Key': randomUUID() };
   for (let tries = 1; ; tries += 1) {
     const answer = await sync(event_sources, more, key);
@@ -56,9 +56,9 @@ const syncToTheEnd = async (event_sources: unknown, more: object = {}): Promise<
     await sleep(1_000);
   }
 };
-const list = async (query = '', id = advertiserId): Promise<Listed> =>
-  (await account.api.get<Listed>(`/advertisers/${id}/event-sources${query}`)).body.data;
-const actions = ({ body }: ApiAnswer<Synced>) =>
+const list = async (query = '', id = advertiserId): Promise<EventSourceRow> =>
+  (await account.api.get<EventSourceRow>(`/advertisers/${id}/event-sources${query}`)).body.data;
+const actions = ({ body }: ApiAnswer<SyncResult>) =>
   body.data.event_sources.map(({ event_source_id, action }) => `${event_source_id} ${action}`);
 const named = (...ids: readonly string[]) => ids.map((event_source_id) => ({ event_source_id }));
 const eventTypes = async (): Promise<readonly string[]> =>

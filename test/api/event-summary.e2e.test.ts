@@ -19,7 +19,7 @@ beforeAll(async () => {
   service = await startRunningService();
 });
 beforeEach(async () => {
-  // Not over the end of an hour: what is asked for would be another one than what is expected.
+  // Not across the end of an hour, where the requested hour would differ from the expected one.
   while (HOUR_MS - (Date.now() % HOUR_MS) < TEST_MS_MAX) await sleep(100);
   account = await service.openAccount();
   advertiserId = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;

@@ -19,7 +19,7 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 const CREATES = 1_000;
 const CALLERS = 16;
 const IDLE_MS = 12_000;
-/** The end of the log is looked at when nothing has come for so long. */
+/** Idle time after which the end of the log is read. */
 const LOOK_MS = 5_000;
 
 let eventStore: EventStoreService;
@@ -27,7 +27,7 @@ let service: RunningService;
 let account: TestAccount;
 beforeAll(async () => {
   eventStore = await startEventStoreService();
-  // The chain over the log is sealed by the minute, whatever comes.
+  // The chain over the log is sealed every minute, with or without events.
   service = await startRunningService({ EVENTSTORE_URL: eventStore.url, LOG_SEAL_SECONDS: '0' });
   account = await service.openAccount();
   while ((await fetch(`${service.baseUrl}/ready`)).status !== 200) await sleep(25);

@@ -9,7 +9,7 @@ import {
 import { testAuthorityFile, testTls } from '../support/eventstoredb/test-certificates.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 
-/** A whole service whose EventStoreDB refuses it: with its read models, its workers and whoever asks it. */
+/** A whole service whose EventStoreDB refuses it: read models, workers and API. */
 
 let eventStore: EventStoreService;
 let service: RunningService;
@@ -18,7 +18,7 @@ afterEach(async () => {
   await eventStore.close();
 });
 
-/** Long enough for whatever tries again in a loop to show. */
+/** Long enough to detect a retry loop. */
 const WATCH_MS = 6_000;
 
 describe.each([

@@ -26,7 +26,7 @@ const log = pino(
 );
 
 const CREATES = amount(20, 60);
-/** 3 s and 5 s are promised; the rest is room for a busy machine. */
+/** 3 s and 5 s are promised; the rest allows for a busy machine. */
 const ANSWER_MS_MAX = 6_000;
 const READY_MS_MAX = 10_000;
 

@@ -32,7 +32,7 @@ interface HistoryPage {
   readonly events: readonly HistoryEvent[];
   readonly nextAfterRevision?: number;
 }
-interface Explained {
+interface Explanation {
   readonly revision: number;
   readonly members: readonly { path: string; value: unknown; setBy: HistoryEvent }[];
 }
@@ -133,7 +133,7 @@ describe('an advertiser that has changed three times', () => {
   });
 
   it('each of its members is explained', async () => {
-    const { revision, members } = (await api().get<Explained>(`${path}/explain`)).body.data;
+    const { revision, members } = (await api().get<Explanation>(`${path}/explain`)).body.data;
     expect(revision).toBe(4);
     const setBy = Object.fromEntries(members.map((one) => [one.path, one.setBy.revision]));
     expect(setBy).toMatchObject({ '/name': 3, '/labels/a': 3, '/description': 4, '/channels': 1 });
@@ -141,13 +141,13 @@ describe('an advertiser that has changed three times', () => {
       value: 'Three',
       setBy: { type: 'AdvertiserUpdated', requestId: 'change-2', userId: `${account.customerId}-1` },
     });
-    const labels = (await api().get<Explained>(`${path}/explain?path=/labels`)).body.data;
+    const labels = (await api().get<Explanation>(`${path}/explain?path=/labels`)).body.data;
     expect(labels.members.map(({ path: at }) => at)).toEqual(['/labels/a']);
-    // What is no pointer names no member, and does not look like one that is not there.
+    // An invalid pointer is an error, not a missing member.
     for (const at of ['name', '/name~', '/a~2']) {
       expect(refusalOf(await api().get(`${path}/explain?path=${at}`))).toEqual(invalid('path'));
     }
-    const then = (await api().get<Explained>(`${path}/explain?asOf=2`)).body.data;
+    const then = (await api().get<Explanation>(`${path}/explain?asOf=2`)).body.data;
     expect(then.members.find(({ path: at }) => at === '/name')).toMatchObject({
       value: 'Two',
       setBy: { revision: 2 },
@@ -156,7 +156,7 @@ describe('an advertiser that has changed three times', () => {
 });
 
 describe('a list as it was', () => {
-  it('holds what there was then, as it was then, whatever has become of it', async () => {
+  it('contains the former resources in their former state, even if they changed since', async () => {
     const own = await service.openAccount('Lists');
     const list = async (path: string, query: string) =>
       (await own.api.get<{ name: string }[]>(`${path}?${query}`)).body.data.map(({ name }) => name);
@@ -207,7 +207,7 @@ it('a read that cannot tell how it was refuses to be asked; of what else it does
     >;
   };
   const reads = Object.entries(document.paths).flatMap(([path, { get }]) =>
-    // What only a seller may read is refused to this account before it is looked at what was asked.
+    // Routes for sellers are refused before their parameters are examined.
     get === undefined ||
     !path.startsWith('/api/v2/buyer/') ||
     get.security?.every(({ bearer }) => bearer.includes('exchange:review')) === true
@@ -292,7 +292,7 @@ const everything = async (): Promise<Readonly<Record<string, string>>> => {
   };
 };
 
-describe('every kind of things', () => {
+describe('every resource type', () => {
   let paths: Readonly<Record<string, string>>;
   beforeAll(async () => {
     paths = await everything();
@@ -324,7 +324,7 @@ describe('every kind of things', () => {
       if ('after' in change) members.set(path, change.after);
       else members.delete(path);
     }
-    const explained = await api().get<Explained>(`${pathOf(kind)}/explain`);
+    const explained = await api().get<Explanation>(`${pathOf(kind)}/explain`);
     expect(new Map(explained.body.data.members.map(({ path, value }) => [path, value]))).toEqual(members);
     const whole = await api().get<Difference>(`${pathOf(kind)}/diff?from=0`);
     expect(new Map(whole.body.data.changes.map(({ path, after }) => [path, after]))).toEqual(members);
@@ -358,7 +358,7 @@ describe('every kind of things', () => {
     });
   });
 
-  it('a user has a history of its own, for admins of its account', async () => {
+  it('a user has its own history, for admins of its account', async () => {
     const { events } = (await api().get<HistoryPage>(`${pathOf('added user')}/history`)).body.data;
     expect(events).toMatchObject([
       {
@@ -367,7 +367,8 @@ describe('every kind of things', () => {
         changes: expect.arrayContaining([{ path: '/name', after: 'Mo' }]) as unknown,
       },
     ]);
-    const { members } = (await api().get<Explained>(`${pathOf('added user')}/explain?path=/role`)).body.data;
+    const { members } = (await api().get<Explanation>(`${pathOf('added user')}/explain?path=/role`)).body
+      .data;
     expect(members).toMatchObject([{ value: 'member', setBy: { type: 'UserAdded' } }]);
     const other = await service.openAccount('Another');
     const reader = (await api().post<{ key: string }>('/api-keys', { name: 'R', scopes: ['exchange:read'] }))
@@ -401,7 +402,7 @@ describe('every kind of things', () => {
     });
   });
 
-  it('a thing of another owner is none of the path', async () => {
+  it('a resource of another owner is 404', async () => {
     const other = await advertiser();
     const elsewhere = pathOf('asset').replace(/\/advertisers\/\d+/, `/advertisers/${other.id}`);
     for (const what of ['/history', '/diff?from=0', '/explain', '?asOf=1']) {
@@ -435,7 +436,7 @@ describe('the audit log', () => {
     });
     const events = [1, 2].map((n) => ({ eventId: `e${n}`, eventTime: new Date().toISOString() }));
     await own.api.post('/event-sources/web/events', { events });
-    // Refused: by its scope, by a rule, by a revision; a read that finds nothing is nobody's business.
+    // Refused by its scope, by a rule, by a revision. A read that finds nothing is not logged.
     await fetch(`${service.baseUrl}/api/v2/buyer/advertisers/${advertiserId}`, {
       method: 'DELETE',
       headers: { Authorization: `Bearer ${key.key}` },
@@ -530,7 +531,7 @@ describe('the audit log', () => {
     expect(unread).toContain('must be a day, e.g. "2026-01-31", or an RFC 3339');
   });
 
-  it('says of a refusal who tried what, and why not', async () => {
+  it('shows the actor, operation and reason of a refusal', async () => {
     const { logs: denied } = await logs('outcome=denied');
     expect(denied).toMatchObject([
       {
@@ -551,7 +552,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('says it of uploads, too: whoever holds the token is known by it, and nobody else is', async () => {
+  it('shows refused uploads by their token, and no others', async () => {
     const body = { name: 'Hero', mimeType: 'image/png', bytes: 60 };
     const { assetId, uploadId, uploadUrl } = (await reserve(own.api, advertiserId, body)).body.data;
     const png = Buffer.concat([pngOf(3, 3), Buffer.alloc(60)]).subarray(0, 60);
@@ -625,7 +626,7 @@ describe('the audit log', () => {
     expect(await actions(`resourceId=${userId}`)).toEqual(['UserAdded']);
   });
 
-  it('finds by indexes, in the order of the answer, whatever is asked for', async () => {
+  it('finds by indexes, in the order of the answer, for every filter', async () => {
     const planned = await service.openAccount('Planned');
     await fillAuditLog(planned.customerId);
     const requests = createTenantDatabase(service.installation.requestPool);
@@ -697,7 +698,7 @@ describe('the audit log', () => {
     const rest = await ask(`resourceTypes=TASK&actorOrigin=OPERATOR&endDate=${found.searchedFrom}`);
     expect(rest).toMatchObject({ total: 2 });
     expect([rest.searchedFrom, rest.truncated]).toEqual([undefined, false]);
-    // Two entries are of the account itself. A list of all of it goes back to the last entry that is listed.
+    // Two entries belong to the account itself. The whole list ends with the last listed entry.
     const all = await ask('skip=9999');
     expect(all).toMatchObject({ total: 10_000, truncated: true, searchedFrom: all.logs[0]?.timestamp });
     expect(all.logs[0]?.parameters['revision']).toBe(SCANNED_MAX + 1 - 9_997 + 1);
@@ -775,7 +776,7 @@ describe('the audit log', () => {
     expect(ofKind.map(({ action }) => action)).toContain('createAdvertiserCreative');
   });
 
-  it('finds what an advertiser calls so without being told which advertiser', async () => {
+  it("finds an advertiser's resource by its key without the advertiser's id", async () => {
     const second = (await own.api.post<{ id: number }>('/advertisers', { name: 'Second' })).body.data.id;
     await own.api.post(`/advertisers/${second}/event-sources/sync`, {
       account: { account_id: String(second) },
@@ -825,7 +826,7 @@ describe('the audit log', () => {
         headers: { Authorization: `Bearer ${credential}` },
       });
     const before = (await logs('outcome=denied')).total;
-    // Its id with another secret says nothing of who has it.
+    // Its id with another secret does not reveal the owner.
     const guessed = revoked?.key.replace(/.{4}$/, (end) => (end === 'aaaa' ? 'bbbb' : 'aaaa'));
     for (const credential of [guessed, revoked?.key, expired?.key]) {
       expect((await use(credential, 'DELETE')).status).toBe(401);
@@ -873,7 +874,7 @@ describe('the audit log', () => {
 });
 
 describe('what a request has led to', () => {
-  interface Caused {
+  interface CausedEvents {
     readonly causes: readonly CauseNode[];
     readonly refused: readonly AuditLog[];
     readonly nextAfter?: string;
@@ -897,7 +898,7 @@ describe('what a request has led to', () => {
     });
     const requestId = { 'X-Request-Id': 'the-launch' };
     expect((await api().post(`/campaigns/${campaign}/execute`, {}, requestId)).status).toBe(200);
-    const caused = async () => (await api().get<Caused>('/requests/the-launch')).body.data;
+    const caused = async () => (await api().get<CausedEvents>('/requests/the-launch')).body.data;
     const submissionsOf = ([launch]: readonly CauseNode[]) =>
       launch?.kind === 'command' ? launch.followedBy : [];
     while (submissionsOf((await caused()).causes).length < 1) await pause(50);
@@ -921,10 +922,10 @@ describe('what a request has led to', () => {
       },
     ]);
     // Page by page, what followed from something on an earlier page names that.
-    const first = (await api().get<Caused>('/requests/the-launch?take=1')).body.data;
+    const first = (await api().get<CausedEvents>('/requests/the-launch?take=1')).body.data;
     expect(first.causes).toMatchObject([{ id: causes[0]?.id, followedBy: [] }]);
-    const second = (await api().get<Caused>(`/requests/the-launch?take=1&after=${first.nextAfter}`)).body
-      .data;
+    const second = (await api().get<CausedEvents>(`/requests/the-launch?take=1&after=${first.nextAfter}`))
+      .body.data;
     expect(second).toMatchObject({ causes: [{ kind: 'job', causedBy: causes[0]?.id }] });
     expect(second.nextAfter).toBeUndefined();
     expect((await api().get('/requests/never')).status).toBe(404);
@@ -936,7 +937,7 @@ describe('what a request has led to', () => {
     // A worker's attempt that a busy machine ended is made again after a while.
   }, 120_000);
 
-  it('what several requests gave cause for before a worker came, is told under each of them', async () => {
+  it('work that several requests caused is listed under each of them', async () => {
     const made = async (path: string, body: object): Promise<string> =>
       String((await api().post<{ id: number | string }>(path, body)).body.data.id);
     const advertiserId = Number(await made('/advertisers', { name: 'Acme' }));
@@ -972,7 +973,7 @@ describe('what a request has led to', () => {
       client.release();
     }
     const caused = async (requestId: string, query = '') =>
-      (await api().get<Caused>(`/requests/${requestId}${query}`)).body.data;
+      (await api().get<CausedEvents>(`/requests/${requestId}${query}`)).body.data;
     const jobs = new Set<string>();
     for (const [campaign, requestId] of [
       [one, 'launch-one'],
@@ -1007,7 +1008,7 @@ describe('what a request has led to', () => {
       const second = await caused(requestId, `?take=1&after=${first.nextAfter}`);
       expect(second.causes).toMatchObject([{ kind: 'job', causedBy: causes[0]?.id }]);
       expect(second.nextAfter).toBeUndefined();
-      // Of an account there is no request that another one's led to something with.
+      // For another account the request does not exist.
       const other = await service.openAccount('Another');
       expect((await other.api.get(`/requests/${requestId}`)).status).toBe(404);
     }
@@ -1017,7 +1018,7 @@ describe('what a request has led to', () => {
   it('that was refused: nothing, and why', async () => {
     const requestId = { 'X-Request-Id': 'a-refused-one' };
     await api().post('/advertisers', { name: '' }, requestId);
-    const caused = () => api().get<Caused>('/requests/a-refused-one');
+    const caused = () => api().get<CausedEvents>('/requests/a-refused-one');
     while ((await caused()).status === 404) await pause(50);
     expect((await caused()).body.data).toMatchObject({
       causes: [],

@@ -79,7 +79,7 @@ describe('credentials', () => {
     }
   });
 
-  it('when keys cannot be looked up nobody is refused, and nobody let in: 503', async () => {
+  it('while keys cannot be looked up every request gets 503', async () => {
     await service.pool.query('alter table api_keys rename to api_keys_away');
     try {
       const wellFormed = `bx_${'a'.repeat(16)}_${'b'.repeat(43)}`;
@@ -200,7 +200,7 @@ describe('bodies', () => {
     },
   );
 
-  it.each(['[]', '"Acme"', '7', 'null', 'true'])('that are no object are 400: %s', async (body) => {
+  it.each(['[]', '"Acme"', '7', 'null', 'true'])('that are not an object are 400: %s', async (body) => {
     expect(refusalOf(await create(body))).toEqual([400, 'VALIDATION_ERROR', undefined]);
   });
 
@@ -209,7 +209,7 @@ describe('bodies', () => {
     ['half a surrogate pair in a name', '{"name":"a\\ud83d"}', 'name'],
     ['U+0000 in the name of a label', labels('{"a\\u0000":[]}'), 'labels.a'],
     ['half a surrogate pair in a label', labels('{"team":["\\udc00"]}'), 'labels.team.0'],
-    ['U+0000 where nobody looks', '{"name":"Acme","unknown":[{"a":"\\u0000"}]}', 'unknown.0.a'],
+    ['U+0000 in an unknown member', '{"name":"Acme","unknown":[{"a":"\\u0000"}]}', 'unknown.0.a'],
     ['__proto__', labels('{"__proto__":["x"]}'), 'labels.__proto__'],
     ['a number beyond all', '{"name":"Acme","unknown":1e309}', 'unknown'],
     ['1,001 labels', labels(`{${Array.from({ length: 1_001 }, (_, n) => `"l${n}":[]`).join()}}`), 'labels'],

@@ -101,7 +101,7 @@ describe('a request that is running', () => {
   });
 
   it('that died just before midnight and comes again after it is one request', async () => {
-    // Whatever the time is now, these are two days.
+    // Two days at any time of day.
     const reservedId = await claimedBefore('23 hours 59 minutes', '23 hours');
     const first = await create();
     expect(first.body.data.id).toBe(reservedId);
@@ -131,7 +131,7 @@ describe('the purge', () => {
     expect(await isKept()).toBe(verb === 'keeps');
   });
 
-  it('takes no more at once than it is told to', async () => {
+  it('deletes at most the given number at once', async () => {
     for (let n = 0; n < 3; n++) {
       key = randomUUID();
       await claimedBefore('49 hours', '49 hours');

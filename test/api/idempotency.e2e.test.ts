@@ -96,7 +96,7 @@ describe('a repeated request', () => {
     expectReplay(first, await restore());
   });
 
-  it('is answered as the first time, whatever happened to the advertiser since', async () => {
+  it('gets the first answer, even if the advertiser has changed since', async () => {
     const first = await create();
     await account.api.put(`/advertisers/${first.body.data.id}`, { name: 'Changed since' });
     await account.api.delete(`/advertisers/${first.body.data.id}`);
@@ -164,7 +164,7 @@ describe('a repeated request', () => {
 });
 
 describe('a repeat whose first answer is not known any more', () => {
-  /** Writes of every kind that keeps its events in streams of its own. @returns how to send one */
+  /** Writes of every resource type with its own streams. @returns how to send one */
   const writes: Readonly<Record<string, () => Promise<() => Promise<ApiAnswer<unknown>>>>> = {
     'an update': async () => {
       const { id } = await advertiser();

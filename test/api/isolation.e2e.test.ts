@@ -15,12 +15,12 @@ import { stripTenants } from '../support/strip-tenants.ts';
 import { reserve, storedFiles, upload } from '../support/uploads.ts';
 
 /**
- * Two accounts, and every route of the service as `/openapi.json` lists them: whatever one account names of the
- * other's looks as if it had never been. A route without a row here fails. Then the same again with the account
- * taken out of every query: the database alone keeps them apart (docs/access.md).
+ * Calls every route of `/openapi.json` with ids of another account: each answer equals that for an id that never
+ * existed. A route without a row here fails. The second run removes the account from every query, so that the
+ * database alone separates the accounts (docs/access.md).
  */
 
-/** What an account has, by the kind of thing that a route refers to. */
+/** Ids of an account's resources, by the kind that a route refers to. */
 interface Belongings {
   readonly advertiser: string;
   readonly archived: string;
@@ -30,31 +30,31 @@ interface Belongings {
   readonly agent: string;
   readonly campaign: string;
   readonly creative: string;
-  /** Of paths with several parameters, one after the other. */
+  /** For paths with several parameters, in their order. */
   readonly campaignCreative: string;
   readonly creativeSeller: string;
   readonly advertiserCreative: string;
   readonly attachment: string;
   readonly session: string;
   readonly variant: string;
-  /** Of its advertiser, and its own id. */
+  /** Ids of the advertiser and of the resource. */
   readonly asset: string;
-  /** Of its engine, its own id, and an account that it leads to. */
+  /** Ids of the engine, the connection and an account of it. */
   readonly connection: string;
-  /** Of its advertiser, and its own id. */
+  /** Ids of the advertiser and of the resource. */
   readonly audience: string;
   readonly catalog: string;
   readonly record: string;
-  /** Of one that has changed something. */
+  /** A request that has changed a resource. */
   readonly request: string;
-  /** Of a member of the account, who has done something. */
+  /** A member of the account with events. */
   readonly user: string;
   /** To go on with in the list of its sessions. */
   readonly cursor: string;
   /** Reserved, and nothing has been sent there. */
   readonly upload: string;
   readonly uploadToken: string;
-  /** Of the public address of its asset. */
+  /** The public address of the asset. */
   readonly storageKey: string;
 }
 type Kind = keyof Belongings;
@@ -262,7 +262,7 @@ const references: Readonly<Record<string, readonly Kind[]>> = {
     ...(['advertiser', 'campaign', 'creative', 'session', 'asset', 'connection', 'agent', 'task'] as const),
     ...(['record', 'apiKey', 'eventSource', 'audience', 'catalog'] as const),
   ],
-  // Of an upload: not of lists, and tried by itself.
+  // Ids of uploads: not listed, tested separately.
   token: [],
 };
 /** Things of accounts that a body names, in a request that is about something else. */
@@ -533,7 +533,7 @@ describe.each([
   const memberOf = async ({ customerId }: TestAccount): Promise<string> => {
     const userId = await createUser(service.installation, customerId, { name: 'Member', role: 'member' });
     const { key } = await createKey(service.installation, customerId, { name: 'Member', userId });
-    const made = await apiOf(service.baseUrl, as(key)).post('/advertisers', { name: 'Of a member' });
+    const made = await apiOf(service.baseUrl, as(key)).post('/advertisers', { name: 'By a member' });
     expect(made.status).toBe(201);
     return userId;
   };
@@ -630,7 +630,7 @@ describe.each([
     console.log(`${_how}: ${probes} references to another account's things`);
   }, 120_000);
 
-  it('lists hold what is of the account, and count no other', async () => {
+  it("lists contain and count only the account's resources", async () => {
     const advertisers = await a.api.get<AdvertiserResource[]>(
       `/advertisers?status=ALL&customerId=${b.customerId}`,
     );
@@ -647,7 +647,7 @@ describe.each([
     const audit = await a.api.get('/audit-logs?take=500&outcome=success');
     expect(audit.text).toContain('"A1"');
     expect(audit.text).not.toMatch(/"B1"|b-website|request-of-b/);
-    // Of what was refused, whose entries come a while later, only its own: they name what it has asked for.
+    // The log of refusals, which lags, contains only its own entries: they name the requested ids.
     const refused = await a.api.get<{ logs: { userId?: string }[] }>('/audit-logs?take=500&outcome=failed');
     const own = new RegExp(`^${a.customerId}-`);
     expect(refused.body.data.logs.filter(({ userId = '' }) => !own.test(userId))).toEqual([]);
@@ -706,7 +706,7 @@ describe.each([
     expect([await service.store.head(), await everythingOf(b)]).toEqual(before);
   });
 
-  it("another account's upload takes nothing that comes with a token of one's own, and the other way round", async () => {
+  it("an upload refuses the token of another account's upload, in both directions", async () => {
     const mine = await service.openAccount('G');
     const own = await belongingsOf(mine, 'g');
     const [grant, signature] = [theirs.uploadToken.split('.')[0], own.uploadToken.split('.')[1]];
@@ -744,7 +744,7 @@ describe.each([
     }
   });
 
-  it('what is public is the same for everybody, and names nothing else of an account', async () => {
+  it('public routes give every account the same answer, without other account data', async () => {
     const credentials = [{}, as(a.apiKey), as(b.apiKey), { 'X-Customer-Id': String(b.customerId) }];
     const read = async (path: string, headers: Record<string, string>) => {
       const answer = await fetch(service.baseUrl + path, { headers });
@@ -764,14 +764,14 @@ describe.each([
       expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['b']));
       const absent = await read(at(never.storageKey), as(b.apiKey));
       expect(absent.status).toBe(404);
-      // Whoever knows the asset's id does not know its address.
+      // The asset's id does not reveal its address.
       const guessed = theirs.storageKey.replace(/-[0-9a-f]{24}/, `-${'0'.repeat(24)}`);
       expect(guessed).not.toBe(theirs.storageKey);
       expect(await read(at(guessed), as(a.apiKey))).toEqual(absent);
     }
   });
 
-  it('what is created belongs to who creates it, whatever the body says', async () => {
+  it('a new resource belongs to its creator, regardless of the body', async () => {
     const before = await everythingOf(b);
     const mine = await service.openAccount('C');
     const own = await belongingsOf(mine);
@@ -808,7 +808,7 @@ describe.each([
     expect([await service.eventsOfAccount(a), await everythingOf(b)]).toEqual(before);
   });
 
-  it("another account's creatives are none of a campaign, and its campaigns none of a creative", async () => {
+  it("another account's creatives do not fit a campaign, nor its campaigns a creative", async () => {
     const own = await belongingsOf(a);
     const other = (
       await a.api.post<{ id: string }>('/campaigns', { advertiserId: Number(own.advertiser), name: 'A' })
@@ -841,7 +841,7 @@ describe.each([
     expect([await service.eventsOfAccount(a), await everythingOf(b)]).toEqual(before);
   });
 
-  it("a seller's key sees what was submitted to that seller, and nothing else of anybody", async () => {
+  it("a seller's key sees the submissions to that seller and nothing else", async () => {
     const web = await createSellerAccount(service.installation, 'Web', 1);
     const tv = await createSellerAccount(service.installation, 'TV', 2);
     const owner = await service.openAccount('D');
@@ -878,7 +878,7 @@ describe.each([
           data: { submissions: readonly { creativeId: string }[] };
         }
       ).data.submissions.map(({ creativeId }) => creativeId);
-    // Of all accounts what was submitted to the seller, and of another seller not even whether there is one.
+    // Submissions of all accounts to this seller; other sellers' submissions do not even seem to exist.
     expect(await listed(web.apiKey, '1')).toContain(id);
     expect(await listed(tv.apiKey, '2')).toEqual([]);
     expect((await list(tv.apiKey, '1')).status).toBe(404);
@@ -889,7 +889,7 @@ describe.each([
     const absent = await decide(web.apiKey, never.creativeSeller);
     expect(absent.status).toBe(404);
     const others = [
-      // Of another account, and never submitted; submitted to another seller; said for another seller.
+      // Never submitted; submitted to another seller; reviewed for another seller.
       await decide(web.apiKey, theirs.creativeSeller),
       await decide(tv.apiKey, `${id}/2`),
       await decide(tv.apiKey, `${id}/1`),
@@ -917,7 +917,7 @@ describe.each([
     expect(second.body.data.id).not.toBe(first.body.data.id);
   });
 
-  it('no route takes a credential that is none, none any more, or too little', async () => {
+  it('no route accepts an unknown, ended or insufficient credential', async () => {
     const key = async (body: object): Promise<{ id: string; key: string }> =>
       (await b.api.post<{ id: string; key: string }>('/api-keys', { name: 'x', ...body })).body.data;
     const revoked = await key({});

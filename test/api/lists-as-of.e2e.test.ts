@@ -111,7 +111,7 @@ const changer = (api: Api, random: (below: number) => number, things: Things) =>
       const text = { name: name(), mimeType: 'text/plain' };
       const { status, body } = await reserve(api, advertiserId, text);
       if (status !== 201) return;
-      // Of some nothing ever comes: they are not in the library.
+      // Some receive no bytes: they are not in the library.
       if (random(4) > 0) expect((await send(body.data.uploadUrl, Buffer.from(name()))).status).toBe(200);
       things.assets.push({ id: body.data.assetId, advertiserId });
     },
@@ -208,7 +208,7 @@ const changer = (api: Api, random: (below: number) => number, things: Things) =>
   };
 };
 
-/** Something in each of the lists to begin with; what may come to nothing, more than once. */
+/** Gives each list a first item, and repeats requests that may fail. */
 const FIRST = [
   'createAdvertiser',
   'createCampaign',
@@ -273,14 +273,14 @@ const listsOf = ({ advertisers, campaigns }: Things): readonly string[] => [
     ]),
 ];
 
-interface Seen {
+interface ListSnapshot {
   readonly path: string;
   readonly status: number;
   readonly data: unknown;
   readonly pagination: unknown;
 }
 
-const look = async (api: Api, path: string, more = ''): Promise<Seen> => {
+const look = async (api: Api, path: string, more = ''): Promise<ListSnapshot> => {
   const { status, body } = await untilTold(() => api.get(`${path}${more}`));
   const { data, meta }: Partial<ApiEnvelope<unknown>> = body;
   // When a key was used is in no event: a list of the past leaves it out.
@@ -310,7 +310,7 @@ const walk = async (api: Api, path: string, more = ''): Promise<readonly unknown
 };
 
 it.each([1, 2, 3].slice(0, amount(2, 3)))(
-  'every list of a moment is what the list was at that moment, whatever has happened since: history %i',
+  'every past list equals the list at that time: history %i',
   async (seed) => {
     const { api } = await service.openAccount(`History ${seed}`);
     const random = randomFrom(seed);
@@ -327,15 +327,18 @@ it.each([1, 2, 3].slice(0, amount(2, 3)))(
     const change = changer(api, random, things);
     const began = new Date().toISOString();
     await pause(3);
-    const moments: { at: string; seen: readonly Seen[]; walks: ReadonlyMap<string, readonly unknown[]> }[] =
-      [];
+    const moments: {
+      at: string;
+      seen: readonly ListSnapshot[];
+      walks: ReadonlyMap<string, readonly unknown[]>;
+    }[] = [];
     for (const kind of FIRST) await change(kind);
     for (let round = 0; round < 6; round += 1) {
       for (let n = 0; n < 20 && round > 0; n += 1) await change();
       await pause(3);
       const at = new Date().toISOString();
       await pause(3);
-      const seen: Seen[] = [];
+      const seen: ListSnapshot[] = [];
       for (const path of listsOf(things)) seen.push(await look(api, path));
       const walks = new Map<string, readonly unknown[]>();
       for (const { id } of things.campaigns.slice(0, 2)) {
@@ -365,7 +368,7 @@ it.each([1, 2, 3].slice(0, amount(2, 3)))(
       }
       for (const [path, pages] of walks) expect(await walk(api, path, `&asOf=${at}`)).toEqual(pages);
     }
-    // Before anything: nothing, or nobody whose it could be.
+    // Before the first event: empty, or 404 without an owner.
     for (const path of listsOf(things)) {
       const { status, data } = await look(api, path, `${path.includes('?') ? '&' : '?'}asOf=${began}`);
       // The account has had its first key from the first moment on.
@@ -476,7 +479,7 @@ it('API keys of a moment: those of the account, masked, that had not ended 90 da
   expect((await listed(days(91, expiresAt))).slice(0, 1)).toEqual(['Lasting ACTIVE']);
   expect(await listed(days(91, expiresAt))).toHaveLength(2);
   expect(await listed('2020-01-01T00:00:00Z')).toEqual([]);
-  // Another account's, and whoever is no admin.
+  // Another account's, and a user who is not an admin.
   const theirs = await other.api.get<readonly ListedKey[]>(`/api-keys?asOf=${after}`);
   expect(theirs.body.data).toHaveLength(1);
   expect(theirs.text).not.toMatch(/Expiring|Lasting|Revoked/);
@@ -514,7 +517,7 @@ it('connections of a moment name their advertisers as they were called then, and
   expect((await own.api.get(`/creative-engines/999/connections?asOf=${at}`)).status).toBe(404);
 });
 
-it('an audience says that its members are not known of an event that no projector has counted them at', async () => {
+it('an audience shows an unknown size for an event without a recorded count', async () => {
   const own = await service.openAccount('Audiences');
   const other = await service.openAccount('No audiences');
   const { id } = (await own.api.post<{ id: number }>('/advertisers', { name: 'One' })).body.data;

@@ -8,7 +8,7 @@ import { operate } from '../support/program.ts';
 import { startSandboxAgent, type Behaviour } from '../support/sandbox-agent.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 
-/** What a request gets wrong is said in words of this API, whatever the route and the member. */
+/** Validation errors use this API's own messages on every route and member. */
 
 let service: RunningService;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Phrases of the schema library (zod's locale `en`), and patterns, which are no words. */
+/** Phrases of the schema library (zod's locale `en`), and regular expressions. */
 const LIBRARY_PHRASES =
   /Invalid |Too small|Too big|expected |received |Unrecognized key|Unknown (?:key|member)|[<>]=|\bNaN\b|match the pattern|is not valid|none of the forms/;
 
@@ -216,7 +216,7 @@ const pathOf = ({ path, pathParameters }: Operation, given: Readonly<Record<stri
     return given[name] ?? (schema?.type === 'integer' || schema?.pattern !== undefined ? '1' : 'some-id');
   });
 
-it('a number that is too large is told the limit of its member, not that of numbers', async () => {
+it("a number that is too large is refused with its member's limit, not that of numbers", async () => {
   const { api } = await service.openAccount();
   const answer = await api.post('/advertisers', {
     name: 'Acme',

@@ -7,7 +7,7 @@ import { refusalOf } from '../support/api-client.ts';
 import { checkOpenApi } from '../support/check-openapi.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** What whoever runs the service sees of it: health, metrics, the API's description, logs, its end. */
+/** The operator's view of the service: health, metrics, the API's description, logs, shutdown. */
 
 const lines: Record<string, unknown>[] = [];
 const log = pino(
@@ -290,7 +290,7 @@ describe('the log', () => {
 });
 
 describe('the end', () => {
-  it('with 50 clients that write on and on: nobody is reset, and the log holds what was answered', async () => {
+  it('with 50 clients that keep writing: no connection is reset, and the log contains every answered write', async () => {
     const ending = await startRunningService();
     const { api } = await ending.openAccount();
     const created: number[] = [];
@@ -309,7 +309,7 @@ describe('the end', () => {
         client(n).catch((error: unknown) => failures.push(String((error as Error).cause))),
       ),
     );
-    // A connection that the process has not come to accept is reset by the system, whatever the process does.
+    // The system resets a connection that the process has not accepted yet; the process cannot prevent it.
     while (created.length < 100 || answered.size < 50) await sleep(10);
     await Promise.all([clients, ending.end()]);
     expect(failures).toEqual([]);

@@ -56,7 +56,7 @@ describe('an account', () => {
     ];
   };
 
-  it('is told with every answer what is left, whatever it is', async () => {
+  it('every answer shows the remaining requests', async () => {
     const answers = await countedTogether(all);
     const [first, replay] = answers;
     expect([replay?.status, replay?.headers.get('idempotent-replayed'), replay?.text]).toEqual([

@@ -9,9 +9,9 @@ import { shippedProgram } from '../support/bundles.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 
-/** The commands of README.md, pasted in their order beside a service and a sandbox agent that run. */
+/** Runs the commands of README.md in order against a running service and sandbox agent. */
 
-/** What starts the programs, or runs all tests: done by this test, and by whoever runs it. */
+/** Commands that start programs or run all tests: this test runs them separately. */
 const STARTING = [
   'npm ci && npm start',
   'npm ci && npm test',
@@ -85,7 +85,7 @@ it('every command of the README works, in its order', async () => {
   // One of them shows an error.
   expect(answered.filter((status) => status >= 300)).toEqual([400]);
   expect(stdout).toContain('primaryCurrency must be three uppercase letters');
-  // What the README says of the agent: it has the audience, then not, then again, and then its new member instead.
+  // The agent's data as README describes it: with the audience, without it, with it again, then with its new member.
   expect(stdout).toMatch(/"status":"COMPLETED"[^]*"status":"DISABLED"/);
   const members = [...stdout.matchAll(/\[\{"external_id":"(crm-\d)"/g)].map(([, id]) => id);
   expect(members).toEqual(['crm-1', 'crm-2']);

@@ -9,13 +9,13 @@ import type { SellerResource } from '../../domain/sellers/seller-resource.ts';
 import { createSubmissionList } from '../../command/workers/sellers/submission-list.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
-import { operate, type Printed } from '../support/program.ts';
+import { operate, type PrintedValue } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { png } from '../support/sample-media.ts';
 import { until } from '../support/toy-projection.ts';
 import { upload } from '../support/uploads.ts';
 
-/** Sellers, and what they say of creatives. */
+/** Sellers and their reviews of creatives. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -29,10 +29,17 @@ const api = (): TestAccount['api'] => account.api;
 const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
 const gone = (field?: string) => [404, 'NOT_FOUND', field] as const;
 
-type Given = Readonly<Record<string, string>>;
-const operator = async (command: string, words: readonly string[], given: Given): Promise<unknown> =>
-  (await said(command, words, given))[0]?.value;
-const said = (command: string, words: readonly string[], given: Given = {}): Promise<readonly Printed[]> => {
+type OperatorOptions = Readonly<Record<string, string>>;
+const operator = async (
+  command: string,
+  words: readonly string[],
+  given: OperatorOptions,
+): Promise<unknown> => (await said(command, words, given))[0]?.value;
+const said = (
+  command: string,
+  words: readonly string[],
+  given: OperatorOptions = {},
+): Promise<readonly PrintedValue[]> => {
   const options = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
   return operate([...command.split(' '), ...words, ...options], async () => service.installation);
 };
@@ -109,8 +116,8 @@ describe('the directory', () => {
     await operator('sellers retire', ['1001'], {});
   });
 
-  it('an operator is told what is wrong', async () => {
-    const add = (given: Given) => operator('sellers add', [], given);
+  it("an operator's mistakes are reported", async () => {
+    const add = (given: OperatorOptions) => operator('sellers add', [], given);
     await expect(add({ channels: 'print' })).rejects.toThrow('name');
     await expect(add({ name: 'X', channels: 'paper' })).rejects.toThrow('--channels must be one of');
     for (const url of ['http://x.example.com/', 'https:x.example.com']) {
@@ -215,7 +222,7 @@ describe('reviews', () => {
     expect(refusalOf(await review('cre_0', 1, { status: 'approved' }))).toEqual(gone());
   });
 
-  it('begin anew with new content, and never approve what was not looked at', async () => {
+  it('restart with new content, and never approve unseen content', async () => {
     const { id, campaignId } = await newSandboxCreative();
     const change = (body: object) => api().put(`/campaigns/${campaignId}/creatives/${id}`, body);
     await submitTo(id, [1]);
@@ -245,7 +252,7 @@ describe('reviews', () => {
       undefined,
       expect.stringContaining('sandbox: true'),
     ]);
-    const enter = (given: Given, words = [String(account.customerId), id, '1']) =>
+    const enter = (given: OperatorOptions, words = [String(account.customerId), id, '1']) =>
       operator('creatives review', words, given);
     expect(await enter({ status: 'rejected', reason: 'Too loud', revision: '2' })).toMatchObject({
       seller: { sellerId: 1 },
@@ -280,7 +287,7 @@ describe("a seller's key", () => {
   ) => seller.api.put<SellerStatus>(`/creatives/${id}/sellers/${sellerId}/review`, body, key);
   const approved = { status: 'approved', expectedRevision: 2 };
 
-  it('reviews what was submitted to that seller, whoever it belongs to', async () => {
+  it('reviews submissions to that seller from any account', async () => {
     const [web, tv] = [await openFor('1'), await openFor('2')];
     const key = { 'Idempotency-Key': 'the-same-key-of-two-sellers' };
     for (const owner of [account, await service.openAccount()]) {
@@ -321,7 +328,7 @@ describe("a seller's key", () => {
     };
     const desk = await openFor('2');
     const before = (await listed(desk)).body.data.submissions.length;
-    const own = await newSandboxCreative({ ...ready, name: 'Nobody else knows', role: 'reference' });
+    const own = await newSandboxCreative({ ...ready, name: 'Not submitted', role: 'reference' });
     const stranger = await service.openAccount();
     account = stranger;
     const other = await newSandboxCreative();
@@ -378,7 +385,7 @@ describe("a seller's key", () => {
     expect(refusalOf(await listed(account))).toEqual([403, 'FORBIDDEN', undefined]);
   });
 
-  it('shows the assets of what was submitted, to be looked at, and nothing of how the account calls them', async () => {
+  it("shows the assets of a submission for review, without the account's names for them", async () => {
     const desk = await openFor('3');
     const advertiserId = await newAdvertiser();
     const { assetId } = await upload(
@@ -500,7 +507,7 @@ describe('a launched campaign', () => {
     expect(await settled(id, 3)).toHaveLength(3);
   });
 
-  it('asks sellers of its channels only, and nobody twice', async () => {
+  it('submits only to sellers of its channels, and to each once', async () => {
     const campaignId = await newCampaign(
       await newAdvertiser({ sandbox: true, channels: ['podcast', 'ctv'] }),
     );

@@ -53,20 +53,20 @@ const place = async (body = {}): Promise<Reservation> =>
 
 const library = async () => (await account.api.get<object[]>(`/advertisers/${advertiser}/assets`)).body;
 
-interface Paced {
+interface PacedUpload {
   readonly socket: Socket;
   readonly answer: RawAnswer;
   /** From the first byte to the answer. */
   readonly ms: number;
 }
 
-/** Sends a request's head and then its body, so many bytes a second as `pace` says of the time that has passed. */
+/** Sends the head of a request, then its body with `pace(elapsed time)` bytes per second. */
 const sendPaced = (
   head: string,
   body: Buffer,
   pace: (passedMs: number) => number,
   socket = connect(service.port, '127.0.0.1'),
-): Promise<Paced> =>
+): Promise<PacedUpload> =>
   new Promise((resolve, reject) => {
     sockets.push(socket);
     const startedAt = performance.now();
@@ -121,7 +121,7 @@ const jsonHead = (bytes: number): string =>
     Authorization: `Bearer ${account.apiKey}`,
     'Content-Length': bytes,
   });
-/** A body that nobody has time for. */
+/** A body too large to be sent in time. */
 const longJson = Buffer.from(JSON.stringify({ name: 'x', labels: { a: 'a'.repeat(1_000_000) } }));
 
 const steadily = () => STEADY;
@@ -179,19 +179,18 @@ describe('over slow lines, all at once', () => {
         expect((await send(reserved.uploadUrl, bytes)).status).toBe(200);
         expect((await account.api.get(path)).status).toBe(200);
       },
-      'an upload that begins well and trickles then is ended soon after, whatever it has sent before':
-        async () => {
-          const bytes = png(10, 20, 2_000_000);
-          const reserved = await place();
-          const head = uploadHead(reserved.uploadUrl, bytes.length);
-          const wellMs = timeouts.requestMs + 2_500;
-          const { answer, ms } = await sendPaced(head, bytes, (passedMs) =>
-            passedMs < wellMs ? 4 * STEADY : TRICKLED,
-          );
-          expect(answer).toMatchObject(tooLate);
-          expect(ms).toBeGreaterThan(wellMs);
-          expect(ms).toBeLessThan(wellMs + 2 * timeouts.pace.spanMs + ROOM_MS);
-        },
+      'an upload that slows to a trickle is cut soon after, however much it has sent': async () => {
+        const bytes = png(10, 20, 2_000_000);
+        const reserved = await place();
+        const head = uploadHead(reserved.uploadUrl, bytes.length);
+        const wellMs = timeouts.requestMs + 2_500;
+        const { answer, ms } = await sendPaced(head, bytes, (passedMs) =>
+          passedMs < wellMs ? 4 * STEADY : TRICKLED,
+        );
+        expect(answer).toMatchObject(tooLate);
+        expect(ms).toBeGreaterThan(wellMs);
+        expect(ms).toBeLessThan(wellMs + 2 * timeouts.pace.spanMs + ROOM_MS);
+      },
       'an upload goes on to the end of its token and no longer': async () => {
         const reserved = await place();
         const exp = Math.floor(Date.now() / 1_000) + 7;
@@ -300,7 +299,7 @@ describe('uploads that are open at once', () => {
   interface Uploader {
     readonly customerId: number;
     /** Reserves a place and begins to send to it, from that client address. */
-    begin(address: string, more?: Partial<Begun>): Promise<Paced>;
+    begin(address: string, more?: Partial<Begun>): Promise<PacedUpload>;
     /** Uploads of the account that the service receives now. */
     open(): Promise<number>;
   }
@@ -361,7 +360,7 @@ describe('uploads that are open at once', () => {
       details: { reason: 'open_uploads', of, limit: MAX, open: MAX },
     },
   });
-  const expectRefused = async ({ answer, socket }: Paced, of: string): Promise<void> => {
+  const expectRefused = async ({ answer, socket }: PacedUpload, of: string): Promise<void> => {
     expect([answer.status, JSON.parse(answer.body)]).toMatchObject([429, refusalOf(of)]);
     expect(answer.headers).toMatchObject({ 'retry-after': '5', connection: 'close' });
     expect(await closedWithin(socket, 10_000)).toBe(true);
@@ -379,7 +378,7 @@ describe('uploads that are open at once', () => {
     expect((await second.begin('2001:db8:1:2:ffff::4', small)).answer.status).toBe(200);
   });
 
-  it(`an account has ${MAX}, from whatever addresses`, async () => {
+  it(`an account has ${MAX}, from any addresses`, async () => {
     const [first, second] = [await openUploader(), await openUploader()];
     const filled = await fill(first, ['192.0.2.1', '192.0.2.2', '192.0.2.3']);
     const fast = { pace: () => 100_000_000, bytes: png(10, 20) };

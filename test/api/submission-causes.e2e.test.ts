@@ -10,7 +10,7 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 import { rebuildOptions } from '../support/rebuild-options.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** Which requests a submission to sellers is told under, when one comes while a worker is at an earlier one. */
+/** The requests listed as causes of a submission that happens while a worker processes an earlier one. */
 
 /** While it is there, workers that have taken something from the list wait for it, and have read nothing yet. */
 let gate: Promise<void> | undefined;
@@ -49,7 +49,7 @@ const jobsOf = async (requestId: string): Promise<readonly string[]> =>
     node.kind === 'command' ? node.followedBy.map(({ kind, id }) => `${kind} ${id}`) : [],
   );
 
-it('no later submission is told under a request that has had what it was for', async () => {
+it('no later submission is listed under a settled request', async () => {
   const advertiserId = Number(await made('/advertisers', { name: 'Acme', sandbox: true }));
   const one = await made('/campaigns', { advertiserId, name: 'One' });
   const two = await made('/campaigns', { advertiserId, name: 'Two' });

@@ -15,7 +15,7 @@ import { openObjectStore } from '../../shared/storage/open-object-store.ts';
 import { amount } from '../support/amount.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** What becomes due by itself is done, whatever stands at the head of the list. */
+/** Due work is done even if the first items of the list fail. */
 
 const POISONED = 30;
 /** More than a sweep takes in one page, several times. */
@@ -59,7 +59,7 @@ const until = async (condition: () => Promise<boolean>): Promise<void> => {
   expect(await condition()).toBe(true);
 };
 
-/** Of two processes, one behind the other; what either of them says of failures. */
+/** Two processes in sequence, with the failures that each logs. */
 const failuresOfTwo = async (purge: () => Promise<number>, purgeToo: () => Promise<number>) => {
   const ends = await Promise.allSettled([purge(), purgeToo()]);
   return ends.map((end) => (end.status === 'rejected' ? (end.reason as { failed?: number }).failed : 0));

@@ -8,7 +8,7 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 
 /**
  * A toggle at many agents is as many appends, ten at once. Whichever is the last before everything ends, the repeat with
- * the same key completes it, whatever was archived or deleted since.
+ * the same key completes it, even if resources were archived or deleted since.
  */
 
 const { wrap, failFrom, heal } = createFailingAppends();

@@ -74,7 +74,7 @@ const register = (more: object) =>
 
 interface Setting {
   readonly advertiser: string;
-  /** Of the agent, as it is shown. */
+  /** The agent's public id. */
   readonly agentId: string;
   /** The account at the agent: one for each test. */
   readonly accountId: string;
@@ -393,7 +393,7 @@ describe('an audience', () => {
     expect(await idsAt(setting, 'none')).toBeUndefined();
   });
 
-  it('switched off and on again is brought anew: nobody stays who was removed meanwhile', async () => {
+  it('switched off and on again is sent again: members removed meanwhile do not stay', async () => {
     const setting = await given();
     await syncAudience(setting.advertiser, { audienceId: 'vip', add: people(0, 5) });
     await toggle(setting, 'vip', true);
@@ -519,7 +519,7 @@ describe('a catalog', () => {
     expect(await causedBy('publish-last')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
     expect(await causedBy('publish-first')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
     await expect(pageByPage('publish-first')).resolves.toEqual(await jobsOf('publish-first'));
-    // It changes again while the agent takes it: brought again behind that call, well before its turn would be over.
+    // It changes again during the call, and is sent again after it, well before its slot would expire.
     const before = (await agent.state()).calls.length;
     await agent.behave({ mode: 'slow', delayMs: 1_000 });
     await publish(setting.advertiser, [inline('inline', 6)]);
@@ -607,7 +607,7 @@ describe('a catalog', () => {
     expect(await causedBy('refreshes')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
     expect(await causedBy('while-refreshing')).toEqual([['CatalogPublished', taken]]);
 
-    // One job in every tree, on every page, and also of a read model that is made anew.
+    // One job in every tree and on every page, also after a rebuild of the read model.
     const requests = ['on', 'while-pending', 'while-pending-too', 'refreshes', 'while-refreshing'];
     const trees = () =>
       Promise.all(
@@ -641,7 +641,7 @@ describe('a catalog', () => {
 });
 
 describe('a toggle', () => {
-  it('answers in the order of the agents, and changes nothing of what is so already', async () => {
+  it('answers in the order of the agents, and leaves matching records unchanged', async () => {
     const setting = await given('web');
     const other = await given();
     const agentIds = [other.agentId, setting.agentId];
@@ -781,7 +781,7 @@ describe('an agent that', () => {
     await settled(setting, 'COMPLETED');
   });
 
-  it('takes the call but not the item: FAILED with what it says of the item', async () => {
+  it("accepts the call but not the item: FAILED with the item's error", async () => {
     const setting = await given('web');
     await agent.behave({ mode: 'failing-items' });
     await toggle(setting, 'web', true);
@@ -807,7 +807,7 @@ describe('an agent that', () => {
     server.close();
   });
 
-  it('is slow and is switched off meanwhile: DISABLED stays, and the agent is told to drop it', async () => {
+  it('is slow and is switched off meanwhile: DISABLED stays, and the agent deletes it', async () => {
     const setting = await given('web');
     const before = (await agent.state()).calls.length;
     await agent.behave({ mode: 'slow', delayMs: 2_000 });
@@ -853,7 +853,7 @@ describe('an agent that', () => {
     expect(await eventsOf('SyndicationStarted')).toHaveLength(1);
   });
 
-  it('takes the call in over A2A and is switched off meanwhile: it is told when it has finished', async () => {
+  it('accepts the call over A2A and is switched off meanwhile: it deletes it after finishing', async () => {
     const setting = await given('web');
     const registered = await account.api.post<AgentResource>('/adcp-agents', {
       name: 'Sandbox over A2A',
@@ -885,7 +885,7 @@ describe('an agent that', () => {
     expect((await settled(setting, 'FAILED')).errorMessage).toBe('The review was not passed');
   });
 
-  it('refuses to drop it is told once more when it is switched off once more', async () => {
+  it('refuses the deletion is asked again when it is switched off again', async () => {
     const setting = await given('web');
     await toggle(setting, 'web', true);
     await settled(setting, 'COMPLETED');
@@ -910,7 +910,7 @@ describe('an agent that', () => {
     expect((await service.eventsOfAccount(account)).length).toBe(before);
   });
 
-  /** Switched off while its agent is away, and told in vain more often than anything else is tried. */
+  /** Switched off while its agent is unavailable, with more failed attempts than any other call gets. */
   const givenAway = async () => {
     const setting = await given('web');
     const way = await startWayTo(agent.url);
@@ -935,7 +935,7 @@ describe('an agent that', () => {
     return { setting: behindIt, way, hasten };
   };
 
-  it('is away when it is switched off, and back later: it is told then', async () => {
+  it('is unavailable when it is switched off, and deletes it after its return', async () => {
     const { setting, way, hasten } = await givenAway();
     await way.open();
     await until(async () => (await hasten()) === undefined);
@@ -944,7 +944,7 @@ describe('an agent that', () => {
     await way.close();
   }, 90_000);
 
-  it('is away for good can be forgotten before the last try', async () => {
+  it('is permanently unavailable can be removed before the last attempt', async () => {
     const { setting, hasten } = await givenAway();
     const remove = () => account.api.delete(`/adcp-agents/${setting.agentId}`);
     expect((await remove()).status).toBe(409);

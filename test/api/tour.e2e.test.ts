@@ -103,7 +103,7 @@ describe('on a service that runs', () => {
       await until(async () => (await held()) !== undefined, 30_000);
       const { apiKey } = await service.openAccount('Touring');
       const at = ['--url', service.baseUrl, '--key', apiKey, '--agent', new URL(agent.url).origin];
-      // Twice: what the first has left behind is in nobody's way.
+      // Twice: data of the first run must not disturb the second.
       for (const run of [1, 2]) {
         const { stdout, stderr, status } = await tour(...at);
         expect({ run, stderr, status }).toEqual({ run, stderr: '', status: 0 });

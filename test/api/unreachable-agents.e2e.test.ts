@@ -9,9 +9,9 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** An AdCP agent that nobody answers at: how it is registered, asked again, and what a toggle at it says. */
+/** An AdCP agent that does not answer: its registration, repeated checks, and toggles for it. */
 
-/** The service has no worker of its own: workers come and go as processes on the same stores. */
+/** The service has no worker: workers run as separate processes on the same stores. */
 const settings = { OUTBOUND_ALLOW_LOOPBACK: 'true', AGENT_CHECK_MS: '1500' };
 let service: RunningService;
 let account: TestAccount;

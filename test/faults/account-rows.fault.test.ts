@@ -28,7 +28,7 @@ import { exchange } from '../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
-/** The rows that credentials are checked against follow the accounts' streams, whatever is cut off in between. */
+/** The credential rows follow the accounts' streams after any interruption. */
 
 type NewKey = ApiKeyResource & { readonly key: string };
 type Access = 'disabled' | 'enabled';
@@ -48,7 +48,7 @@ afterAll(async () => {
 const openHere = (): Promise<Installation> =>
   openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
 
-/** What the row says, and what the last event of the stream says. */
+/** The state in the row, and in the stream's last event. */
 const standing = async (customerId: number): Promise<readonly [row: Access, stream: Access]> => {
   const { rows } = await installation.pool.query<{ disabled: boolean }>(
     'select disabled_at is not null as disabled from accounts where customer_id = $1',
@@ -108,7 +108,7 @@ describe('disabling and enabling an account at the same moment', () => {
     expect(await standing(customerId)).toEqual([fast, fast]);
   });
 
-  it('by two processes, many times: the row says what the stream says', async () => {
+  it("by two processes, many times: the row equals the stream's state", async () => {
     const other = await openHere();
     const accounts = await Promise.all(
       Array.from({ length: 10 }, (_, n) => createAccount(installation, `Both ${n}`)),
@@ -201,7 +201,7 @@ it("a seller's account whose rows an older program has written becomes one when 
   expect(await rows()).toEqual([{ seller_id: 1, role: 'seller' }]);
 });
 
-/** What an upload is told whose token the service has signed. */
+/** The answer to an upload whose token the service has signed. */
 const uploadTo = async ({ store, pool }: Installation, customerId: number): Promise<string> => {
   const tokens = createUploadTokens(async () => parseKeyRing(`k:${'A'.repeat(43)}`));
   const grant = { customerId, advertiserId: 1, uploadId: 'u', maxBytes: 1, mimeType: 'image/png' };
@@ -215,7 +215,7 @@ const uploadTo = async ({ store, pool }: Installation, customerId: number): Prom
 };
 
 describe('a rebuild that was killed, and goes on event by event', () => {
-  it('lets nobody in before all that the log says of accounts is known', async () => {
+  it('refuses requests until all account events are applied', async () => {
     const own = await createTestDatabase();
     const here = await openPatiently(readConfig({ DATABASE_URL: own.url }), 'faults');
     const open = await createAccount(here, 'Open');
@@ -224,7 +224,7 @@ describe('a rebuild that was killed, and goes on event by event', () => {
       await setAccess(here, closed.customerId, access);
     }
     const head = await here.store.head();
-    // What a killed `read-models rebuild` has left is of the log that was there before.
+    // The copy of a killed `read-models rebuild` belongs to the replaced log.
     await here.pool.query(
       `create schema copy_of_advertisers; insert into read_model_copies values ('advertisers', 'test')`,
     );

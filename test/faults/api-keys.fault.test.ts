@@ -71,7 +71,7 @@ describe('two processes', () => {
     expect([pairs, accepted]).toEqual([20 * PAIRS, 0]);
   }, 120_000);
 
-  it('of 200 keys asked for at once on both, exactly as many are issued as there is room for', async () => {
+  it('of 200 concurrent requests on both, exactly as many succeed as the limit allows', async () => {
     const { apiKey, customerId } = await createAccount(installation, 'Limit');
     const issue = async (n: number): Promise<readonly [number, unknown]> => {
       // One key, however often it must be asked for.
@@ -96,7 +96,7 @@ describe('two processes', () => {
     );
     expect(rows[0]?.count).toBe(100);
     console.log(
-      `200 keys asked for at once beside 1: ${refused.length} refused, ${rows[0]?.count} in the stream`,
+      `200 keys requested at once in addition to 1: ${refused.length} refused, ${rows[0]?.count} in the stream`,
     );
 
     const last = list.body.data[0]?.id ?? '';

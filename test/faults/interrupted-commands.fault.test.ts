@@ -4,25 +4,25 @@ import { exchange, startExchange, type Program } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** Ctrl-C, as the operator's program itself meets it: what docs/operations.md says of each command. */
+/** Ctrl-C sent to the operator's program: docs/operations.md, for each command. */
 
 let service: RunningService;
 let account: TestAccount;
 beforeAll(async () => {
-  // Nobody else seals.
+  // No projector seals meanwhile.
   service = await startRunningService({ LOG_SEAL_SECONDS: '0' });
   account = await service.openAccount();
   await Promise.all(
     Array.from({ length: 20 }, (_, n) => account.api.post('/advertisers', { name: `A ${n}` })),
   );
-  // Before anybody holds the read model up.
+  // Before another connection blocks the read model.
   expect(await listed()).toBe(20);
 }, 120_000);
 afterAll(() => service.stop(), 120_000);
 
 const one = async <T>(sql: string): Promise<T> => (await service.pool.query(sql)).rows[0] as T;
 
-/** What there is of the live read model, and of a copy. */
+/** The live read model and a copy of it. */
 const tables = () =>
   one<{ live: string; copies: number; schemas: number }>(`select 'advertisers'::regclass::oid::text as live,
     (select count(*)::int from read_model_copies) as copies,
@@ -46,7 +46,7 @@ const holding = async (lock: string, work: () => Promise<void>): Promise<void> =
   }
 };
 
-/** Resolves when a statement like that waits for what somebody holds. */
+/** Resolves when a statement with this text waits for a lock. */
 const waiting = async (statement: string): Promise<void> => {
   await until(
     async () =>
@@ -118,7 +118,7 @@ it('log verify, interrupted, ends by the signal; nothing was written, and it can
   await holding('lock table log_checkpoints in access exclusive mode', async () => {
     const command = startExchange(['log', 'verify'], service.stores);
     await waiting('%log_checkpoints%');
-    // No status of its own: a shell says 130.
+    // Killed by the signal: a shell reports 130.
     expect(await command.end('SIGINT')).toBeNull();
   });
   expect(await listed()).toBe(20);

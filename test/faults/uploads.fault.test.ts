@@ -133,7 +133,7 @@ const sweep = async (): Promise<{ readonly drafts: number; readonly unsettled: n
   return { drafts: await objects.sweep(0), unsettled: rowCount ?? 0 };
 };
 
-/** Of the rows that are left when all reservations have been over for long. */
+/** Remaining rows when all reservations have expired long ago. */
 const statusesOnceOver = async (): Promise<readonly string[]> => {
   const writes = { ...installation, clock: systemClock, objects };
   await library();

@@ -18,7 +18,7 @@ import {
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 
-/** Calls of a real agent over MCP and A2A, and of servers that are none. */
+/** Calls of a real agent over MCP and A2A, and of other servers. */
 
 const clock = { now: () => Date.parse('2026-03-01T12:00:00Z') };
 const printed = jest.spyOn(console, 'warn').mockReturnValue();
@@ -26,9 +26,9 @@ const agentOf = (callMs: number) => {
   const openLine = createOutboundLines({ allowLoopback: true, timeoutMs: callMs, bytesMax: 1_000_000 });
   return createAdcpAgent({ openLine, callMs, clock });
 };
-/** Of calls that come to something, however busy the machine is. */
+/** For calls that must succeed even on a busy machine. */
 const patient = agentOf(20_000);
-/** Of calls that come to nothing. */
+/** For calls that must fail. */
 const IMPATIENT_MS = 1_500;
 const impatient = agentOf(IMPATIENT_MS);
 
@@ -111,12 +111,12 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
     expect(performance.now() - begun).toBeLessThan(IMPATIENT_MS + 3_000);
   });
 
-  it('is asked what became of what it has taken in, and does it once', async () => {
+  it('is polled for an accepted task, and executes it once', async () => {
     await agent.behave({ mode: 'submitted', delayMs: 1_000 });
     const idempotencyKey = randomUUID();
     const taken = await call({ idempotencyKey });
     expect(taken).toEqual({ outcome: 'submitted', taskId: expect.stringMatching(/^task_/), taskOf: 'ADCP' });
-    // Whoever does not know that yet calls again.
+    // A worker that does not know the task calls again.
     expect(await call({ idempotencyKey })).toEqual(taken);
     if (taken.outcome !== 'submitted') return;
     const after = () => call({ idempotencyKey, takenIn: taken });
@@ -176,7 +176,7 @@ afterAll(() => {
   counting.close();
 });
 
-describe('a server that is no agent', () => {
+describe('a server that is not an agent', () => {
   it.each<[string, RequestListener]>([
     ['never answers', () => undefined],
     ['hangs up', (request) => request.socket.destroy()],
@@ -254,7 +254,7 @@ describe('an agent whose HTTP server says when to come back', () => {
     [429, undefined, 0],
     [500, '7', 0],
   ];
-  /** Answers with the status what `isRefused` says of a request's text, and everything else as an agent does. */
+  /** Answers with the status that `isRefused` returns for a request's text, otherwise as an agent. */
   const serverThat = (
     isRefused: (text: string) => boolean,
     [status, retryAfter]: Standing,
@@ -309,15 +309,12 @@ describe('an agent whose HTTP server says when to come back', () => {
         expect(answer).toMatchObject({ outcome: 'retry', afterMs: standing[2] });
       },
     );
-    it.each(standings)(
-      'with %i and %s, asked what became of it, is asked again after %i ms',
-      async (...standing) => {
-        const origin = await serverThat((text) => text.includes('task-1'), standing);
-        const takenIn = { taskId: 'task-1', taskOf: protocol === 'A2A' ? 'A2A' : 'ADCP' } as const;
-        const answer = await patient({ ...callOf(protocol, `${origin}/a2a`), takenIn });
-        expect(answer).toMatchObject({ outcome: 'retry', afterMs: standing[2] });
-      },
-    );
+    it.each(standings)('with %i and %s while polled is asked again after %i ms', async (...standing) => {
+      const origin = await serverThat((text) => text.includes('task-1'), standing);
+      const takenIn = { taskId: 'task-1', taskOf: protocol === 'A2A' ? 'A2A' : 'ADCP' } as const;
+      const answer = await patient({ ...callOf(protocol, `${origin}/a2a`), takenIn });
+      expect(answer).toMatchObject({ outcome: 'retry', afterMs: standing[2] });
+    });
   });
 });
 
@@ -402,7 +399,7 @@ describe('an agent that names its tools page by page', () => {
   };
   const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
 
-  it('is called for what is on a later one', async () => {
+  it('is called for tools on a later page', async () => {
     const { agentUrl } = await agentOfPages((cursor) =>
       cursor === undefined
         ? { tools: [tool('get_products')], nextCursor: '2' }
@@ -411,7 +408,7 @@ describe('an agent that names its tools page by page', () => {
     expect(await patient(callOf('MCP', agentUrl))).toMatchObject({ outcome: 'completed' });
   });
 
-  it('is not followed for ever', async () => {
+  it('is not followed without limit', async () => {
     for (const next of [() => 'again', (cursor = '0') => String(Number(cursor) + 1)]) {
       const { agentUrl, lists } = await agentOfPages((cursor) => ({ tools: [], nextCursor: next(cursor) }));
       expect(await patient(callOf('MCP', agentUrl))).toEqual({
@@ -424,7 +421,7 @@ describe('an agent that names its tools page by page', () => {
 });
 
 describe('a call over MCP', () => {
-  it('asks everything on one connection, each thing once, and nobody else has that connection', async () => {
+  it('sends all requests of a call once on its own connection', async () => {
     const asked: string[] = [];
     const open = new Set<unknown>();
     let connections = 0;
@@ -443,7 +440,7 @@ describe('a call over MCP', () => {
           capabilities: { tools: {} },
           serverInfo: { name: 'a', version: '1' },
         };
-        // Without `get_adcp_capabilities` it is taken for one of AdCP 2, and warned of.
+        // Without `get_adcp_capabilities` the client treats it as an AdCP 2 agent and warns.
         const tools = [{ name: 'sync_event_sources', inputSchema: { type: 'object' } }];
         const rows = { event_sources: [{ event_source_id: 'web', action: 'created' }] };
         const result =

@@ -149,7 +149,7 @@ const newAgent = () => {
 };
 
 describe('parts of an audience', () => {
-  it('are of bounded size, come once, and bring everybody', async () => {
+  it('are bounded, occur once, and contain every member', async () => {
     const audience = await newAudience();
     await audience.sync(
       Array.from({ length: 2 * PART + 1 }, (_, n) => person(n)),
@@ -259,7 +259,7 @@ describe('parts of an audience', () => {
     const [first, second] = ['p4', 'p5'];
     for await (const part of createAudienceParts(pool, PART).of(record)) {
       agent.take(part);
-      // The last one of the part is taken out while the agent has it: nothing is passed over for that.
+      // The part's last member is forgotten while the agent processes it; no other member is skipped.
       await takeOut(first);
       await part.taken();
       break;
@@ -283,11 +283,11 @@ describe('parts of an audience', () => {
     }
     const members = await audience.members();
     expect(Object.keys(members)).toHaveLength(2 * PART - 2);
-    // What it was brought before is the agent's, until it is brought the audience anew.
+    // The agent keeps earlier members until the audience is sent again.
     expect(agent.members()).toEqual({ ...members, [first]: person(4)[1] });
   });
 
-  it(`bring an agent what there is, whatever changes meanwhile and whoever dies: ${RUNS} runs`, async () => {
+  it(`deliver the current members despite changes and crashes: ${RUNS} runs`, async () => {
     const random = createRandom(SEED);
     let calls = 0;
     let deaths = 0;
@@ -303,7 +303,7 @@ describe('parts of an audience', () => {
         const scope = delivered === undefined ? { anew: random.chance(0.5) } : { since: delivered };
         const record = recordOf(audience.advertiserId, generation, revision, scope);
         for (let isDone = false; !isDone;) {
-          // A worker of its own, with nothing in its head.
+          // A new worker without cached state.
           for await (const part of createAudienceParts(pool, PART).of(record)) {
             if (random.chance(0.15)) break;
             agent.take(part);

@@ -247,7 +247,7 @@ const reads = () => ({
 });
 
 describe('details and lists', () => {
-  it('are the same whatever order the events arrive in', async () => {
+  it('are equal for any order of events', async () => {
     let [details, reviews] = [0, 0];
     await fc.assert(
       fc.asyncProperty(stepsBegun, fc.infiniteStream(fc.nat({ max: 100 })), async (asked, choices) => {
@@ -351,7 +351,7 @@ describe('details and lists', () => {
     const plain = await create([]);
     const withAsset = await create([{ slotId: 'main', kind: 'asset', assetId: assetOf(1).id }]);
     for (const at of [0, 1]) await follow(log, at, 10_000);
-    // Only the creatives and campaigns are there; nobody runs the others.
+    // Only the creatives and campaigns are projected.
     await readModels.pool.query(
       `insert into account_positions (customer_id, position)
        select $1, position from projection_checkpoints where name = 'creatives'`,
@@ -372,7 +372,7 @@ describe('details and lists', () => {
     await readModels.pool.query('delete from account_positions');
   });
 
-  it('of what was submitted a seller knows all, also what an older program has followed', async () => {
+  it('a seller sees all submissions, also those that an older program projected', async () => {
     await forgetAll();
     const log = await openCampaignLog(assets.map(({ id }) => id));
     const campaigns = [await log.newCampaign('One')];
@@ -431,7 +431,7 @@ describe('details and lists', () => {
   });
 });
 
-/** Each read model at a pace of its own, in the order of the log, as the engine does it. */
+/** Each read model at its own pace, in log order, as the engine applies them. */
 const follow = async (log: CampaignLog, at: number, countMax: number): Promise<number> => {
   const projection = projections[at % projections.length] ?? campaignsProjection;
   const { rows } = await readModels.pool.query<{ position: Position }>(
@@ -534,7 +534,7 @@ describe('creatives of launched campaigns', () => {
     await untilDone(log);
     expect(await checkSubmitted(log, ids)).toBe(2);
 
-    // Whoever has rejected it is not asked again because the campaign goes on.
+    // A seller that has rejected it is not asked again because the campaign continues.
     const reject = { status: 'rejected', rejectionReason: 'Too loud' } as const;
     const [id = ''] = ids;
     const context = { commandId: id, customerId: CUSTOMER, actor: 'test', requestId: 'r' };
@@ -547,7 +547,7 @@ describe('creatives of launched campaigns', () => {
 
   describe('that were looked at when something newer came up', () => {
     const at = { creative: 0, campaign: 0, asset: 0 };
-    /** What the list says of the creative. */
+    /** The creative's entry in the list. */
     const listed = async () =>
       (
         await readModels.pool.query<{ position: string; since: string }>(
@@ -595,7 +595,7 @@ describe('creatives of launched campaigns', () => {
     const restore = (log: CampaignLog) =>
       log.onAdvertiser({ type: 'RestoreAdvertiser', now: isoTimestamp(log.nowMs) });
 
-    it('stay on the list for that alone: what follows is none of the request that was looked at', async () => {
+    it('stay on the list for later events only, which do not belong to the processed request', async () => {
       const { log, attach, requestsOf } = await given();
       await archive(log);
       await look(log, async (done) => {
@@ -685,7 +685,7 @@ describe('creatives of launched campaigns', () => {
       const [[attached]] = (await requestsOf('CreativeAttached')) as [[string]];
       const [first = []] = await requestsOf('CreativeSubmitted');
       expect([first.length, first[1]]).toEqual([2, attached]);
-      // Both are listed then, and there is somebody to submit to again.
+      // Both are listed then, and a seller is left to submit to.
       await launchAgain();
       await carryOut(log, { what: 'seller', ...at }, new Set(), []);
       await untilDone(log);
@@ -707,7 +707,7 @@ describe('creatives of launched campaigns', () => {
           if (action.kind === 'follow') await follow(log, action.at, 1 + action.count);
           else if (action.kind === 'work') {
             await allDue();
-            // Two at once: the second is not told of the first.
+            // Two concurrent ones: the second does not see the first.
             const { failAt, how, isForgotten } = action;
             await Promise.allSettled([work(log, { failAt, how, isForgotten }), work(log, { isForgotten })]);
           } else {

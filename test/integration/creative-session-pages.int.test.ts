@@ -154,7 +154,7 @@ it('a walk shows what does not change exactly once, what changes at most once, a
       expect(new Set(shown.map(({ id }) => id)).size).toBe(shown.length);
       expect(shown).toEqual(inOrder(shown));
 
-      // And from anew: all there is, as it is now.
+      // After a rebuild: all sessions in their current state.
       [after, isOver] = [undefined, false];
       shown.length = 0;
       while (!isOver) await page(3);

@@ -134,7 +134,7 @@ describe.each(targets)('exchange events copy from Postgres to %s', (name, create
   const stores = (): string[] => ['--from', source.url, '--to', target.url];
   const settings = () => ({ DATA_DIR: directory, DATABASE_URL: source.url });
 
-  it('killed again and again, it goes on where it was: no difference, read models made anew', async () => {
+  it('killed repeatedly, it resumes: no difference, read models rebuilt', async () => {
     const startedMs = performance.now();
     const events = await countEvents(source.url);
     for (let kill = 1; kill <= KILLS; kill += 1) {
@@ -207,7 +207,7 @@ describe('exchange events copy', () => {
     }
   });
 
-  it('until the read models are made anew, the service refuses to run on another kind of event store', async () => {
+  it('until the read models are rebuilt, the service refuses to run on another kind of event store', async () => {
     expect(
       (await exchange(['read-models', 'rebuild', '--offline'], { DATABASE_URL: source.url })).status,
     ).toBe(0);

@@ -168,7 +168,7 @@ const slowed = (
 };
 
 describe('copy of one account', () => {
-  /** Of a request of its own. */
+  /** With its own request. */
   const eventOf = (data: NewEvent['data'], more: Partial<NewEvent['metadata']> = {}): NewEvent => {
     const { metadata, ...event } = sampleEvent();
     return {
@@ -206,7 +206,7 @@ describe('copy of one account', () => {
     expect((await to.readAll({ after: START, limit: 1_000 })).length).toBeLessThan(100 + 3 * 64);
   });
 
-  it('puts no event before one that it names, that caused it, or that is of its request or its account', async () => {
+  it('puts no event before one that it depends on by name, cause, request or account', async () => {
     const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
     const ordered: (readonly [string, string])[] = [];
     const write = async (stream: string, event: NewEvent, behind?: string): Promise<string> => {

@@ -22,7 +22,7 @@ import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
 
-/** Persons are forgotten beside a running service: nothing of them is left in any table, nor in the log as it is read. */
+/** Forgetting while the service runs: no personal data remains in any table or readable in the log. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -102,7 +102,7 @@ const dump = async (client: Pick<Client, 'query'>): Promise<string> => {
   return JSON.stringify(rows);
 };
 
-/** The read model as it is, and made anew. */
+/** The current and the rebuilt read model. */
 const liveAndAnew = async (): Promise<readonly [string, string]> => {
   await counts();
   const client = new Client({ connectionString: service.databaseUrl });
@@ -160,7 +160,7 @@ const requestOf = (audience_id: string, revision: number): object => ({
   audiences: [{ audience_id, revision }],
 });
 
-it('leaves nothing of a person, and everything of everybody else', async () => {
+it('deletes all data of a person and keeps that of others', async () => {
   await sync('vip', [alice, bob]);
   await sync('vip', [{ ...alice, hashedPhone: hash(0xa3) }]);
   await sync('mail', [{ hashedEmail: alice.hashedEmail }, { ...alice, externalId: 'alice-two' }, carol]);
@@ -194,7 +194,7 @@ it('leaves nothing of a person, and everything of everybody else', async () => {
     EXCHANGE_FAILPOINTS: 'copy-before-switch:1',
   });
   expect(killed.status).toBe(null);
-  // Sealed before anybody is forgotten: only the rows for delivery are in clear.
+  // Encrypted before the first forgetting; only the rows for delivery are in clear text.
   const inClear = ['audience_members', 'audience_removals'];
   const inCopy = inClear.map((table) => `copy_of_audiences.${table}`);
   expect(await tablesWith(traces)).toEqual([...inClear, 'syndication_deliveries', ...inCopy].sort());
@@ -215,7 +215,7 @@ it('leaves nothing of a person, and everything of everybody else', async () => {
 
   // What was counted once is counted once.
   expect(await convert(bought)).toMatchObject({ accepted: 0, duplicates: 3 });
-  // Agents that were brought an audience are brought it anew.
+  // Agents receive the delivered audiences again.
   for (const resourceId of ['vip', 'mail', 'left']) {
     const atAgent = { is: 'EXACTLY', older: { audiences: [{ revision: 0 }] } };
     expect(
@@ -262,7 +262,7 @@ it('finds persons by their universal ids, also those who have nothing else', asy
   await account.api.post(`/advertisers/${advertiserId}/audiences/sync`, { audiences });
 });
 
-it('goes on where it was ended, and takes in who comes again', async () => {
+it('resumes after an interruption, and accepts persons that are sent again', async () => {
   // Back with a consent of her own.
   await sync('vip', [alice, carol]);
   expect(await counts()).toMatchObject({ vip: 3 });
@@ -299,7 +299,7 @@ it('goes on where it was ended, and takes in who comes again', async () => {
   expect(await tablesWith([alice.hashedEmail])).toEqual(['audience_members']);
   const rows = await liveAndAnew();
   expect(rows[1]).toBe(rows[0]);
-  // How many there were at events of before is told as it was: nobody takes that for a fault.
+  // Sizes at earlier events stay as they were and do not count as a difference.
   const differing = async (projection: Projection) =>
     (await verifyOnline(options, projection)).tables
       .filter(({ missing, surplus, changed }) => missing + surplus + changed > 0)
@@ -327,7 +327,7 @@ it('does not take keys that are missing for keys that were taken away', async ()
   await client.end();
 });
 
-it('leaves nothing of anybody when an account is forgotten', async () => {
+it('leaves no personal data when an account is forgotten', async () => {
   const words = ['forget', '--account', String(account.customerId), '--json'];
   const refused = await exchange(words, settings());
   expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('must be disabled first')]);

@@ -6,7 +6,7 @@ import { advertisersProjection } from '../../projections/advertisers.ts';
 import { rebuildOnline } from '../../projections/engine/copy/online-rebuild.ts';
 import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
-import { exchange, type Finished } from '../support/program.ts';
+import { exchange, type ProcessResult } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/toy-projection.ts';
@@ -77,7 +77,7 @@ const settings = (): Readonly<Record<string, string>> => ({
   LOG_SIGNING_KEYS: `2026:${SEED}`,
 });
 
-const run = (words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Finished> =>
+const run = (words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<ProcessResult> =>
   exchange(words, { ...settings(), ...more });
 
 /** The help of every command, as programs read it. */
@@ -130,7 +130,7 @@ const historyOf = (what: string): readonly string[] => [
 const copied = () => ['--from', service.databaseUrl, '--to', elsewhere.url];
 const isPostgres = process.env['TEST_EVENTSTORE'] === undefined;
 
-/** In this order, beside the running service; what is at `stopped` with it ended. */
+/** In this order while the service runs; those with `stopped` run after its end. */
 const served: Readonly<Record<string, readonly Example[]>> = {
   'accounts create': [
     {
@@ -215,7 +215,7 @@ const served: Readonly<Record<string, readonly Example[]>> = {
     { words: () => ['987654321', '/audit-logs'], status: 1, lines: [] },
     { words: () => historyOf('/history?asOf=1'), status: 2, lines: [] },
     { words: () => historyOf('%zz/history'), status: 2, lines: [] },
-    // Of another account, and of nobody: as over the API.
+    // Another account's request, and an unknown one: as over the API.
     { words: () => [word('customer'), `${advertiserPath()}/history`], status: 1, lines: [] },
     { words: () => historyOf('/histories'), status: 2, lines: [] },
     { words: () => historyOf('/diff?from=yesterday'), status: 2, lines: [] },
@@ -426,7 +426,7 @@ const shown = async (command: string, example: Example): Promise<void> => {
   example.after?.(lines);
 };
 
-describe('beside a running service', () => {
+describe('while the service runs', () => {
   it.each(examplesOf(served))('%s --json (%i)', (command, _, example) => shown(command, example), 60_000);
 
   it('history knows every read of the API that can answer how it was', async () => {
@@ -442,7 +442,7 @@ describe('beside a running service', () => {
     const unknown: string[] = [];
     for (const path of paths) {
       const { stderr } = await run(['history', String(account.customerId), path]);
-      if (stderr.includes('nothing is told')) unknown.push(path);
+      if (stderr.includes('is not a history path')) unknown.push(path);
     }
     expect(unknown).toEqual([]);
   });
@@ -517,7 +517,7 @@ it('has an example of every command, and no command takes what is not its own', 
   expect(all).not.toMatch(/^.{121}/m);
 });
 
-it('a command that is misspelt is told the next one', async () => {
+it('a misspelt command is answered with a similar one', async () => {
   for (const [words, meant] of [
     [['acounts', 'create'], 'accounts'],
     [['accounts', 'creat'], 'create'],

@@ -113,7 +113,7 @@ describe('the program on an existing Postgres', () => {
     }
   });
 
-  it('waits for a database that is away, alive and not ready', async () => {
+  it('waits for an unavailable database, alive and not ready', async () => {
     const program = startProgram({ ...environment, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     const [, baseUrl = ''] = await program.until(/"baseUrl":"([^"]+)"/);
     expect((await fetch(`${baseUrl}/live`)).status).toBe(200);

@@ -6,7 +6,7 @@ import { createProgram } from '../../cli/program.ts';
 import { runCommand } from '../../cli/run-command.ts';
 import { shippedProgram } from './bundles.ts';
 
-export interface Finished {
+export interface ProcessResult {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -31,8 +31,8 @@ const collecting = (): { readonly stream: Writable; readonly text: () => string 
   return { stream, text: () => text };
 };
 
-/** Runs the operator's command to its end; in this process, since a process of its own takes longer than most commands. */
-export const exchange = async (args: readonly string[], environment: Environment): Promise<Finished> => {
+/** Runs an operator's command in this process, which is faster than starting a process. */
+export const exchange = async (args: readonly string[], environment: Environment): Promise<ProcessResult> => {
   // Which may end the process.
   if (environment['EXCHANGE_FAILPOINTS'] !== undefined) return exchangeApart(args, environment);
   const [stdout, stderr] = [collecting(), collecting()];
@@ -41,7 +41,7 @@ export const exchange = async (args: readonly string[], environment: Environment
 };
 
 /** What a command prints: for programs, and for people. */
-export interface Printed {
+export interface PrintedValue {
   readonly value: object;
   readonly text: string | undefined;
 }
@@ -53,8 +53,8 @@ export interface Printed {
 export const operate = async (
   words: readonly string[],
   installation: () => Promise<Installation>,
-): Promise<readonly Printed[]> => {
-  const printed: Printed[] = [];
+): Promise<readonly PrintedValue[]> => {
+  const printed: PrintedValue[] = [];
   const unused = (): never => {
     throw new Error('these commands have no use for it');
   };
@@ -72,8 +72,8 @@ export const operate = async (
   return printed;
 };
 
-/** The same as the program that is shipped, in a process of its own. */
-export const exchangeApart = (args: readonly string[], environment: Environment): Promise<Finished> =>
+/** Runs the shipped program in a separate process. */
+export const exchangeApart = (args: readonly string[], environment: Environment): Promise<ProcessResult> =>
   new Promise((resolve, reject) => {
     const child = start('exchange.js', args, environment);
     let stdout = '';

@@ -34,7 +34,7 @@ export interface SandboxAgent {
   /** The event sources and catalogs of an account, as they were sent. */
   holding(
     accountId: string,
-  ): Promise<Pick<Shown['accounts'][number], 'event_sources' | 'catalogs'> | undefined>;
+  ): Promise<Pick<AgentPage['accounts'][number], 'event_sources' | 'catalogs'> | undefined>;
   /** Hashed e-mails of the members of an audience by their ids; undefined when the account has none of this id. */
   members(accountId: string, audienceId: string): Promise<Readonly<Record<string, string>> | undefined>;
   /** The members of an audience as they were sent. */
@@ -48,7 +48,7 @@ interface SentMember {
 }
 
 /** `GET /` of the agent. */
-interface Shown {
+interface AgentPage {
   readonly accounts: readonly {
     readonly account: unknown;
     readonly audiences: readonly { readonly audience_id: string; readonly members: number }[];
@@ -77,7 +77,7 @@ export const startSandboxAgent = async (token = 'sandbox-agent-token', port = 0)
   const kill = (): void => void child.kill('SIGKILL');
   process.once('exit', kill);
   const origin = await addressIn(createInterface({ input: child.stdout }));
-  const shown = async (): Promise<Shown> => (await (await fetch(`${origin}/`)).json()) as Shown;
+  const shown = async (): Promise<AgentPage> => (await (await fetch(`${origin}/`)).json()) as AgentPage;
   const state = async (): Promise<AgentState> => stateOf(await shown());
   const sentMembers: SandboxAgent['sentMembers'] = async (accountId, audienceId) => {
     const query = new URLSearchParams({ account: keyOf(accountId), audience_id: audienceId });
@@ -129,8 +129,8 @@ const addressIn = async (lines: AsyncIterable<string>): Promise<string> => {
   throw new Error('the sandbox agent did not start');
 };
 
-const stateOf = ({ accounts, calls }: Shown): AgentState => {
-  const byAccount = <T>(what: (account: Shown['accounts'][number]) => T): Readonly<Record<string, T>> =>
+const stateOf = ({ accounts, calls }: AgentPage): AgentState => {
+  const byAccount = <T>(what: (account: AgentPage['accounts'][number]) => T): Readonly<Record<string, T>> =>
     Object.fromEntries(accounts.map((one) => [JSON.stringify(one.account), what(one)]));
   return {
     effects: calls.filter(({ hadEffect }) => hadEffect).map(({ idempotencyKey }) => idempotencyKey),

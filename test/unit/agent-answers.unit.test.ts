@@ -8,7 +8,7 @@ import {
 import type { TakenIn } from '../../command/workers/syndication/agent-call.ts';
 import { withoutToken } from '../../command/workers/syndication/without-token.ts';
 
-/** What agents say, and what is made of it. */
+/** Interpretation of agents' answers. */
 
 const taken: TakenIn = { taskId: 'task-1', taskOf: 'ADCP' };
 const rows = { event_sources: [{ event_source_id: 'web', action: 'created' }] };
@@ -27,17 +27,17 @@ describe('a call', () => {
       expect(of({ status: 'submitted', task_id })).toMatchObject({ outcome: 'retry' });
     },
   );
-  it('answered with results alone, or with a status beside them, is completed', () => {
+  it('answered with results, with or without a status, is completed', () => {
     expect(of(rows)).toEqual({ outcome: 'completed', data: rows });
     const named = { status: 'completed', ...rows };
     expect(of(named)).toEqual({ outcome: 'completed', data: named });
   });
-  it('answered with what is no JSON object is refused', () => {
+  it('answered with anything but a JSON object is refused', () => {
     expect(of(undefined, { content: [{ type: 'text', text: 'Hello' }] })).toMatchObject({
       outcome: 'refused',
     });
   });
-  it('that needs input is refused: nobody could give it', () => {
+  it('that needs input is refused: no user can give it', () => {
     expect(of({ status: 'input-required' })).toMatchObject({ outcome: 'refused' });
   });
   it('that failed is tried again unless the agent says that it is final, with its words', () => {
@@ -80,7 +80,7 @@ describe("AdCP's tasks/get", () => {
     expect(of({ status: 'rejected', message: 'Not us' })).toEqual(refused('Not us'));
     expect(of({ status: 'canceled' })).toEqual(refused("The agent's task ended as canceled."));
   });
-  it('that asks for input is refused: nobody could give it', () => {
+  it('that asks for input is refused: no user can give it', () => {
     for (const status of ['input-required', 'auth-required']) {
       expect(of({ status })).toMatchObject({ outcome: 'refused' });
     }

@@ -11,7 +11,7 @@ const agent = {
   url: 'https://a.example.com',
   protocol: 'MCP',
 } as const;
-const silent: AgentCommand = { type: 'RegisterAgent', now: NOW, agent, silence: 'Nobody there.' };
+const silent: AgentCommand = { type: 'RegisterAgent', now: NOW, agent, silence: 'No answer.' };
 
 const given = (...commands: readonly AgentCommand[]): { state: AgentState; events: readonly AgentEvent[] } =>
   commands.reduce<{ state: AgentState; events: readonly AgentEvent[] }>(
@@ -27,7 +27,7 @@ const check = (checks: number, now = NOW): AgentCommand => ({
   type: 'RecordAgentCheck',
   now,
   checks,
-  found: { silence: 'Nobody there.' },
+  found: { silence: 'No answer.' },
 });
 const answered = (checks: number): AgentCommand => ({
   type: 'RecordAgentCheck',
@@ -37,9 +37,9 @@ const answered = (checks: number): AgentCommand => ({
 });
 
 describe('an agent that does not answer', () => {
-  it('is named without the query of its address, which may hold a key: what is said of it is stored', () => {
+  it('is named without the query of its URL, which may contain a key: the reason is stored', () => {
     const said = silenceOf('https://a.example.com/mcp?key=secret#top', {
-      reason: 'Nobody there.',
+      reason: 'No answer.',
       checks: 1,
     });
     expect(said).toContain('The agent at https://a.example.com/mcp did not answer');
@@ -51,7 +51,7 @@ describe('an agent that does not answer', () => {
       { type: 'AgentRegistered', data: agent, occurredAt: NOW },
       {
         type: 'AgentUnreachable',
-        data: { reason: 'Nobody there.', checks: 1, nextCheckAt: '2026-01-31T12:00:01.000Z' },
+        data: { reason: 'No answer.', checks: 1, nextCheckAt: '2026-01-31T12:00:01.000Z' },
         occurredAt: NOW,
       },
     ]));

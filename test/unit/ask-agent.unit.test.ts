@@ -18,7 +18,7 @@ const request = { account, event_sources: [{ event_source_id: 'web' }] };
 const taken: TakenIn = { taskId: 'task-1', taskOf: 'ADCP' };
 const done: AgentAnswer = { outcome: 'completed', data: { event_sources: [] } };
 const notYet: AgentAnswer = { outcome: 'submitted', ...taken };
-const away: AgentAnswer = { outcome: 'retry', message: 'It is away.', afterMs: 0 };
+const away: AgentAnswer = { outcome: 'retry', message: 'Unavailable.', afterMs: 0 };
 const submitted: SubmittedCall = {
   ...taken,
   generation: 2,
@@ -80,7 +80,7 @@ const ask = async (
 };
 
 describe('an answer at once', () => {
-  it('is none of the agent when the run was ended meanwhile, unless the agent has finished', async () => {
+  it("is not the agent's answer when the run was aborted, unless the agent has finished", async () => {
     const signal = AbortSignal.abort();
     await expect(ask([away], { signal })).rejects.toThrow(RetryJobError);
     await expect(ask([away], { signal, of: submitted })).rejects.toThrow(RetryJobError);
@@ -113,7 +113,7 @@ describe('a call that is taken in', () => {
   ])('after %s is asked after again in half of that time, within bounds', async (_what, afterMs, laterMs) => {
     expect(await ask([notYet], { of: submitted, afterMs })).toMatchObject({ laterMs });
   });
-  it('is followed on when the agent is away, however often, on the last try of its job too', async () => {
+  it('is polled further while the agent is unavailable, also on the last attempt of its job', async () => {
     expect(await ask([away], { of: submitted, afterMs: HOUR })).toMatchObject({ laterMs: 60_000 });
     const busy: AgentAnswer = { outcome: 'retry', message: 'Busy.', afterMs: 600_000 };
     expect(await ask([busy], { of: submitted, afterMs: HOUR })).toMatchObject({ laterMs: 600_000 });
@@ -126,7 +126,7 @@ describe('a call that is taken in', () => {
     });
     expect((await ask([away], { of: submitted, afterMs })).answer).toEqual({
       outcome: 'refused',
-      message: 'The agent has not finished this within 24 hours. Asked once more: It is away.',
+      message: 'The agent has not finished this within 24 hours. Asked once more: Unavailable.',
     });
     expect((await ask([done], { of: submitted, afterMs })).answer).toEqual(done);
   });

@@ -26,7 +26,7 @@ describe('what cannot be a feed', () => {
   it.each([
     ['an error', 'secret of the server', { status: 404 }, /HTTP status 404/],
     ['nothing', '', {}, /is empty/],
-    ['a page with a mark of its encoding', '\ufeff<html lang="en">', {}, /a web page/],
+    ['a page with a byte order mark', '\ufeff<html lang="en">', {}, /a web page/],
     ['a log-in', ' <!DOCTYPE html>\n<HTML><body><item/></body>', {}, /a web page/],
   ])('%s', async (_what, body, init, reason) => {
     const answer = await answered(body, init);

@@ -29,7 +29,7 @@ const archive: CatalogCommand = { type: 'ArchiveCatalog', now: day(3) };
 const at3 = (event: CatalogEvent): CatalogEvent => ({ ...event, occurredAt: day(3) });
 
 describe('publishing', () => {
-  it('makes version 1 of what is not there', () => {
+  it('creates version 1 of a new catalog', () => {
     given()
       .when(publish())
       .then(at3(published(1)));
@@ -164,7 +164,7 @@ describe('a feed', () => {
     expect(catalogOf(...history, read(1, 'aa')).feed).not.toHaveProperty('failure');
   });
 
-  it('is not what somebody says who went by something else', () => {
+  it('is refused with another basis', () => {
     const basis = { version: 1, revision: 0 };
     given(named(1), read(1, 'bb')).when(record(basis, 'aa')).thenRefused(superseded);
     given(named(1), failed('gone')).when(fail(basis, 'away')).thenRefused(superseded);

@@ -48,7 +48,7 @@ describe('an event is taken', () => {
     '2026-02-28T23:59:59-11:30',
   ])('at %s', (time) => expect(at(time)).toBeUndefined());
 
-  it('at the same instant, whatever its offset', () => {
+  it('at the same instant, with any offset', () => {
     const times = ['2026-03-01T10:00:00Z', '2026-03-01T12:30:00+02:30', '2026-03-01T00:15:00-09:45'];
     const { items } = validateItems(
       times.map((eventTime, n) => item(`${n}`, { eventTime })),
@@ -60,7 +60,7 @@ describe('an event is taken', () => {
 
 describe('an event is refused', () => {
   it.each<[string, unknown, RegExp]>([
-    ['that is no object', 'text', /object/],
+    ['that is not an object', 'text', /object/],
     ['that is an array', [], /object/],
     ['that is null', null, /object/],
     ['without an id', { eventTime: '2026-03-01T11:00:00Z' }, /^eventId must be a string/],

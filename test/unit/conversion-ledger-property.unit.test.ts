@@ -122,7 +122,7 @@ it(`answers as the model does, in ${RUNS} runs`, async () => {
         eventIds.map((id, n) => `${of[indexes?.[n] ?? 0]} ${id}`),
       );
       const model = createModel(NOW_MS);
-      // Whatever the order among calls that ran together, these hold: each event once, what was accepted is there.
+      // For any order of concurrent calls: each event is logged once, and accepted events are in the log.
       const modelled = submitted.map(({ items }) => model.answer(items));
       expect(new Set(keys)).toEqual(model.known);
       expect(keys).toHaveLength(model.known.size);

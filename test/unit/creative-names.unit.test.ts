@@ -56,7 +56,7 @@ describe('names', () => {
   const claimed = (name: string, creativeId = 'one', claimId = `claim of ${name}`) =>
     ({ type: 'CreativeNameClaimed', data: { creativeId, name, claimId }, occurredAt: at }) as const;
   const wanting = { now: at, creativeId: 'two', claimId: 'mine' };
-  it('are held by one creative, whatever they are called', () => {
+  it('are held by one creative, with any text', () => {
     for (const name of ['A', '__proto__', 'constructor', 'toString']) {
       given()
         .when({ type: 'ClaimName', ...wanting, name })
@@ -93,7 +93,7 @@ describe('names', () => {
         .state(),
     ).toMatchObject({ A: { claimId: 'second', isFirst: false } });
   });
-  it('a free one is the first that nobody holds, and the same again for who holds it', () => {
+  it('a free one is the first without a holder, and the same again for its holder', () => {
     const names = copyNames('A');
     given(claimed('A (copy)'))
       .when({ type: 'ClaimFreeName', ...wanting, names })
@@ -173,7 +173,7 @@ const endingAfter = (store: EventStore, { endsAfter, done }: Step): EventStore =
   };
 };
 
-it('many requests at once, in processes of their own, that end anywhere and are repeated or not', async () => {
+it('concurrent requests in separate processes, killed anywhere, repeated or not', async () => {
   let effects = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -207,7 +207,7 @@ it('many requests at once, in processes of their own, that end anywhere and are 
           await checkNames(log, campaigns);
           log.nowMs += LEASE_MS;
         }
-        // Whatever was left behind: a name that no live creative is under can be had.
+        // After any crash a name that no live creative uses is free.
         for (const campaign of campaigns) {
           const inside = (await allOf(log)).filter(
             ({ state, campaignIds }) => state !== 'archived' && campaignIds.includes(campaign.campaignId),

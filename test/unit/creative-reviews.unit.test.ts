@@ -97,7 +97,7 @@ describe('submitting', () => {
       ],
     });
   });
-  it('changes nothing for who has it under review, has approved it or holds it back', () => {
+  it('changes no pending, approved or suspended review', () => {
     given(created(), submitted(1))
       .when(submit([1]))
       .thenNothing();
@@ -117,7 +117,7 @@ describe('submitting', () => {
       before.when(submit([1, 2], true)).then({ ...submitted(2), occurredAt: now });
     }
   });
-  it('is for what is ready and there', () => {
+  it('needs a ready, live creative', () => {
     given(created('draft'))
       .when(submit([1]))
       .thenRefused({ reason: 'not-ready' });
@@ -171,7 +171,7 @@ describe('a review', () => {
       [1, 'rejected'],
     ]);
   });
-  it('is of the content that its seller looked at', () => {
+  it('applies to the content that the seller reviewed', () => {
     const changed = given(created(), submitted(1, 2), said('approved'), updated({ copy: { tag: '<i>' } }));
     expect(changed.state()).toMatchObject({
       revision: 4,
@@ -234,7 +234,7 @@ const commandOf = ({ what, seller, status, value, lag }: Step, { revision }: Cre
   return { type: 'UpdateCreative', ...below, changes, ...none };
 };
 
-it('whatever happens, no approval stands on content that it was not given to', () => {
+it('no sequence leaves an approval on content that was not reviewed', () => {
   let approvals = 0;
   fc.assert(
     fc.property(steps, (asked) => {
@@ -328,7 +328,7 @@ describe('the directory', () => {
       .when(add('Seller 1002'))
       .then(added(seller(1_002)));
   });
-  it('has each name once, and says whose it is', () => {
+  it('has each name once, with its owner', () => {
     const before = directory.given(added(seller(1_001)), added(seller(1_002)));
     before.when(add('SELLER 1002')).thenRefused({ reason: 'name-taken', sellerId: 1_002 });
     before.when(change(1_001, { name: 'sandbox tv' })).thenRefused({ reason: 'name-taken', sellerId: 2 });

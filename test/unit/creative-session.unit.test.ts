@@ -163,7 +163,7 @@ describe('decisions', () => {
     expect(given(...history).state()).toMatchObject({ status: 'finalized', revision: 3 });
   });
 
-  it('its time never falls, whatever the clock of a node says', () => {
+  it("its time never decreases, even if a node's clock does", () => {
     const history = [{ ...started, occurredAt: later }, refinedTo('three')];
     expect(given(...history).state()).toMatchObject({ revision: 2, updatedAt: later });
   });
@@ -171,7 +171,7 @@ describe('decisions', () => {
 
 describe('the engine', () => {
   const call = { key: 'k', signal: new AbortController().signal };
-  it('that is built in says the same each time, whatever it is asked, and nothing that is too long', async () => {
+  it('that is built in answers deterministically and within the limits', async () => {
     // What cannot be stored does not come this far.
     const unit = fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((one) => one !== '\0');
     const text = fc.string({ unit, minLength: 1, maxLength: 40 });
@@ -306,7 +306,7 @@ describe('in a campaign', () => {
         await failing.heal();
         const isMade = (await creativesOf()).length > 0;
         if (isMade) {
-          // Whatever has become of the campaign since: nothing is left to do there.
+          // Even if the campaign has changed since: the repeat does not touch it.
           const now = isoTimestamp(log.nowMs);
           const archive = { type: 'ArchiveCampaign', now, advertiserIsArchived: false } as const;
           await runOnCampaign(log.writes(), campaign.campaignId, archive, commandRequest(CUSTOMER));
@@ -336,7 +336,7 @@ describe('in a campaign', () => {
     );
   });
 
-  it('several finalize it at once, in processes of their own, and end anywhere: one creative comes out', async () => {
+  it('concurrent finalizations in separate processes, killed anywhere, create one creative', async () => {
     const variants = new Set<number>();
     await fc.assert(
       fc.asyncProperty(
@@ -368,7 +368,7 @@ describe('in a campaign', () => {
               });
             }),
           );
-          // Whoever asks on is told: for one of the variants it is done, for all others it is not.
+          // Further requests succeed for one variant and are refused for all others.
           const outcomes = [];
           for (const n of [0, 1, 2]) outcomes.push(await finalize(n, log.store).catch(refusalOf));
           expect(outcomes.filter((outcome) => Array.isArray(outcome))).toHaveLength(2);

@@ -110,14 +110,14 @@ describe('connect', () => {
       .when(connect(2, uuid(3)))
       .thenRefused({ reason: 'not-found' });
   });
-  it('forgets what was said of accounts that the new key does not lead to', () => {
+  it('drops mappings of accounts that the new key does not have', () => {
     const history = [connected, selected, mapped(5, 'a', 11), mapped(6, 'b', 12)];
     const kept = stateOf(...history, rekeyed(2, 'c', 'a'));
     expect([kept.selectedAccountId, kept.mappings]).toEqual(['a', [mapping(5, 'a', 11)]]);
     const gone = stateOf(...history, rekeyed(2, 'b'));
     expect([gone.selectedAccountId, gone.mappings]).toEqual([undefined, [mapping(6, 'b', 12)]]);
   });
-  it('never shows a time of change before that of its beginning, whatever the clocks say', () => {
+  it('never shows a change before its creation, even if clocks differ', () => {
     expect(stateOf({ ...connected, occurredAt: day(4) }, rekeyed(2)).updatedAt).toBe(day(4));
   });
 });

@@ -6,7 +6,7 @@ import { callOf, clock, item, items, ledgerOn, loggedIn, openSource } from '../s
 
 /** What a source's ledger answers, and what its stream holds then. */
 
-/** Of such ids: more than fit one event. */
+/** More ids than fit into one event. */
 const MANY = 4_000;
 
 const done = (
@@ -221,7 +221,7 @@ describe('a repeated call', () => {
   const batch = [...items('a', 'b'), item(''), item('a')];
   const answer = done(2, 1, 'receiving', [{ index: 2, reason: 'eventId must have 1 to 256 characters' }]);
 
-  it('has the answer of the first, whatever came since', async () => {
+  it('has the first answer, even after later events', async () => {
     const store = createMemoryEventStore(clock);
     const call = callOf(batch, { commandId: '3f7b0f38-2f5e-5d9b-9a51-0f6a0a4f7c11' });
     expect(await ledgerOn(store).submit(call)).toEqual(answer);

@@ -26,7 +26,7 @@ const numbers = (count: number, failing: (n: number) => Error | undefined = () =
 
 const poisoned = (n: number): Error | undefined => (n < 30 ? new Error(`number ${n}`) : undefined);
 
-it('all that is due is done in one run, behind any number that fails; they are told of once, and tried again', async () => {
+it('all due items are processed in one run, after any number of failures, which are logged once and retried', async () => {
   const all = numbers(2_530, poisoned);
   const sweep = createSweep(all);
   await expect(sweep.purge(PAGE)).rejects.toMatchObject({
@@ -42,7 +42,7 @@ it('all that is due is done in one run, behind any number that fails; they are t
   expect(all.tried).toHaveLength(2_560);
 });
 
-it('a run that has lasted long enough is continued behind the last that was tried, and then the list begins anew', async () => {
+it('a run that reaches its time limit is continued after the last item, then the list restarts', async () => {
   const all = numbers(35, (n) => (n < 5 ? new Error('bad') : undefined));
   const slow = async (n: number): Promise<void> => {
     await sleep(10);
@@ -61,7 +61,7 @@ it('a run that has lasted long enough is continued behind the last that was trie
   expect(all.tried[35]).toBe(0);
 });
 
-it('a store that is away ends the run soon, and what was tried waits for the others', async () => {
+it('an unavailable store ends the run soon, and failed items wait for the others', async () => {
   let isAway = true;
   const all = numbers(25, () => (isAway ? new EventStoreUnavailableError('away') : undefined));
   const sweep = createSweep(all);

@@ -27,11 +27,11 @@ it('a sync of which something was done, or that asked for nothing, is completed'
   }
 });
 
-it('before it is done nobody knows', () => {
+it('has no result before completion', () => {
   expect(synced([refused('a')], false)).toMatchObject({ status: 'working', error: null, response: null });
 });
 
-it('a submission of a creative is completed, whatever the sellers say of it', () => {
+it('a submission of a creative is completed, regardless of reviews', () => {
   const sellers = [{ sellerId: 1, status: 'rejected' as const }];
   const task = { ...identity, taskType: 'creative_sync', creativeId: 'c', response: { sellers } } as const;
   expect(taskResource(task, at, true)).toMatchObject({ status: 'completed', error: null });

@@ -6,7 +6,7 @@ import { callOf, clock, items, ledgerOn } from '../support/conversion-calls.ts';
 
 /** Calls wait up to a number of bytes, over all sources of a process. */
 
-it('a call that does not fit beside those that wait is told to come again, and fits when they are answered', async () => {
+it('a call beyond the limit is refused, and accepted once waiting calls are answered', async () => {
   const waitingBytes = createWaitingBytes(1_000);
   const store = createMemoryEventStore(clock);
   const [one, other] = [ledgerOn(store, { waitingBytes }), ledgerOn(store, { waitingBytes })];
