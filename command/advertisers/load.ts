@@ -24,7 +24,6 @@ export const advertiserRefused = refusals<AdvertiserRefusal>({
     invalid(`${member} cannot be changed. Leave it out, or send its current value.`, member),
 });
 
-/** Commands on advertisers. `loadAdvertiser` also finds one that is archived. */
 export const {
   run: runOnAdvertiser,
   execute: executeOnAdvertiser,
@@ -32,8 +31,8 @@ export const {
 } = handlerFor(advertiserAggregate, advertiserRefused);
 
 /**
- * An advertiser below which something may be written: its stream is asked, so that no read model has to be up to date.
- * @throws ApiError NOT_FOUND when the account has no such advertiser, CONFLICT when it is archived (decisions.md 3)
+ * An advertiser that accepts changes below it, read from its stream, because a read model may lag.
+ * @throws ApiError NOT_FOUND, CONFLICT when it is archived (decisions.md 3)
  */
 export const writableAdvertiser = async (
   stores: CommandStores,
@@ -47,9 +46,9 @@ export const writableAdvertiser = async (
 };
 
 /**
- * Locks the currency, for something that a request is about to create below the advertiser.
- * @param currency what it must be, as far as the request minds
- * @returns the currency, from now on for good
+ * Locks the currency, before a request creates something below the advertiser.
+ * @param currency required currency; undefined accepts any
+ * @returns the currency, which cannot change any more
  * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (another currency)
  */
 export const lockCurrency = async (

@@ -14,7 +14,6 @@ import { executeOnAdvertiser, loadAdvertiser, runOnAdvertiser } from './load.ts'
 
 export interface AdvertiserWrites extends CommandStores {
   readonly clock: Clock;
-  /** One sequence across accounts (decisions.md E2). */
   readonly ids: IdSequence;
   readonly findBrand: FindBrand;
 }
@@ -67,7 +66,7 @@ const updateRoute = ({ clock, findBrand, ...stores }: AdvertiserWrites): Route =
     method: 'put',
     path: `${path}/{id}`,
     operationId: 'updateAdvertiser',
-    summary: 'Change members of an advertiser; those left out stay as they are',
+    summary: 'Change members of an advertiser; absent members stay unchanged',
     params,
     body: UpdateAdvertiserBody,
     responses: { 200: { description: 'The advertiser after the change', data: AdvertiserResource } },

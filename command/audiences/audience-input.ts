@@ -3,20 +3,22 @@ import { boundedText } from '../../shared/http/schemas.ts';
 import { AccountReference, orDefault, syncItemsOrNameless } from '../resource-syncs/sync-items.ts';
 
 /**
- * What a buyer may send to sync audiences (decisions.md section 2). Members are checked one by one by the handler: there
- * may be very many, and one that is wrong fails alone.
+ * Request body of an audience sync (decisions.md section 2). The handler checks each member separately, because there
+ * may be 100,000, and an invalid one must not fail the others.
  */
 const MEMBERS_MAX = 100_000;
 
 const Members = z.array(z.unknown());
 
 const Audiences = syncItemsOrNameless('audienceId', {
-  name: orDefault(boundedText(1, 255)).meta({ description: 'Default: as it was; of a new one, its id.' }),
+  name: orDefault(boundedText(1, 255)).meta({
+    description: 'Default: unchanged; for a new audience its id.',
+  }),
   add: orDefault(Members).meta({
     description:
       'Members `{externalId?, hashedEmail?, hashedPhone?, uids?: [{type, value}]}`: hashes are SHA-256 in hexadecimal, ' +
       'types of uids are those of AdCP. The same externalId (default: the first hash, or the SHA-256 of the first uid) ' +
-      'is the same member. At most 100,000 in all lists of a call; one that is wrong fails, and the others are taken.',
+      'is the same member. At most 100,000 in all lists of a call; an invalid one fails without failing the others.',
   }),
   remove: orDefault(Members).meta({ description: 'Members by externalId, or as they were added.' }),
   delete: orDefault(z.boolean()).meta({ description: 'Delete the audience and its members.' }),
@@ -40,7 +42,8 @@ export const SyncAudiencesBody = z
       `must have at most ${MEMBERS_MAX} members in all`,
     ),
     deleteMissing: z.boolean().nullish().meta({
-      description: 'Delete the audiences that are left out. Then each audience must have its audienceId.',
+      description:
+        'Delete the audiences that the request does not name. Every item must then have its audienceId.',
     }),
   })
   .superRefine(({ audiences, deleteMissing }, context) => {

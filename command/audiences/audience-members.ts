@@ -13,33 +13,30 @@ import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 
-/**
- * What an identifier must look like, and the rule that a reason states. Checked by hand: 100,000 members take a fraction
- * of a second.
- */
-interface Form {
+/** Checked without zod: 100,000 members take a fraction of a second. */
+interface IdentifierFormat {
   readonly pattern: RegExp;
   readonly rule: string;
 }
-const HASH: Form = {
+const HASH: IdentifierFormat = {
   pattern: /^[0-9a-fA-F]{64}$/,
   rule: 'must be a SHA-256 hash of 64 hexadecimal digits: hash e-mails and phones before you send them',
 };
 /**
- * No `@`, `+` or space: neither an e-mail nor a phone number as one is written internationally (E.164) fits. Digits alone
- * do: most ids of customers are such, and nobody can tell those that are a phone number.
+ * No `@`, `+` or space, so neither an e-mail nor an international phone number (E.164) fits. Plain digits are
+ * allowed: most customer ids have only digits, and they look like phone numbers.
  */
-const EXTERNAL_ID: Form = {
+const EXTERNAL_ID: IdentifierFormat = {
   pattern: /^[A-Za-z0-9_.:-]{1,128}$/,
   rule: 'must be 1 to 128 letters, digits, "_", ".", ":" or "-"',
 };
 /**
- * Tokens of all types, base64 and ID5's `*` included. No `@`, and not only the 7 to 15 digits of a phone number, however
- * they are separated: tokens of AdCP's types do not look like that.
+ * Tokens of all types, including base64 and ID5's `*`. No `@`, and not just the 7 to 15 digits of a phone number with
+ * any separators: tokens of AdCP's types do not look like that.
  */
-const UID_VALUE: Form = {
+const UID_VALUE: IdentifierFormat = {
   pattern: /^(?!(?:[^A-Za-z0-9]*[0-9]){7,15}[^A-Za-z0-9]*$)[A-Za-z0-9._~:*+/=-]{1,512}$/,
-  rule: 'must be an opaque id of 1 to 512 letters, digits or "._~:*+/=-", and no phone number',
+  rule: 'must be an opaque id of 1 to 512 letters, digits or "._~:*+/=-", not a phone number',
 };
 
 /** AdCP 3.0, enum uid-type. */
@@ -57,10 +54,10 @@ const UID_TYPES: ReadonlySet<unknown> = new Set([
 ]);
 const UIDS_MAX = 10;
 
-/** Members checked before other requests get their turn. */
+/** Members checked per event-loop iteration. */
 const AT_ONCE = 1_000;
 
-/** What one audience of a sync changes, each member once; who is removed is not added. */
+/** Each member occurs once; a removed member is not added. */
 export interface MemberChanges {
   readonly add: readonly AudienceMember[];
   readonly remove: readonly string[];
@@ -70,7 +67,7 @@ export interface ReadMembers extends MemberChanges {
   readonly failed: readonly Omit<FailedMember, 'audienceId'>[];
 }
 
-/** Reads members as they were sent. One that is wrong fails with a reason that never repeats what it holds. */
+/** An invalid member fails with a reason that never repeats its data. */
 export const readMembers = async (
   add: readonly unknown[],
   remove: readonly unknown[],
@@ -99,7 +96,6 @@ interface SentMember {
   readonly uids?: readonly { readonly type: string; readonly value: string }[] | null;
 }
 
-/** What is wrong with a member as it was sent; undefined when it is a `SentMember`. */
 const memberProblem = (input: unknown, list: 'add' | 'remove'): string | undefined => {
   if (!isObject(input)) return 'the member must be an object';
   const { externalId, hashedEmail, hashedPhone, uids } = input;
@@ -122,7 +118,11 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 const isEmpty = (uids: unknown): boolean => isAbsent(uids) || (Array.isArray(uids) && uids.length === 0);
 
-const formProblem = (name: string, value: unknown, { pattern, rule }: Form): string | undefined =>
+const formProblem = (
+  name: string,
+  value: unknown,
+  { pattern, rule }: IdentifierFormat,
+): string | undefined =>
   isAbsent(value) || (typeof value === 'string' && pattern.test(value)) ? undefined : `${name} ${rule}`;
 
 const uidsProblem = (uids: unknown): string | undefined => {
@@ -138,17 +138,17 @@ const uidsProblem = (uids: unknown): string | undefined => {
   return undefined;
 };
 
-/** A member is known by its own id, or else by its first hash or uid. */
+/** A member's id is its external id, or else its first hash or uid. */
 const memberOf = ({ externalId, hashedEmail, hashedPhone, uids }: SentMember): AudienceMember => {
   const email = hashedEmail?.toLowerCase() ?? null;
   const phone = hashedPhone?.toLowerCase() ?? null;
   const known = uidsOf(uids ?? []);
-  // It has at least one of them (`memberProblem`).
+  // `memberProblem` has checked that one of them exists.
   const id = externalId ?? email ?? phone ?? idOfUid(known[0] ?? ['', '']);
   return [id, email, phone, known.length === 0 ? null : known];
 };
 
-/** Each once and in a fixed order: the order in which they were sent changes nothing. */
+/** Sorted without duplicates, so that the order in a request does not matter. */
 const uidsOf = (uids: NonNullable<SentMember['uids']>): MemberUid[] => {
   const read = uids.map(({ type, value }): [string, MemberUid] => {
     const uid: MemberUid = [type, type === 'hashed_email' ? value.toLowerCase() : value];
@@ -157,20 +157,20 @@ const uidsOf = (uids: NonNullable<SentMember['uids']>): MemberUid[] => {
   return [...new Map(read.sort(([one], [other]) => (one < other ? -1 : 1))).values()];
 };
 
-/** The id of a member that has nothing else to be known by: it fits where the buyer's ids do. */
+/** A hash fits wherever the buyer's own ids do. */
 const idOfUid = (uid: MemberUid): string => createHash('sha256').update(uid.join(':')).digest('hex');
 
-/** Of one event, in each list. */
+/** Per event, in each list. */
 const MEMBERS_IN_EVENT = 1_500;
 /**
- * Of the added members of one event, as JSON: what 1,500 without uids take at most. With as many ids to remove an event
- * has about 600 kB, sealed about 850 kB: below what every event store takes.
+ * JSON characters of the added members of one event, the most that 1,500 members without uids need. With as many ids
+ * to remove, an event has about 600 kB, encrypted about 850 kB: below the limit of every event store.
  */
 const ADDED_CHARS_IN_EVENT = 420_000;
 
 /**
- * Stores the members of a change before anything refers to them. To be repeated with the same batch id and members:
- * what is there already is passed over.
+ * Stores members before another event refers to them. A repeat with the same batch id and members skips the stored
+ * parts.
  */
 export const storeMembers = async (
   store: EventStore,
@@ -196,7 +196,7 @@ export const storeMembers = async (
   return { batchId, parts, added: add.length, removed: remove.length };
 };
 
-/** Always the same for the same items: a repeat goes on behind the parts that are stored. */
+/** Deterministic: a repeat continues after the stored parts. */
 const pieces = <Item>(items: readonly Item[], charsOf: (item: Item) => number): readonly Item[][] => {
   const all: Item[][] = [];
   let chars = 0;

@@ -5,30 +5,29 @@ import type { SyncWrites } from '../resource-syncs/sync-resources.ts';
 import { SyncAudiencesBody } from './audience-input.ts';
 import { syncAudiences } from './sync-audiences.ts';
 
-/** 100,000 members with two hashes and an id of the buyer's own; fewer where they have long uids. */
+/** 100,000 members with two hashes and an id; fewer with long uids. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 
 const SyncAudiencesResult = z
   .strictObject({ success: z.boolean(), accountId: z.string(), operationId: z.uuid(), taskId: z.uuid() })
   .meta({ id: 'SyncAudiencesResult' });
 
-/** Audiences of decisions.md section 2. */
 export const audienceWriteRoutes = (writes: SyncWrites): readonly Route[] => [
   route({
     method: 'post',
     path: '/api/v2/buyer/advertisers/{id}/audiences/sync',
     operationId: 'syncAudiences',
     summary:
-      'Create and change audiences, add and remove members, 100,000 at most; the task says what was done, and what failed',
+      'Create and change audiences, add and remove up to 100,000 members; the task reports results and failures',
     tag: 'Audiences',
     access: 'exchange:write',
     params: z.object({ id: pathIntegerId('advertiser') }),
     body: SyncAudiencesBody,
-    // A hash of who is known could be tried out, long after the members were forgotten.
+    // A plain hash of the body would allow guessing members by trial, even after they were forgotten.
     bodyIsSecret: true,
     itemsMember: 'audiences',
     bodyBytesMax: BODY_BYTES_MAX,
-    responses: { 202: { description: 'Accepted; the task says when it is done', data: SyncAudiencesResult } },
+    responses: { 202: { description: 'Accepted; the task reports completion', data: SyncAudiencesResult } },
     handle: async ({ params: { id }, body, request }) => {
       const taskId = await syncAudiences(writes, id, body, request);
       return {

@@ -34,13 +34,13 @@ const audiences: SyncedKind<AudienceState, AudienceCommand, never> = {
   changeOf: (state) => (state.status === 'NONE' ? 'deleted' : state.lastChange),
 };
 
-/** Members that a task names, of all audiences: about 100 kB. */
+/** Per task, over all audiences: about 100 kB. */
 const FAILED_MEMBERS_MAX = 500;
 
 /**
- * Takes a sync of audiences in. Everything that it says is in the log when this returns, and the task is the last of
- * it; the members are in the read model when the task is completed. An audience or a member that is wrong fails in the
- * response of the task, and the others are done.
+ * Accepts a sync of audiences. When it returns, all events are in the log, the task last. When the task is completed,
+ * the read model contains the members. An invalid audience or member fails in the task's response, and the others are
+ * processed.
  * @returns the id of the task, the same when the request is repeated
  * @throws as `syncResources`
  */
@@ -63,9 +63,8 @@ export const syncAudiences = async (
   );
 };
 
-/** One audience of a sync. */
 interface AudienceItem {
-  /** Absent: it does not say which audience it is. */
+  /** Absent for an item without an id. */
   readonly item?: SyncItem<AudienceCommand>;
   readonly problem?: string;
   readonly failedMembers: ReadMembers['failed'];
@@ -86,7 +85,7 @@ const itemOf = async (
   const { failed: failedMembers, ...changes } = await readMembers(add, remove);
   const [first] = failedMembers;
   if (first !== undefined && failedMembers.length === add.length + remove.length) {
-    const problem = `None of its members can be used. ${first.list}.${first.index}: ${first.reason}`;
+    const problem = `None of its members is valid. ${first.list}.${first.index}: ${first.reason}`;
     return { item: { key, problem }, failedMembers };
   }
   let batch: AudienceBatch | undefined;
@@ -107,7 +106,7 @@ const itemOf = async (
   return { item, failedMembers };
 };
 
-/** @param results of the items that have a name, in their order; then of audiences that the sync left out */
+/** @param results of the items with an id in order, then of the deleted audiences */
 const responseOf = (
   items: readonly AudienceItem[],
   results: readonly SyncResult<AudienceState>[],
@@ -135,7 +134,7 @@ const responseOf = (
   };
 };
 
-/** The batch is named after the command: repeated, it is the same one. */
+/** The batch id is derived from the command, so a repeat uses the same batch. */
 const storeBatch = async (
   store: EventStore,
   changes: MemberChanges,
@@ -151,7 +150,7 @@ const storeBatch = async (
   });
 };
 
-/** An audience as its stream says now, and the revision of its last event; undefined when there is none. */
+/** The current audience and its stream's revision; undefined when it does not exist. */
 export const loadAudience = async (
   stores: CommandStores,
   customerId: number,

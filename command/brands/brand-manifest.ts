@@ -2,8 +2,8 @@ import { brandDomainOf, type LinkedBrand } from '../../domain/brands/brand.ts';
 import { isHttpUrl } from '../../shared/outbound/outbound-url.ts';
 
 /**
- * Reads `brand.json` (AdCP brand manifest): the portfolio of a house, or the members of one brand at the top. Its text
- * is somebody else's: each member is taken on its own when it is what it should be, bounded and cleaned, or left out.
+ * Reads `brand.json` (AdCP brand manifest): the portfolio of a house, or one brand at the top level. The text comes
+ * from a foreign server, so each member is validated, bounded and cleaned, or left out.
  */
 
 type Members = Readonly<Record<string, unknown>>;
@@ -14,10 +14,9 @@ const URL_LENGTH_MAX = 2_048;
 const COLORS_MAX = 20;
 const COLOR = /^#(?:[0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$/;
 
-/** What a manifest says of the brand of a domain, without its domain. */
 export type BrandDetails = Partial<Omit<LinkedBrand, 'domain'>>;
 
-/** @param domain in its normal form (`brandDomainOf`) */
+/** @param domain normalized by `brandDomainOf` */
 export const brandDetails = (manifest: unknown, domain: string): BrandDetails => {
   const brand = brandOf(manifest, domain);
   const details = {
@@ -30,7 +29,7 @@ export const brandDetails = (manifest: unknown, domain: string): BrandDetails =>
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
 };
 
-/** Where the manifest says that the brand is described instead of here; undefined when it does not. */
+/** The URL that the manifest refers to; undefined when it describes the brand itself. */
 export const elsewhere = (manifest: unknown): string | undefined => {
   const { authoritative_location: location, house } = membersOf(manifest);
   if (typeof location === 'string') return location;
@@ -38,10 +37,9 @@ export const elsewhere = (manifest: unknown): string | undefined => {
   return domain === undefined ? undefined : manifestUrl(domain);
 };
 
-/** Where the manifest of a domain is. */
 export const manifestUrl = (domain: string): string => `https://${domain}/.well-known/brand.json`;
 
-/** The brand of a portfolio that has the domain, or its only brand; else the house itself. */
+/** The portfolio's brand with this domain, or its only brand; else the house itself. */
 const brandOf = (manifest: unknown, domain: string): Members => {
   const root = membersOf(manifest);
   const brands = listOf(root['brands']).map(membersOf);
@@ -65,10 +63,10 @@ const membersOf = (value: unknown): Members =>
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
-/** Control characters, line separators, and what changes the direction of the text around it. */
+/** Control characters, line separators, and characters that change the text direction. */
 const UNSHOWN = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
-/** Too long is cut between two code points. */
+/** Truncates between two code points. */
 const textOf = (value: unknown, lengthMax: number): string | undefined => {
   if (typeof value !== 'string') return undefined;
   const text = value
@@ -85,7 +83,7 @@ const firstText = (value: unknown): string | undefined =>
     .map((one) => textOf(one, TEXT_LENGTH_MAX))
     .find((text) => text !== undefined);
 
-/** The English one of texts by locale, else the first. */
+/** The English text, else the first. */
 const localized = (value: unknown, lengthMax: number): string | undefined => {
   const texts = listOf(value).flatMap((one) =>
     Object.entries(membersOf(one)).flatMap(([locale, given]) => {
@@ -105,7 +103,7 @@ const isSecureUrl = (value: unknown): value is string => {
   return protocol === 'https:' && username === '' && password === '' && value.search(/[\p{Cc}\s"<>\\]/u) < 0;
 };
 
-/** By role, or as a list. */
+/** An object by role, or a list. */
 const colorsOf = (value: unknown): string[] | undefined => {
   const given = Array.isArray(value) ? (value as unknown[]) : Object.values(membersOf(value));
   const colors = given

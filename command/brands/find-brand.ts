@@ -3,22 +3,20 @@ import { createOutboundFetch, type OutboundFetch } from '../../shared/outbound/o
 import type { OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
 import { brandDetails, elsewhere, manifestUrl } from './brand-manifest.ts';
 
-/** What is known of the brand of a domain. Never throws, and ends in a bounded time. */
+/** Never throws, and returns within a time limit. */
 export type FindBrand = (domain: string) => Promise<LinkedBrand>;
 
-/** A brand of which nothing but its domain is known. */
 export const bareBrand = (domain: string): LinkedBrand => ({ domain, name: domain });
 
 const BYTES_MAX = 256 * 1024;
 
-/** A `fetch` for manifests. The domain is the buyer's to choose: where it leads is judged like any such address. */
+/** The buyer chooses the domain, so requests follow the outbound policy. */
 export const brandFetch = (outbound: OutboundPolicy, withinMs: number): OutboundFetch =>
   createOutboundFetch({ ...outbound, timeoutMs: withinMs, bytesMax: BYTES_MAX });
 
 /**
- * Asks the brand's own domain (`/.well-known/brand.json`), and where that refers to another place, that one.
- * @param fetch with its bounds: addresses, redirects, bytes
- * @param withinMs for all of it: then, as after any failure, nothing but the domain is known
+ * Reads the manifest from the brand's own domain (`/.well-known/brand.json`), and from the place that it refers to.
+ * @param withinMs limit for both requests. After it, or any failure, only the domain is known.
  */
 export const createFindBrand =
   (fetch: OutboundFetch, withinMs: number): FindBrand =>
@@ -36,7 +34,7 @@ export const createFindBrand =
       const described = place === undefined ? manifest : await read(place);
       return { ...bareBrand(domain), ...brandDetails(described, domain) };
     } catch {
-      // Away, slow, refused or not JSON: what the buyer asked for does not depend on it.
+      // The buyer's request does not depend on the manifest.
       return bareBrand(domain);
     }
   };

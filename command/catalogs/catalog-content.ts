@@ -7,7 +7,7 @@ import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 
-/** Of one event: far below what every event store takes. In characters of JSON, which are at most 3 bytes each. */
+/** Per event, in characters of JSON of at most 3 bytes each: far below the limit of every event store. */
 const PART_JSON_MAX = 128 * 1024;
 
 interface Content {
@@ -17,8 +17,8 @@ interface Content {
 }
 
 /**
- * Stores the items of a catalog under their hash, before anything refers to them. Event ids follow from the hash: it
- * may be repeated by anybody, and is done once.
+ * Stores catalog items under their hash before another event refers to them. Event ids are derived from the hash, so
+ * repeats by any request store the items once.
  */
 export const storeCatalogItems = async (
   store: EventStore,
@@ -54,7 +54,7 @@ const partsOf = (items: readonly CatalogItem[]): readonly (readonly CatalogItem[
 
 const Stored = z.object({ items: z.array(z.record(z.string(), z.json())) });
 
-/** The items of a catalog's content in their order, part by part: memory does not grow with the catalog. */
+/** Yields the items in order, part by part, so memory does not grow with the catalog. */
 export const readCatalogItems = async function* (
   store: Pick<EventStore, 'readStream'>,
   { customerId, catalogId, contentHash }: Content,

@@ -16,8 +16,8 @@ import {
 } from '../resource-syncs/sync-items.ts';
 
 /**
- * What a buyer may send to sync catalogs (decisions.md section 2; AdCP, task sync_catalogs). Bounds that neither gives
- * are ours.
+ * Request body of a catalog sync (decisions.md section 2; AdCP, task sync_catalogs). Limits that neither gives are
+ * our own.
  */
 
 const ITEMS_MAX = 10_000;
@@ -38,7 +38,7 @@ const catalogsOf = (outbound: OutboundPolicy) =>
     url: orDefault(outboundAddress(outbound)).meta({ description: 'Where the items are; or else `items`.' }),
     feed_format: orDefault(FeedFormat),
     update_frequency: orDefault(UpdateFrequency).meta({
-      description: 'How often the feed is read again. Default: when a sync names it.',
+      description: 'How often the feed is read again. Default: only when a sync names it.',
     }),
     conversion_events: listOrDefault(EventType),
     content_id_type: orDefault(boundedText(1, 50)),
@@ -49,7 +49,10 @@ export const syncCatalogsBody = (outbound: OutboundPolicy) =>
     .object({
       account: AccountReference.optional(),
       catalogs: catalogsOf(outbound),
-      delete_missing: z.boolean().nullish().meta({ description: 'Delete the catalogs that are left out.' }),
+      delete_missing: z
+        .boolean()
+        .nullish()
+        .meta({ description: 'Delete the catalogs that the request does not name.' }),
       dry_run: z.literal(false, 'is not offered: leave it out').nullish(),
     })
     .meta({ id: 'SyncCatalogs' });
@@ -57,14 +60,16 @@ export const syncCatalogsBody = (outbound: OutboundPolicy) =>
 export type SyncCatalogsBody = z.output<ReturnType<typeof syncCatalogsBody>>;
 type CatalogInput = Extract<SyncCatalogsBody['catalogs'][number], { item: unknown }>['item'];
 
-/** A catalog as a sync wants it, and the items to be stored for it. */
-export interface WantedCatalog {
+export interface RequestedCatalog {
   readonly definition: CatalogDefinition;
   readonly items: readonly CatalogItem[];
 }
 
-/** A sync says all about a catalog: members that are left out are at their defaults. */
-export const wantedCatalog = (key: string, input: CatalogInput): WantedCatalog | { problem: string } => {
+/** A sync replaces the definition: absent members take their defaults. */
+export const requestedCatalog = (
+  key: string,
+  input: CatalogInput,
+): RequestedCatalog | { problem: string } => {
   const { type, items, url } = input;
   if ((items === undefined) === (url === undefined)) {
     return { problem: 'items or url is required, and only one of them' };

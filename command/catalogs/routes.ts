@@ -6,7 +6,7 @@ import type { SyncWrites } from '../resource-syncs/sync-resources.ts';
 import { syncCatalogsBody } from './catalog-input.ts';
 import { syncCatalogs } from './sync-catalogs.ts';
 
-/** Inline items of many catalogs at once. */
+/** Enough for inline items of many catalogs. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024;
 
 const SyncCatalogsResult = z
@@ -23,7 +23,6 @@ const SyncCatalogsResult = z
   })
   .meta({ id: 'SyncCatalogsResult' });
 
-/** Catalogs of decisions.md section 2. */
 export const catalogWriteRoutes = (
   writes: SyncWrites & { readonly outbound: OutboundPolicy },
 ): readonly Route[] => [
@@ -31,13 +30,13 @@ export const catalogWriteRoutes = (
     method: 'post',
     path: '/api/v2/buyer/advertisers/{id}/catalogs/sync',
     operationId: 'syncCatalogs',
-    summary: 'Create, replace, bring back and (with delete_missing) delete catalogs, 1 to 50 at once',
+    summary: 'Create, replace, restore and (with delete_missing) delete 1 to 50 catalogs',
     tag: 'Catalogs',
     access: 'exchange:write',
     params: z.object({ id: pathIntegerId('advertiser') }),
     body: syncCatalogsBody(writes.outbound),
     bodyBytesMax: BODY_BYTES_MAX,
-    responses: { 200: { description: 'What was done with each', data: SyncCatalogsResult } },
+    responses: { 200: { description: 'The result for each', data: SyncCatalogsResult } },
     handle: async ({ params: { id }, body, request }) => ({
       status: 200,
       data: { catalogs: await syncCatalogs(writes, id, body, request) },

@@ -17,7 +17,7 @@ import {
   type SyncWrites,
 } from '../resource-syncs/sync-resources.ts';
 import { storeCatalogItems } from './catalog-content.ts';
-import { wantedCatalog, type SyncCatalogsBody, type WantedCatalog } from './catalog-input.ts';
+import { requestedCatalog, type SyncCatalogsBody, type RequestedCatalog } from './catalog-input.ts';
 
 export interface SyncedCatalog {
   readonly catalog_id: string;
@@ -48,7 +48,7 @@ export const syncCatalogs = async (
   const items = body.catalogs.map((read): SyncItem<CatalogCommand> => {
     if ('problem' in read) return read;
     const { key } = read;
-    const wanted = wantedCatalog(key, read.item);
+    const wanted = requestedCatalog(key, read.item);
     if ('problem' in wanted) return { key, problem: wanted.problem };
     const { definition } = wanted;
     return {
@@ -62,10 +62,10 @@ export const syncCatalogs = async (
   return (await syncResources(writes, catalogs, asked, request)).map(shown);
 };
 
-/** Nothing to do for a catalog that has this content already, which is the usual case of a repeated sync. */
+/** Skips unchanged content, the usual case of a repeated sync. */
 const storeContent = async (
   writes: SyncWrites,
-  { definition: { content }, items }: WantedCatalog,
+  { definition: { content }, items }: RequestedCatalog,
   { customerId, id: catalogId, now }: ResourceIdentity,
   { requestId, principal: { actor } }: RequestContext,
 ): Promise<void> => {
@@ -80,7 +80,7 @@ const storeContent = async (
   });
 };
 
-/** A catalog as its stream says now; undefined when there is none. */
+/** The current catalog; undefined when it does not exist. */
 export const loadCatalog = async (
   stores: CommandStores,
   customerId: number,

@@ -33,11 +33,9 @@ export const EvaluateSessionBody = z
 export const FinalizeSessionBody = z
   .object({
     variantId: boundedText(1, 255),
-    name: boundedText(1, 255)
-      .optional()
-      .meta({
-        description: "Name of the creative. Default: the session's title, with the lowest free number.",
-      }),
+    name: boundedText(1, 255).optional().meta({
+      description: "Name of the creative. Default: the session's title, with the lowest free number.",
+    }),
   })
   .meta({ id: 'FinalizeCreativeSession' });
 

@@ -27,31 +27,29 @@ export interface ConnectionWrites extends ConnectionStores {
   readonly verifyKey: VerifyKey;
 }
 
-export interface Connecting {
+export interface ConnectRequest {
   readonly engineId: number;
   readonly apiKey: string;
-  /** As buyers know it. Default: whichever lives, or a new one. */
+  /** Public id. Default: the live connection, or a new one. */
   readonly connectionId?: string | undefined;
 }
 
 /**
- * Connects an account to an engine with its own key, or gives the live connection that key.
+ * Connects an account to an engine with its own key, or replaces the key of the live connection.
  *
- * The key is kept, encrypted, before the event that names it: what a crash leaves behind is a key that nothing leads
- * to, which is swept away, and never a connection without its key. The key that is replaced goes after the event, for
- * the same reason. A repeat whose event is there asks the engine nothing and keeps nothing: neither would change
- * anything.
+ * The key is stored, encrypted, before the event that refers to it, and a replaced key is deleted after the event. A
+ * crash therefore leaves an unreferenced key, which is purged later, and never a connection without a key. A repeat
+ * whose event exists neither calls the engine nor stores a key.
  *
- * Each run keeps its key under an id of its own. Under one that followed from the command, a run that had stalled after
- * it asked the engine would put its key over the one that another run of the same command has named since, or take it
- * away. The event says which run's key it is; the other's is swept away.
- * @returns the connection, and whether it is a new one
- * @throws ApiError NOT_FOUND (no such live connection), VALIDATION_ERROR (the engine does not take the key),
- *   SERVICE_UNAVAILABLE; but for the last one nothing is stored then
+ * Each run stores its key under a new id. Under an id derived from the command, a stalled run could overwrite or
+ * delete the key that another run's event refers to.
+ * @returns the connection, and whether it is new
+ * @throws ApiError NOT_FOUND (no such live connection), VALIDATION_ERROR (the engine refuses the key),
+ *   SERVICE_UNAVAILABLE; except after the last one, nothing is stored
  */
 export const connectEngine = async (
   writes: ConnectionWrites,
-  { engineId, apiKey, connectionId: shownId }: Connecting,
+  { engineId, apiKey, connectionId: shownId }: ConnectRequest,
   request: RequestContext,
 ): Promise<{ readonly connection: EngineConnection; readonly isNew: boolean }> => {
   const { commandId, principal } = request;
@@ -82,7 +80,7 @@ export const connectEngine = async (
     wanted,
   } as const;
   const connection = await runOnConnection(writes, slotId, command, request).catch(async (error: unknown) => {
-    // It has been disconnected since it was looked for.
+    // The connection was ended after the check above.
     if (!(error instanceof ApiError) || !error.hadNoEffect) throw error;
     await forget(writes, customerId, secretId);
     throw unknownConnection();
@@ -92,8 +90,8 @@ export const connectEngine = async (
 };
 
 /**
- * Takes away a key that nothing leads to any more. What cannot be taken away now is swept away later, so that whoever
- * asked is told what became of the connection.
+ * Deletes an unreferenced key. A failure is logged only: the sweep deletes the key later, and the caller's result
+ * stands.
  */
 export const forget = async (
   { secrets, log }: Pick<ConnectionWrites, 'secrets' | 'log'>,
@@ -102,7 +100,7 @@ export const forget = async (
 ): Promise<void> => {
   if (secretId === undefined) return;
   await secrets.remove(customerId, secretId).catch((error: unknown) => {
-    log.warn({ err: error, customerId, secretId }, 'a secret that nothing leads to was not removed');
+    log.warn({ err: error, customerId, secretId }, 'an unreferenced secret could not be deleted');
   });
 };
 

@@ -4,8 +4,8 @@ import type { CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { loadConnection, slotIdOf } from './run-on-connection.ts';
 
 /**
- * An account's live connection by the id that buyers know, with its `engineId`, for whatever is to be made through it;
- * undefined when there is none, or none any more. What the streams say now: one is read for each engine there is.
+ * An account's live connection by its public id; undefined when it does not exist or has ended. Reads one stream per
+ * engine.
  */
 export const findLiveConnection = async (
   stores: CommandStores,

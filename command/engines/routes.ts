@@ -36,17 +36,14 @@ type Query = z.output<typeof query>;
 const connection = { data: EngineConnectionResource };
 
 export interface EngineWrites extends ConnectionWrites {
-  /**
-   * Names of an account's advertisers, by id, with all that the account has written before, in one query.
-   * @throws ReadModelBehindError
-   */
+  /** Names of advertisers by id, in one query. Reads the account's own writes. @throws ReadModelBehindError */
   readonly findAdvertiserNames: (
     customerId: number,
     ids: readonly number[],
   ) => Promise<ReadonlyMap<number, string>>;
 }
 
-/** Connections to creative engines: endpoint 5, and what decisions.md section 2 adds to it. */
+/** Connections to creative engines: endpoint 5 of the specification, and decisions.md section 2. */
 export const engineWriteRoutes = (writes: EngineWrites): readonly Route[] => [
   connectRoute(writes),
   disconnectRoute(writes),
@@ -58,10 +55,10 @@ const ConnectBody = z
   .object({
     apiKey: foreignCredential(z.string().trim()).meta({
       writeOnly: true,
-      description: "The buyer's own key for the engine. It is kept encrypted and never shown.",
+      description: "The buyer's own key for the engine. It is stored encrypted and never shown.",
     }),
     connectionId: boundedText(1, 255).optional().meta({
-      description: 'The live connection that gets the key. Without it: the one there is, or a new one.',
+      description: 'The live connection whose key is replaced. Default: the live one, or a new one.',
     }),
   })
   .meta({ id: 'ConnectCreativeEngine' });
@@ -71,7 +68,7 @@ const connectRoute = (writes: EngineWrites): Route =>
     method: 'post',
     path,
     operationId: 'connectCreativeEngine',
-    summary: "Connect a creative engine with the buyer's own key, or give the connection another key",
+    summary: "Connect a creative engine with the buyer's own key, or replace the key of the connection",
     tag,
     access: 'exchange:write',
     params: z.object({ id }),
@@ -79,7 +76,7 @@ const connectRoute = (writes: EngineWrites): Route =>
     body: ConnectBody,
     bodyIsSecret: true,
     responses: {
-      200: { description: 'The connection that there was, with the new key', ...connection },
+      200: { description: 'The existing connection, with the new key', ...connection },
       201: { description: 'The new connection', ...connection },
     },
     handle: async ({ params, query: offsets, body, request }) => {
@@ -95,7 +92,7 @@ const disconnectRoute = (writes: EngineWrites): Route =>
     method: 'delete',
     path: onePath,
     operationId: 'disconnectCreativeEngine',
-    summary: 'End a connection and forget its key',
+    summary: 'End a connection and delete its key',
     tag,
     access: 'exchange:write',
     params: oneParams,
@@ -103,7 +100,7 @@ const disconnectRoute = (writes: EngineWrites): Route =>
     handle: async ({ params, request }) => {
       const command = { type: 'DisconnectEngine', ...onConnection(writes, params) } as const;
       const ended = await run(writes, params, command, request);
-      // Behind the event: before it, a crash would leave a connection without its key.
+      // After the event: in the other order a crash would leave a connection without its key.
       await forget(writes, ended.customerId, ended.secretId);
       return { status: 204 };
     },
@@ -114,7 +111,7 @@ const selectRoute = (writes: EngineWrites): Route =>
     method: 'post',
     path: `${accountPath}/select`,
     operationId: 'selectCreativeEngineAccount',
-    summary: 'Work with this account of the engine from now on; repeating changes nothing',
+    summary: 'Select the account of the engine to work with; repeating changes nothing',
     tag,
     access: 'exchange:write',
     params: accountParams,
@@ -136,7 +133,7 @@ const mapRoute = (writes: EngineWrites): Route =>
     method: 'post',
     path: `${accountPath}/advertiser`,
     operationId: 'mapCreativeEngineAccount',
-    summary: 'Say which advertiser an account of the engine belongs to, instead of what was said before',
+    summary: 'Assign an account of the engine to an advertiser, replacing the previous assignment',
     tag,
     access: 'exchange:write',
     params: accountParams,
@@ -195,7 +192,7 @@ const shown = async (
   return engineConnectionResource(live, names, offsets);
 };
 
-/** As the streams say, one after the other: a write that is done does not fail because a read model is behind. */
+/** Reads the streams instead: a completed write must not fail because a read model lags. */
 const namesOfStreams = async (
   writes: EngineWrites,
   customerId: number,

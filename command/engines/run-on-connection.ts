@@ -11,10 +11,10 @@ import { advertiserRefused } from '../advertisers/load.ts';
 
 export type ConnectionStores = Required<CommandStores>;
 
-/** Of no advertiser, but of the account itself. */
+/** Connections belong to the account, not to an advertiser. */
 const WHOLE_ACCOUNT = 0;
 
-/** The account's place for an engine: there all meet that connect at once. */
+/** One stream per account and engine, so that concurrent connects conflict. */
 export const slotIdOf = (customerId: number, engineId: number): string =>
   resourceIdOf(ENGINE_CONNECTION, customerId, WHOLE_ACCOUNT, String(engineId));
 
@@ -34,10 +34,7 @@ const connectionRefused = ({ reason }: EngineConnectionRefusal): ApiError => {
 const connections = handlerFor(engineConnectionAggregate, connectionRefused);
 export const { run: runOnConnection, doneBefore: connectionDoneBefore } = connections;
 
-/**
- * The live connection in a place, as its stream says now; undefined when there is none.
- * @param slotId UUID
- */
+/** The live connection of a slot; undefined when it has none. */
 export const loadConnection = async (
   stores: CommandStores,
   customerId: number,

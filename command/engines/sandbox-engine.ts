@@ -1,12 +1,11 @@
 import type { AskEngine } from './verify-key.ts';
 
-/** The first accounts that every key of the sandbox has. */
 const NAMES = ['Sandbox North', 'Sandbox South', 'Sandbox West'];
 
-/** `sbx_accounts-120_anything` has 120 accounts: more than a page. */
+/** `sbx_accounts-120_anything` has 120 accounts, which is more than a page. */
 const KEY = /^sbx_(?:accounts-(\d{1,3})_)?/;
 
-/** The Sandbox Engine, which is no other service: it takes every key that begins with `sbx_`. */
+/** Accepts every key that starts with `sbx_`, without a network call. */
 export const askSandboxEngine: AskEngine = async (apiKey) => {
   const [start, count] = KEY.exec(apiKey) ?? [];
   if (start === undefined) return { outcome: 'refused' };

@@ -2,31 +2,27 @@ import { abortable } from '../../shared/async/abortable.ts';
 import { ApiError, NotDoneError } from '../../shared/http/errors.ts';
 import type { EngineAccount } from '../../domain/engines/engine-connection-events.ts';
 
-/** What an engine says of a key. */
 export type KeyVerdict =
   | { readonly outcome: 'accepted'; readonly accounts: readonly EngineAccount[] }
   | { readonly outcome: 'refused' };
 
-/**
- * Asks one engine whether it takes a key. May throw, and say in it what it likes: nobody is shown that.
- * @param signal aborted when nobody waits any more
- */
+/** May throw any error; its text is never shown. @param signal aborted when the caller no longer waits */
 export type AskEngine = (apiKey: string, signal: AbortSignal) => Promise<KeyVerdict>;
 
 /**
- * The accounts that a key leads to at an engine.
- * @throws ApiError VALIDATION_ERROR when the engine does not take it; SERVICE_UNAVAILABLE when it cannot say in time.
- *   Neither holds the key.
+ * Returns the accounts of a key.
+ * @throws ApiError VALIDATION_ERROR when the engine refuses the key; SERVICE_UNAVAILABLE without an answer in time.
+ *   Neither message contains the key.
  */
 export type VerifyKey = (engineId: number, apiKey: string) => Promise<readonly EngineAccount[]>;
 
 interface Verifiers {
-  /** By engine. The key of an engine that is not here is taken as it is. */
+  /** By engine id. Other engines' keys are accepted without a check. */
   readonly engines: ReadonlyMap<number, AskEngine>;
   readonly timeoutMs: number;
 }
 
-/** So many fit an event, however long their ids and names are. */
+/** This many fit into one event with ids and names of any length. */
 const ACCOUNTS_MAX = 500;
 const ID_CHARS_MAX = 100;
 const NAME_CHARS_MAX = 200;
@@ -38,13 +34,15 @@ export const createVerifyKey =
     if (ask === undefined) return [];
     const verdict = await askWithin(timeoutMs, (signal) => ask(apiKey, signal));
     if (verdict === undefined) {
-      throw new NotDoneError('The engine did not say whether it takes the key. Repeat after Retry-After.');
+      throw new NotDoneError(
+        'The engine did not verify the key in time. Repeat the request after Retry-After.',
+      );
     }
     if (verdict.outcome === 'refused') throw refusedKey();
     return knownAccounts(verdict.accounts);
   };
 
-/** Undefined when there was no answer in time, or a failure. Its text might repeat the key: it goes nowhere. */
+/** Undefined after a timeout or failure. The error is dropped, because its text might repeat the key. */
 const askWithin = async (
   timeoutMs: number,
   ask: (signal: AbortSignal) => Promise<KeyVerdict>,
@@ -54,7 +52,7 @@ const askWithin = async (
   return abortable(asked(), signal).catch(() => undefined);
 };
 
-/** Each once, in the engine's order. One whose id cannot be kept could never be named: it is left out. */
+/** Without duplicates, in the engine's order. Accounts with an id that cannot be stored are left out. */
 const knownAccounts = (accounts: readonly EngineAccount[]): readonly EngineAccount[] => {
   const known = new Map<string, EngineAccount>();
   for (const { id, name } of accounts) {
@@ -66,13 +64,12 @@ const knownAccounts = (accounts: readonly EngineAccount[]): readonly EngineAccou
 
 const isId = (id: string): boolean => id !== '' && id === storable(id) && id.length <= ID_CHARS_MAX;
 
-/** What of a text can be kept, and fits. */
 const storable = (text: string): string =>
   Array.from(text.toWellFormed().replaceAll('\0', '')).slice(0, NAME_CHARS_MAX).join('');
 
 const refusedKey = (): ApiError =>
   new ApiError({
     code: 'VALIDATION_ERROR',
-    message: 'apiKey: The engine does not take this key. Give the key that the engine has issued to you.',
+    message: 'apiKey: The engine refuses this key. Give the key that the engine has issued to you.',
     field: 'apiKey',
   });

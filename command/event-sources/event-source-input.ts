@@ -12,8 +12,8 @@ import {
 } from '../resource-syncs/sync-items.ts';
 
 /**
- * What a buyer may send to sync event sources (decisions.md section 2; AdCP, task sync_event_sources). Bounds that
- * neither gives are ours.
+ * Request body of an event-source sync (decisions.md section 2; AdCP, task sync_event_sources). Limits that neither
+ * gives are our own.
  */
 
 const DOMAIN =
@@ -40,14 +40,17 @@ export const SyncEventSourcesBody = z
   .object({
     account: AccountReference,
     event_sources: EventSources,
-    delete_missing: z.boolean().nullish().meta({ description: 'Delete the sources that are left out.' }),
+    delete_missing: z
+      .boolean()
+      .nullish()
+      .meta({ description: 'Delete the sources that the request does not name.' }),
   })
   .meta({ id: 'SyncEventSources' });
 
 export type SyncEventSourcesBody = z.output<typeof SyncEventSourcesBody>;
 type EventSourceItem = Extract<SyncEventSourcesBody['event_sources'][number], { item: unknown }>['item'];
 
-/** A sync says all about a source: members that are left out are at their defaults. */
+/** A sync replaces the definition: absent members take their defaults. */
 export const definitionOf = (key: string, item: EventSourceItem): EventSourceDefinition =>
   omitUndefined({
     name: item.name ?? key,

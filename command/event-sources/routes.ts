@@ -11,25 +11,24 @@ const SyncEventSourcesResult = z
       z.strictObject({
         event_source_id: z.string(),
         action: z.enum(['created', 'updated', 'unchanged', 'deleted', 'failed']),
-        error: z.string().optional().meta({ description: 'Of a failed one: what to change.' }),
+        error: z.string().optional().meta({ description: 'For a failed source: what to change.' }),
         setup: z.strictObject({ snippet_type: z.enum(['server_only']), instructions: z.string() }).optional(),
       }),
     ),
   })
   .meta({ id: 'SyncEventSourcesResult' });
 
-/** Event sources of decisions.md section 2. */
 export const eventSourceWriteRoutes = (writes: SyncWrites): readonly Route[] => [
   route({
     method: 'post',
     path: '/api/v2/buyer/advertisers/{id}/event-sources/sync',
     operationId: 'syncEventSources',
-    summary: 'Create, replace, bring back and (with delete_missing) delete event sources, 1 to 50 at once',
+    summary: 'Create, replace, restore and (with delete_missing) delete 1 to 50 event sources',
     tag: 'Event Sources',
     access: 'exchange:write',
     params: z.object({ id: pathIntegerId('advertiser') }),
     body: SyncEventSourcesBody,
-    responses: { 200: { description: 'What was done with each', data: SyncEventSourcesResult } },
+    responses: { 200: { description: 'The result for each', data: SyncEventSourcesResult } },
     handle: async ({ params: { id }, body, request }) => ({
       status: 200,
       data: { event_sources: await syncEventSources(writes, id, body, request) },

@@ -66,7 +66,7 @@ const shown = (result: SyncResult<unknown>): SyncedEventSource => {
   };
 };
 
-/** The source as its stream says now; undefined when there is none. */
+/** The current source; undefined when it does not exist. */
 export const loadEventSource = async (
   stores: CommandStores,
   customerId: number,

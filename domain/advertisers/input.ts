@@ -6,11 +6,11 @@ import { FrequencyCapsInput } from '../frequency-caps/input.ts';
 import { boundedText, distinct, fitsJson, listOf } from '../values.ts';
 
 /**
- * What a buyer may send for an advertiser (specification, endpoints 2 and 3; decisions.md E2, E3). Unknown
- * members are ignored. Bounds that neither page gives are ours: they keep one advertiser's events small.
+ * Request bodies of advertisers (specification, endpoints 2 and 3; decisions.md E2, E3). Unknown members are ignored.
+ * Limits that neither gives keep an advertiser's events small.
  */
 
-/** IANA names as this runtime's time-zone data knows them; fixed offsets are not names. */
+/** Fixed offsets are not time zone names. */
 const isTimezone = (name: string): boolean => {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -35,7 +35,7 @@ const UtmParameterInput = z.object({
   paramValue: boundedText(1, 200),
 });
 
-/** Each parameter has one value: of two, an address of an ad could carry only one. The same twice counts once. */
+/** A URL can carry only one value per parameter. Equal repeats count once. */
 const UtmConfigInput = z
   .array(UtmParameterInput)
   .max(20)
@@ -52,8 +52,8 @@ const UtmConfigInput = z
   .overwrite(distinct);
 
 /**
- * Of the two members that may hold much. With them an advertiser stays below 256 Ki characters whatever is in
- * it, so that a page of 50 is sent in time and every answer is short enough to be kept with its key.
+ * Limits of the two large members. With them an advertiser stays below 256 Ki characters, so a page of 50 is sent in
+ * time, and every answer fits the idempotency store.
  */
 const LABELS_JSON_MAX = 32 * 1024;
 const EXCLUSIONS_JSON_MAX = 128 * 1024;
@@ -99,7 +99,6 @@ interface NamedBrand {
   readonly brandDomain?: string | undefined;
 }
 
-/** The domain of the brand that a body names; undefined when it names none. */
 export const brandDomainIn = ({ brand, brandDomain }: NamedBrand): string | undefined =>
   brandDomainOf(brand ?? brandDomain ?? '');
 

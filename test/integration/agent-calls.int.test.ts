@@ -358,7 +358,7 @@ describe('an agent whose task of A2A itself goes on', () => {
     });
     expect(await patient({ ...call, takenIn: { ...open, taskId: 'a2a-3' } })).toEqual({
       outcome: 'refused',
-      message: 'The agent does not know any more what it has taken in.',
+      message: 'The agent no longer knows the task.',
     });
   });
 });

@@ -5,7 +5,7 @@ import type { SyndicationEvent } from '../../domain/syndication/syndication-even
 import { syndicationJobs, type SyndicationStep } from '../../domain/syndication/syndication-job.ts';
 import { audienceEvents } from '../../domain/audiences/audience-events.ts';
 import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
-import { causesSince, lastCorrelation } from '../../command/workers/causes.ts';
+import { causesSince, lastCorrelation } from '../../command/workers/causation.ts';
 import {
   completed as complete,
   failed as fail,

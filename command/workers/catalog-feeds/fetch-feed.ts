@@ -5,30 +5,26 @@ import type { OutboundFetch } from '../../../shared/outbound/outbound-fetch.ts';
 
 export type Feed = Extract<CatalogDefinition['content'], { kind: 'feed' }>;
 
-/** What came of reading a feed. */
 export type FeedAnswer =
   | {
       readonly outcome: 'read';
-      /** SHA-256 of the bytes, in hex. */
+      /** SHA-256, hex. */
       readonly contentHash: string;
       readonly bytes: number;
     }
-  /** Its reason may be shown: nothing of what the server says is in it but its status. */
+  /** May be shown to the buyer: it contains only the server's status. */
   | { readonly outcome: 'failed'; readonly reason: string };
 
-/** @throws the signal's reason when it is the signal that ends it; never for what the feed's server does */
+/** @throws the signal's reason when aborted; never for anything the feed's server does */
 export type FetchFeed = (feed: Feed, signal: AbortSignal) => Promise<FeedAnswer>;
 
-/** The begin of a page to look at, such as that of a log-in. */
+/** The beginning of an HTML page, such as a login page. */
 const WEB_PAGE = /^(?:\u00EF\u00BB\u00BF)?\s*<(?:!doctype\s+)?html\b/i;
-/** Bytes in which a page says that it is one. */
+/** Bytes that are searched for it. */
 const BEGIN_MAX = 512;
 const HEADERS = { accept: '*/*', 'user-agent': 'buyer-exchange/1' };
 
-/**
- * Reads feeds, and keeps nothing of them: their bytes are hashed as they come.
- * @param fetch with its bounds: addresses, redirects, time and bytes
- */
+/** Hashes the bytes of a feed as they arrive, and stores none of them. */
 export const createFetchFeed =
   (fetch: OutboundFetch): FetchFeed =>
   async ({ url }, signal) => {

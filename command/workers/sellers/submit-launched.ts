@@ -11,7 +11,7 @@ import { loadAdvertiser } from '../../advertisers/load.ts';
 import { loadCampaign, type CampaignStores } from '../../campaigns/load.ts';
 import { executeOnCreative, loadCreative } from '../../creatives/run-on-creative.ts';
 import { loadDirectory } from '../../sellers/directory.ts';
-import { causesSince } from '../causes.ts';
+import { causesSince } from '../causation.ts';
 import { submissionId, type Submission, type SubmissionList } from './submission-list.ts';
 
 export interface SubmitLaunchedOptions {

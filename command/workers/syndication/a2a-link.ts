@@ -14,12 +14,12 @@ import {
 import { HttpStatusError, RefusedCallError } from './call-errors.ts';
 
 /**
- * An agent over A2A: the card says where it is, `message/send` with one data part calls a task. The official AdCP
- * client's own A2A has no bounds (a call of a mute server was still waiting after 570 s): the transport beneath it,
- * the official A2A client's, takes a `fetch` of ours.
+ * An agent over A2A: its card names the endpoint, and `message/send` with one data part calls a task. The A2A
+ * transport of the official AdCP client has no time limit (a call of a silent server was still waiting after 570 s).
+ * The official A2A client's transport accepts our `fetch`.
  *
- * The card is the agent's word. Its address passes the same guard as one that a user gives, and the token goes to the
- * origin that it was given for, no other.
+ * The card is untrusted. Its endpoint passes the same outbound policy as a user's URL, and the token is sent only to
+ * the origin that it was registered for.
  */
 export const openA2aLink: OpenLink = async (call, options) => {
   const fetchOwn = fetchWithToken(call, options);
@@ -27,7 +27,7 @@ export const openA2aLink: OpenLink = async (call, options) => {
   const endpoint = endpointOf(card);
   if (call.token !== undefined && new URL(endpoint).origin !== new URL(call.agentUrl).origin) {
     throw new RefusedCallError(
-      "The agent's card names an address of another origin, which is not given the agent's token. Register the agent with that address.",
+      "The agent's card names an address of another origin, which must not receive the agent's token. Register the agent with that address.",
     );
   }
   const transport = new JsonRpcTransport({ endpoint, fetchImpl: fetchOwn });
@@ -40,7 +40,7 @@ export const openA2aLink: OpenLink = async (call, options) => {
   };
   return {
     tasks: names.some((name) => TASK_NAME.test(name)) ? names : undefined,
-    // Agents have it without naming it: the call is made by its name alone.
+    // Agents support it without listing it, so it is called by name.
     tasksGet: tasksGetIn(names) ?? 'tasks/get',
     callTool: async ({ name, arguments: parameters }) => {
       try {
@@ -56,7 +56,7 @@ export const openA2aLink: OpenLink = async (call, options) => {
   };
 };
 
-/** Cards of AdCP agents name their skills for AdCP's tasks; not all do. */
+/** Some AdCP agents name their skills after AdCP's tasks. */
 const TASK_NAME = /^(?:sync_(?:audiences|catalogs|event_sources)|get_(?:adcp_capabilities|products))$/;
 
 type Fetch = typeof globalThis.fetch;
@@ -87,7 +87,7 @@ const AgentCard = z.looseObject({
 });
 type AgentCard = z.output<typeof AgentCard>;
 
-/** Where the official AdCP client looks for cards, and where A2A has them (RFC 8615). */
+/** Where the official AdCP client looks for cards, and the location of A2A (RFC 8615). */
 const cardUrls = (agentUrl: string): readonly string[] => {
   if (/\/\.well-known\/agent(-card)?\.json$/.test(new URL(agentUrl).pathname)) return [agentUrl];
   const base = agentUrl.replace(/\/$/, '');
@@ -110,7 +110,7 @@ const readCard = async (agentUrl: string, fetchImpl: Fetch): Promise<AgentCard> 
       if (!(error instanceof HttpStatusError) || error.code !== 404) throw error;
     }
   }
-  throw new RefusedCallError('The agent has no agent card where A2A agents have one.');
+  throw new RefusedCallError('The agent has no agent card at any address that A2A defines.');
 };
 
 const endpointOf = ({ url, preferredTransport, additionalInterfaces }: AgentCard): string => {
@@ -128,7 +128,7 @@ const messageOf = (skill: string, parameters: JsonObject) => ({
     kind: 'message' as const,
     role: 'user' as const,
     messageId: randomUUID(),
-    // Both names are in use: the first is the protocol's, the second what agents of the official kit were built with.
+    // Both names are in use: `input` is the protocol's, `parameters` that of the official kit's agents.
     parts: [{ kind: 'data' as const, data: { skill, input: parameters, parameters } }],
   },
   configuration: { blocking: true },
@@ -151,8 +151,8 @@ const Answer = z.union([
 ]);
 
 /**
- * A task of A2A is the call, what AdCP makes of it stands in its last data part: a call that has ended may hold work
- * that has not. A task that has not even ended is open: it is to be asked after by its own id.
+ * An A2A task represents the call; AdCP's answer is its last data part. A completed call may therefore contain
+ * unfinished work. An unfinished A2A task must be polled by its own id.
  */
 const resultOfAnswer = (
   answer: unknown,
@@ -182,7 +182,7 @@ const resultOfAnswer = (
 const dataIn = (parts: readonly z.output<typeof Part>[]): Record<string, z.core.util.JSONType> | undefined =>
   parts.findLast(({ data }) => data !== undefined)?.data;
 
-/** Without an error of AdCP's: `rejected` and `canceled` are final, `failed` may be anything. */
+/** Without an AdCP error, `rejected` and `canceled` are final and `failed` is transient. */
 const failureIn = (data: JsonObject | undefined, state: string, text: string | undefined) => {
   if (data !== undefined && ('adcp_error' in data || 'errors' in data)) return data as never;
   const message = typeof data?.['message'] === 'string' ? data['message'] : text;

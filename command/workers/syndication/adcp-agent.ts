@@ -14,9 +14,9 @@ import { heedRetryAfter } from './retry-after.ts';
 import { withoutToken } from './without-token.ts';
 
 export interface AdcpOptions {
-  /** With its bounds: addresses, redirects, time and bytes. */
+  /** Enforces the outbound policy and limits. */
   readonly openLine: OpenOutboundLine;
-  /** Of one call, with everything before and after it. */
+  /** Time limit of one call, including connection and polling. */
   readonly callMs: number;
   readonly clock: Clock;
 }
@@ -26,8 +26,8 @@ const unreachable = (): OutboundError => new OutboundError('unreachable');
 const open: Readonly<Record<AgentCall['protocol'], OpenLink>> = { MCP: openMcpLink, A2A: openA2aLink };
 
 /**
- * Calls agents over connections that live for one call: the requests of a call share them. The official AdCP client gives its
- * schemas of requests; its way to call has no bounds, and it prints to the console what agents send.
+ * Calls agents over connections that are opened per call and shared by its requests. Only the request schemas come
+ * from the official AdCP client: its transport has no limits and prints agents' answers to the console.
  */
 export const createAdcpAgent =
   ({ openLine, callMs, clock }: AdcpOptions): CallAgent =>
@@ -51,7 +51,7 @@ export const createAdcpAgent =
     }
   };
 
-/** Of the schemas that requests are held against: agents may speak several versions. */
+/** AdCP version of the request schemas. Agents may speak several versions. */
 const ADCP_MAJOR = 3;
 
 const ask = async (
@@ -63,7 +63,7 @@ const ask = async (
   }
   const parameters = { ...request, adcp_major_version: ADCP_MAJOR, idempotency_key: idempotencyKey };
   if (!loadValidator()(task, parameters).valid) {
-    return { outcome: 'refused', message: 'The agent cannot take this.' };
+    return { outcome: 'refused', message: "The request does not fit the agent's schema." };
   }
   const said = await link.callTool({ name: task, arguments: parameters });
   return answerOfCall(readAnswer(said, token), link.taskOf);
@@ -81,7 +81,7 @@ const askAfter = async (
   if (taskOf === 'A2A') return answerOfOwnTask(read(await link.ownTask(taskId)), { taskId, taskOf });
   const name = link.tasksGet;
   if (name === undefined) {
-    const message = 'The agent has taken this in and offers no tasks/get to ask what became of it.';
+    const message = 'The agent has accepted the task, but offers no tasks/get to read its status.';
     return { outcome: 'refused', message };
   }
   const { account } = request;
@@ -92,7 +92,7 @@ const askAfter = async (
 
 type Validate = (task: string, parameters: object) => { readonly valid: boolean };
 
-/** The one file of the package that is needed, loaded by the first call: its entry brings its server and test tools along. */
+/** Loads a single file at the first call: the package's entry point also loads its server and test tools. */
 const loadValidator = (): Validate => {
   const require = createRequire(import.meta.url);
   const file = join(dirname(require.resolve('@adcp/sdk')), 'validation', 'schema-validator.js');

@@ -14,18 +14,18 @@ const AdcpError = z.looseObject({
 });
 
 const JsonRecord = z.record(z.string(), z.json());
-/** Longer ids are none; what is stored of them goes back to the agent as it came. */
+/** Ids are stored and sent back unchanged, so their form is bounded. */
 const TaskId = z.string().regex(/^[\u0020-\u007e]{1,256}$/);
 const TakenInData = z.looseObject({ task_id: TaskId });
 
 const NEEDS_INPUT: AgentAnswer = {
   outcome: 'refused',
-  message: 'The agent asks for input that nobody here can give.',
+  message: 'The agent asks for input, which the exchange cannot give.',
 };
 
-/** Codes are an open vocabulary. Without a word on recovery it may be worth asking again. */
+/** Error codes are an open vocabulary. Without `recovery` the call is retried. */
 const failure = ({ message, recovery, retry_after }: Partial<z.output<typeof AdcpError>>): AgentAnswer => {
-  const shown = shownText(message ?? 'The agent failed without saying why.');
+  const shown = shownText(message ?? 'The agent failed without a reason.');
   if (recovery === 'correctable' || recovery === 'terminal') return { outcome: 'refused', message: shown };
   return {
     outcome: 'retry',
@@ -41,7 +41,7 @@ const TaskState = z.looseObject({
   message: z.string().optional().catch(undefined),
 });
 
-/** An answer to the call of a task. One that names no status is completed (AdCP 3.0: results alone). */
+/** The answer to a task call. Without a status it is completed (AdCP 3.0 sends results alone). */
 export const answerOfCall = (
   result: ToolResult,
   taskOf: (taskId: string) => TakenIn['taskOf'],
@@ -56,7 +56,7 @@ export const answerOfCall = (
       const parsed = JsonRecord.safeParse(payload);
       return parsed.success
         ? { outcome: 'completed', data: parsed.data }
-        : { outcome: 'refused', message: 'The agent answered something that cannot be read.' };
+        : { outcome: 'refused', message: 'The answer of the agent cannot be read.' };
     }
     case 'submitted':
     case 'working': {
@@ -65,7 +65,7 @@ export const answerOfCall = (
         ? { outcome: 'submitted', taskId: taken.data.task_id, taskOf: taskOf(taken.data.task_id) }
         : {
             outcome: 'retry',
-            message: 'The agent has not finished, and gives no id to ask after.',
+            message: 'The agent has not finished, and gives no task id.',
             afterMs: 2_000,
           };
     }
@@ -76,14 +76,13 @@ export const answerOfCall = (
   }
 };
 
-/** An answer to AdCP's `tasks/get`. */
 export const answerOfTask = (result: ToolResult, takenIn: TakenIn): AgentAnswer => {
   const payload = payloadOf(result);
   const refusal = errorIn(payload);
   if (result.isError === true || refusal !== undefined) return failure(refusal ?? {});
   const state = TaskState.safeParse(payload);
   if (!state.success) {
-    return { outcome: 'retry', message: 'The agent answered something that is no answer.', afterMs: 0 };
+    return { outcome: 'retry', message: 'The agent sent an invalid answer.', afterMs: 0 };
   }
   const { status, error, message } = state.data;
   switch (status) {
@@ -104,7 +103,7 @@ export const answerOfTask = (result: ToolResult, takenIn: TakenIn): AgentAnswer 
   }
 };
 
-/** What a task of the protocol's own has come to is what the call would have answered. */
+/** A protocol task contains what the call would have answered. */
 export const answerOfOwnTask = (result: ToolResult, takenIn: TakenIn): AgentAnswer => {
   const payload = payloadOf(result);
   const refusal = errorIn(payload);
@@ -114,22 +113,22 @@ export const answerOfOwnTask = (result: ToolResult, takenIn: TakenIn): AgentAnsw
   return status === 'input-required' ? NEEDS_INPUT : finished(payload);
 };
 
-/** AdCP 3.0 has no member for the results of a task: who gives none says that it is done, and no more. */
+/** AdCP 3.0 defines no member for a task's result, so it may be missing. */
 const finished = (result: unknown): AgentAnswer => {
   if (result === undefined || result === null) return { outcome: 'completed', data: undefined };
   const parsed = JsonRecord.safeParse(result);
   if (!parsed.success) {
-    return { outcome: 'refused', message: 'The agent answered something that cannot be read.' };
+    return { outcome: 'refused', message: 'The answer of the agent cannot be read.' };
   }
   const refusal = errorIn(parsed.data);
   return refusal === undefined ? { outcome: 'completed', data: parsed.data } : final(failure(refusal));
 };
 
-/** A task that has ended will not come to anything else, whatever its error says of calls. */
+/** A finished task cannot change, so its error is never transient. */
 const final = (answer: AgentAnswer): AgentAnswer =>
   answer.outcome === 'retry' ? { outcome: 'refused', message: answer.message } : answer;
 
-/** With its payload as what it is: in JSON text a secret may be spelled in ways that are not found (`\/`). */
+/** Parses a JSON payload, because JSON text can spell a secret in ways that a text search misses (`\/`). */
 export const unpacked = (result: ToolResult): ToolResult => {
   const parsed = JsonRecord.safeParse(payloadOf(result));
   return parsed.success ? { ...result, structuredContent: parsed.data } : result;
@@ -153,7 +152,7 @@ const Errors = z.looseObject({
   errors: z.array(AdcpError).optional(),
 });
 
-/** Errors beside results are remarks; alone they are the answer. */
+/** Errors next to results are remarks; without results they are the answer. */
 const errorIn = (payload: unknown): z.output<typeof AdcpError> | undefined => {
   const { adcp_error, errors, context: _context, ext: _ext, ...rest } = Errors.safeParse(payload).data ?? {};
   if (adcp_error !== undefined) return adcp_error;
@@ -161,8 +160,8 @@ const errorIn = (payload: unknown): z.output<typeof AdcpError> | undefined => {
 };
 
 /**
- * What an agent's HTTP server says is not shown: it may be any server's of its network.
- * @param afterMs as its last answer says (`heedRetryAfter`)
+ * Never shows the text of an HTTP error: it may come from any server of the agent's network.
+ * @param afterMs from its last answer (`heedRetryAfter`)
  */
 export const answerOfError = (error: unknown, afterMs: number): AgentAnswer => {
   if (error instanceof RefusedCallError) return { outcome: 'refused', message: error.message };
@@ -172,10 +171,11 @@ export const answerOfError = (error: unknown, afterMs: number): AgentAnswer => {
     return kind === 'refused' ? { outcome: 'refused', message } : { outcome: 'retry', message, afterMs: 0 };
   }
   const { name, code } = Failure.safeParse(error).data ?? {};
-  if (name === 'ValidationError') return { outcome: 'refused', message: 'The agent cannot take this.' };
+  if (name === 'ValidationError')
+    return { outcome: 'refused', message: "The request does not fit the agent's schema." };
   if (name === 'InputRequiredError') return NEEDS_INPUT;
   if (name === 'TaskNotFoundError') {
-    return { outcome: 'refused', message: 'The agent does not know any more what it has taken in.' };
+    return { outcome: 'refused', message: 'The agent no longer knows the task.' };
   }
   if (refusesCredentials(error)) {
     return { outcome: 'refused', message: 'The agent does not accept the credentials.' };
@@ -186,11 +186,10 @@ export const answerOfError = (error: unknown, afterMs: number): AgentAnswer => {
   const message =
     code !== undefined && code >= 400 && code < 600
       ? `The agent answered with HTTP status ${code}.`
-      : 'The agent answered something that is no answer.';
+      : 'The agent sent an invalid answer.';
   return { outcome: 'retry', message, afterMs };
 };
 
-/** Whether the agent answered that it does not accept who is asking. */
 export const refusesCredentials = (error: unknown): boolean => {
   const { name = '', code } = Failure.safeParse(error).data ?? {};
   return /Unauthorized|NeedsAuthorization/.test(name) || code === 401 || code === 403;

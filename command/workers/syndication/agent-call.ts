@@ -2,42 +2,40 @@ import type { AgentRegistered, SyncTask } from '../../../domain/agents/agent-res
 import type { SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 
-/** What an agent has taken in, by its own id. */
+/** A task that the agent has accepted, by the agent's id. */
 export type TakenIn = Pick<SubmittedCall, 'taskId' | 'taskOf'>;
 
-/** One thing asked of an agent. */
 export interface AgentCall {
   readonly agentUrl: string;
   readonly protocol: AgentRegistered['protocol'];
-  /** Undefined where the agent wants none. */
+  /** Undefined for an agent without authentication. */
   readonly token: string | undefined;
   readonly task: SyncTask;
-  /** The task's own members, without the key. */
+  /** Without the idempotency key. */
   readonly request: JsonObject;
   /**
-   * A UUID, or two with a dot between, as AdCP's pattern allows. The same for every try of one call, which the agent does
-   * once; only a list of all that stays, which does no harm twice, has another one each time (`withdraw.ts`).
+   * A UUID, or two joined by a dot, as AdCP's pattern allows. Equal for all attempts of a call, so that the agent
+   * executes it once. Only a list of resources to keep, which is harmless to repeat, gets a new key per attempt
+   * (`withdraw.ts`).
    */
   readonly idempotencyKey: string;
-  /** Of a call that the agent has taken in: it is asked what became of it, not called again. */
+  /** Set to poll an accepted task instead of calling again. */
   readonly takenIn?: TakenIn | undefined;
-  /** Ends the try. */
   readonly signal: AbortSignal;
 }
 
-/** What an agent made of a call. */
 export type AgentAnswer =
   /**
-   * Done, as far as the call goes; what became of each item stands in `data`. Undefined of an agent that says of what
-   * it took in that it is done, and no more.
+   * The call succeeded; `data` holds the result of each item. Undefined when the agent reports completion without a
+   * result.
    */
   | { readonly outcome: 'completed'; readonly data: JsonObject | undefined }
-  /** It will not be done, however often it is asked for. */
+  /** Permanent failure. */
   | { readonly outcome: 'refused'; readonly message: string }
-  /** Taken in and not finished. */
+  /** Accepted, not finished. */
   | ({ readonly outcome: 'submitted' } & TakenIn)
-  /** Not done, not yet, or nobody knows: ask again with the same key. */
+  /** Transient failure or unknown outcome: repeat with the same key. */
   | { readonly outcome: 'retry'; readonly message: string; readonly afterMs: number };
 
-/** Talks to agents. Never throws for what an agent does. */
+/** Never throws for anything an agent does. */
 export type CallAgent = (call: AgentCall) => Promise<AgentAnswer>;

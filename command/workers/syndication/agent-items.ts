@@ -10,22 +10,22 @@ const Failure = z.object({
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** What the agent says of one resource in its answer; undefined when it says nothing. */
+/** The agent's row for one resource; undefined when the answer has none. */
 export const itemRow = (
   { itemsMember, idMember }: SyndicatedKind,
   answer: JsonObject,
   resourceId: string,
 ): Row | undefined => Rows.safeParse(answer[itemsMember]).data?.find((row) => row[idMember] === resourceId);
 
-/** A call that succeeds may hold items that did not: why one did not, undefined when it did. */
+/** Why an item failed in a successful call; undefined when it succeeded. */
 export const itemProblem = (row: Row | undefined): string | undefined => {
-  if (row === undefined) return 'The agent did not say what became of the resource.';
+  if (row === undefined) return 'The answer of the agent does not contain the resource.';
   if (row['action'] !== 'failed') return undefined;
   const failure = Failure.safeParse(row);
-  return shownText(failure.data?.errors[0]?.message ?? 'The agent did not take the resource.');
+  return shownText(failure.data?.errors[0]?.message ?? 'The agent refused the resource.');
 };
 
-/** The same of one that was to be dropped: what the agent does not know is dropped. */
+/** Why a deletion failed. A resource that the agent does not know counts as deleted. */
 export const dropProblem = (row: Row | undefined): string | undefined => {
   const code = Failure.safeParse(row).data?.errors[0]?.code;
   return code?.endsWith('NOT_FOUND') === true ? undefined : itemProblem(row);

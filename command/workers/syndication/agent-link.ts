@@ -3,34 +3,31 @@ import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 import type { OutboundFetch } from '../../../shared/outbound/outbound-fetch.ts';
 import type { AgentCall, TakenIn } from './agent-call.ts';
 
-/** How one call of an agent may be made. */
 export interface LinkOptions {
   readonly fetch: OutboundFetch;
-  /** Of the whole call. */
+  /** For the whole call. */
   readonly timeoutMs: number;
-  /** Ends it. */
   readonly signal: AbortSignal;
 }
 
-/** An agent over its protocol, for the length of one call. */
+/** A connection to an agent over its protocol, for one call. */
 export interface AgentLink {
   /**
-   * Calls one of the agent's tools. What the agent answers in the protocol's way to say no is a result, too.
-   * @throws what went wrong on the way: no answer, an HTTP status, an answer that cannot be read
+   * Calls a tool. A refusal in the protocol's form is a result.
+   * @throws transport errors: no answer, an HTTP status, an unreadable answer
    */
   callTool(call: ToolCall): Promise<unknown>;
-  /** The tasks that the agent names; undefined when it names none of AdCP's. */
+  /** The agent's tasks; undefined when it lists none of AdCP's. */
   readonly tasks: readonly string[] | undefined;
-  /** Name of AdCP's `tasks/get` at this agent; undefined when it has none. */
+  /** The agent's name for AdCP's `tasks/get`; undefined when it does not support it. */
   readonly tasksGet: string | undefined;
-  /** Whose id a task's is that the agent has answered with. */
+  /** Tells whether a task id belongs to A2A or AdCP. */
   readonly taskOf: (taskId: string) => TakenIn['taskOf'];
-  /** What has become of a task of the protocol's own. */
+  /** Polls a task of the protocol. */
   ownTask(taskId: string): Promise<ToolResult>;
   close(): void;
 }
 
-/** Whom a link is opened to. */
 export type LinkTarget = Pick<AgentCall, 'agentUrl' | 'token' | 'takenIn'>;
 
 export type OpenLink = (target: LinkTarget, options: LinkOptions) => Promise<AgentLink>;
@@ -40,7 +37,7 @@ export interface ToolCall {
   readonly arguments: JsonObject;
 }
 
-/** A task's answer as MCP has it: over every protocol the AdCP payload is the same. */
+/** A task's answer in MCP's form; the AdCP payload is the same over every protocol. */
 export const ToolResult = z.looseObject({
   structuredContent: z.record(z.string(), z.json()).optional(),
   isError: z.boolean().optional(),
@@ -48,11 +45,11 @@ export const ToolResult = z.looseObject({
 });
 export type ToolResult = z.output<typeof ToolResult>;
 
-/** Some MCP servers take no name with a slash. */
+/** Some MCP servers allow no slash in names. */
 export const tasksGetIn = (tasks: readonly string[]): string | undefined =>
   ['tasks/get', 'tasks_get'].find((name) => tasks.includes(name));
 
-/** What an agent says with an error of its protocol instead of AdCP's. */
+/** Converts an error of the protocol into one of AdCP. */
 export const refusedBy = (error: Error): ToolResult => ({
   isError: true,
   structuredContent: { adcp_error: { message: error.message } },

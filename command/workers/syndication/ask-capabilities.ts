@@ -11,10 +11,7 @@ import { openMcpLink } from './mcp-link.ts';
 
 const open: Readonly<Record<AgentCall['protocol'], OpenLink>> = { MCP: openMcpLink, A2A: openA2aLink };
 
-/**
- * Asks an agent what it offers. Never throws for what the agent does.
- * @param timeoutMs of the whole question: somebody waits for the answer
- */
+/** Never throws for anything the agent does. @param timeoutMs for the whole request, because a client waits */
 export const createAskCapabilities =
   (openLine: OpenOutboundLine, timeoutMs: number): AskCapabilities =>
   async ({ agentUrl, protocol, token }, end) => {

@@ -5,27 +5,27 @@ import type { Clock } from '../../../shared/async/clock.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../../../shared/aggregate/ids.ts';
 
-/** What a delivery of an audience brings; part of what is fixed when it is started. */
+/** The scope of an audience's delivery, fixed when it starts. */
 export type AudienceScope = {
-  /** The agent has all changes up to this revision: those behind it are brought. Absent: all members are. */
+  /** Send only changes after this revision. Absent: send all members. */
   readonly since?: number;
-  /** Nobody knows what the agent has: it is told to drop it first. */
+  /** The agent's state is unknown: delete the audience there first. */
   readonly anew?: boolean;
 };
 
 const Delivered = z.object({ audiences: z.tuple([z.object({ revision: z.int() })]) });
 
-/** Two days less than it is known who was removed (`audience-members.ts`). */
+/** Two days shorter than removals are kept (`audience-members.ts`). */
 const REMOVALS_MS = 5 * 24 * 60 * 60 * 1_000;
 
-/** Behind so many changes an agent is given everything anew. */
+/** After this many changes all members are sent again. */
 const CHANGES_MAX = 1_000;
 
 /**
- * What an agent is to be brought of an audience: everything; or what has changed since it was brought everything
- * before. Whoever removed somebody must be able to rely on it, so where it is not certain what the agent has, after a
- * delivery that failed half way, say, the agent is told to drop the audience and is given it anew.
- * @param isSharedName another record has, or may have, brought something under the same name
+ * Decides between all members and the changes since the last full delivery. A removal must be reliable, so when the
+ * agent's state is uncertain, for example after a partly failed delivery, the audience is deleted at the agent and
+ * sent again.
+ * @param isSharedName another record has, or may have, delivered under the same name
  */
 export const scopeOf = async (
   { store, clock }: { readonly store: Pick<EventStore, 'readStream'>; readonly clock: Clock },
@@ -41,7 +41,7 @@ export const scopeOf = async (
   let changes = 0;
   for await (const { type, metadata } of store.readStream(audienceStream(customerId, audienceId), range)) {
     if (clock.now() - Date.parse(metadata.occurredAt) > REMOVALS_MS) return { anew: true };
-    // Who was forgotten cannot be named as removed.
+    // Forgotten members cannot be sent as removals.
     if (type === 'AudienceMembersForgotten') return { anew: true };
     changes += 1;
   }

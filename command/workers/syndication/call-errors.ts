@@ -1,4 +1,3 @@
-/** An agent's server answered with this status. */
 export class HttpStatusError extends Error {
   override readonly name = 'HttpStatusError';
   readonly code: number;
@@ -9,7 +8,7 @@ export class HttpStatusError extends Error {
   }
 }
 
-/** A call that cannot be made, or can be made in no other way, however often it is tried. Its message may be shown. */
+/** A permanent failure. Its message may be shown. */
 export class RefusedCallError extends Error {
   override readonly name = 'RefusedCallError';
 }

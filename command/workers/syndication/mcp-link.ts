@@ -6,20 +6,20 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { refusedBy, tasksGetIn, type OpenLink } from './agent-link.ts';
 
 /**
- * An agent over MCP. The MCP client is ours: with the official AdCP client's own, neither time nor bytes nor addresses
- * are bounded (a call of an agent that never answers came back after 120 s, whatever the `timeout` said).
+ * An agent over MCP, with our own MCP client: that of the official AdCP client bounds neither time, bytes nor
+ * addresses (a call of a silent agent returned after 120 s, regardless of `timeout`).
  */
 export const openMcpLink: OpenLink = async ({ agentUrl, token }, { fetch, signal, timeoutMs }) => {
   const mcp = new BoundedMcpClient(signal, timeoutMs);
   const close = (): void => void mcp.close().catch(() => undefined);
   const transport = new StreamableHTTPClientTransport(new URL(agentUrl), {
     fetch: async (url, init) => {
-      // It asks for a stream of what the server might want to say by itself. That is of no use within one call.
+      // The client requests a stream of server messages, which a single call does not need.
       if (init?.method === 'GET') return new Response(null, { status: 405 });
-      // Its own signal ends what is under way when it is closed; so does the end of the call.
+      // The transport's signal ends requests when it is closed, and so does the call's signal.
       const answer = await fetch(url, { ...init, signal });
       if (answer.status !== 202) return answer;
-      // It would cut off what has nothing to say, and with it the connection that the next request is to have.
+      // Otherwise the transport cancels the empty body, and with it the connection for the next request.
       await ended(answer);
       return new Response(null, { status: 202, headers: answer.headers });
     },
@@ -53,7 +53,7 @@ export const openMcpLink: OpenLink = async ({ agentUrl, token }, { fetch, signal
   }
 };
 
-/** Longest time that anybody waits for the end of an answer without content. */
+/** Limit for reading an empty answer. */
 const ENDED_MS_MAX = 20;
 
 const ended = (answer: Response): Promise<void> =>
@@ -66,12 +66,12 @@ const ended = (answer: Response): Promise<void> =>
     answer.arrayBuffer().then(end, end);
   });
 
-/** Of one list of tools. Agents have some dozens, and one that never comes to an end is not followed. */
+/** Agents have a few dozen tools; endless lists are cut off. */
 const PAGES_MAX = 20;
 
 /**
- * Made when it is first needed, which most agents' tools never do: making one takes as long as a request. One for each call,
- * as it keeps schemas by the names that they give themselves.
+ * Created at first use, which most agents never reach: creation takes as long as a request. One per call, because it
+ * caches schemas under names that agents choose.
  */
 const createLateValidator = (): jsonSchemaValidator => {
   let made: jsonSchemaValidator | undefined;
@@ -83,7 +83,7 @@ const createLateValidator = (): jsonSchemaValidator => {
   };
 };
 
-/** Every request of it, whoever makes it, has the deadline: overriding `callTool` alone leaves others without. */
+/** Applies the deadline to every request. Overriding `callTool` alone would miss others. */
 class BoundedMcpClient extends Client {
   readonly #signal: AbortSignal;
   readonly #timeoutMs: number;
@@ -95,9 +95,8 @@ class BoundedMcpClient extends Client {
   }
 
   /**
-   * All pages of the agent's tools, as far as they go. With each page
-   * the MCP client forgets what it knew of the tools before: it checks answers against the `outputSchema` of the last
-   * page's tools alone. That it has no public way around; what an answer must be is checked where it is read.
+   * Reads all pages of tools. The MCP client keeps only the last page's tools and checks answers against their
+   * `outputSchema`, which cannot be avoided with its public API. Answers are validated where they are read.
    */
   override listTools: Client['listTools'] = async () => {
     const first = await super.listTools();

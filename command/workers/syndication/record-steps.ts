@@ -13,7 +13,7 @@ import { sleep } from '../../../shared/async/backoff.ts';
 import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import type { EventStore, ExpectedRevision, RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import { derivedId, resourceIdOf } from '../../../shared/aggregate/ids.ts';
-import { causesSince, lastCorrelation, lastOf, otherCausesSince, type Occasions } from '../causes.ts';
+import { causesSince, lastCorrelation, lastOf, otherCausesSince, type Occasions } from '../causation.ts';
 import { syndicationHandler } from '../../syndication/run-on-record.ts';
 
 interface StepStores {
@@ -22,41 +22,40 @@ interface StepStores {
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-/** The steps of a generation that end up in the log. One command each, with one id, whoever takes it how often. */
+/** Each step of a generation is one command with a fixed id, so running it twice appends once. */
 
-/** A record, and where its stream was with it: a step that follows at once need not read it again. */
+/** A record with the revision of its stream, so that the next step need not read it again. */
 export interface RecordAt {
   readonly record: SyndicationRecord;
-  /** Undefined where that is not known. */
+  /** Undefined when unknown. */
   readonly revision: ExpectedRevision | undefined;
-  /** The request that its generation belongs to. Undefined where that is not known. */
+  /** Request of the generation; undefined when unknown. */
   readonly correlationId: string | undefined;
 }
 
-/** A record, and the request that its generation belongs to, as far as that is known. */
 interface OfRequest {
   readonly record: SyndicationRecord;
   readonly correlationId?: string | undefined;
 }
 
-/** A record as its stream says now; undefined when there is none. */
+/** The current record; undefined when it does not exist. */
 export const loadRecord = async (
   { store }: Pick<StepStores, 'store'>,
   { customerId, recordId }: Pick<SyndicationRecord, 'customerId' | 'recordId'>,
 ): Promise<RecordAt | undefined> => {
   const { state, revision, correlationId } = await syndicationHandler.loadAt({ store }, customerId, recordId);
   if (state.status === 'NONE') return undefined;
-  // The last event may tell of a call of an earlier generation, and belongs to that then.
+  // The last event may belong to a call of an earlier generation, and so to its request.
   const isOfEarlier = state.submitted !== undefined && state.submitted.generation < state.generation;
   const own = isOfEarlier ? await beginningOf(store, syndicationStream(customerId, recordId)) : undefined;
   return { record: state, revision, correlationId: own?.metadata.correlationId ?? correlationId };
 };
 
-/** What the last generation began with; undefined when that is none of the newest events. */
+/** The first event of the last generation; undefined when it is not among the newest events. */
 const beginningOf = (store: EventStore, stream: string): Promise<RecordedEvent | undefined> =>
   lastOf(store, stream, ['SyndicationToggled', 'SyndicationRefreshed']);
 
-/** Whether the generation is still to be brought to its agent. */
+/** True while the generation must still be delivered. */
 export const isUnderWay = async (stores: StepStores, record: SyndicationRecord): Promise<boolean> => {
   const now = (await loadRecord(stores, record))?.record;
   return now?.generation === record.generation && now.status === 'SYNCING';
@@ -68,7 +67,6 @@ const CATEGORIES: Readonly<Record<SyndicationRecord['resourceType'], string>> = 
   CATALOG,
 };
 
-/** The stream of what is syndicated. */
 export const resourceStream = ({
   resourceType,
   customerId,
@@ -80,9 +78,9 @@ export const resourceStream = ({
 };
 
 /**
- * What belongs to an archived advertiser, or was deleted, is switched off (decisions.md section 3): because of what of
- * that has come since it was switched on.
- * @param advertiserIsArchived that it is the advertiser, and not the resource
+ * Switches off a record whose advertiser was archived or whose resource was deleted (decisions.md section 3). The
+ * cause is that event, if it came after the record was switched on.
+ * @param advertiserIsArchived the advertiser was archived, not the resource
  */
 export const switchOff = async (
   stores: StepStores,
@@ -122,10 +120,10 @@ export const switchOff = async (
 };
 
 /**
- * Whoever has changed the resource since the generation began has had its agent brought that: they are named.
- * @param before PENDING: its stream held no start of this generation
- * @param resourceRevision of the resource, as the request has it
- * @returns the record after it; undefined when the generation is over
+ * Records the start, and names the requests that changed the resource since the generation began.
+ * @param before PENDING: its stream has no start of this generation
+ * @param resourceRevision of the resource in `request`
+ * @returns the record after it; undefined when the generation has ended
  */
 export const started = async (
   stores: StepStores,
@@ -155,7 +153,6 @@ export const started = async (
   return execute(stores, before, 'start', command);
 };
 
-/** What has changed a resource, up to a revision. */
 const changesOf = (record: SyndicationRecord, isNew: Occasions['isNew'], upTo: number): Occasions => ({
   streams: [resourceStream(record)],
   isNew,
@@ -163,7 +160,7 @@ const changesOf = (record: SyndicationRecord, isNew: Occasions['isNew'], upTo: n
   isOccasion: isSyndicatedChange,
 });
 
-/** @param before SYNCING: its stream held no result of this generation */
+/** @param before SYNCING: its stream has no result of this generation */
 export const completed = async (
   stores: StepStores,
   before: RecordAt,
@@ -186,8 +183,8 @@ export const failed = async (stores: StepStores, of: OfRequest, errorMessage: st
 };
 
 /**
- * A try came to nothing: the record says why, and when the next one is due.
- * @param attempt which try of the generation it was, from 1: recorded once
+ * Records a failed attempt, with the reason and the time of the next one.
+ * @param attempt number within the generation, from 1; recorded once
  */
 export const retried = async (
   stores: StepStores,
@@ -207,7 +204,7 @@ export const retried = async (
   });
 };
 
-/** @param reason why the agent could not be told; absent when it was */
+/** @param reason why the agent could not be asked to delete the resource; absent on success */
 export const withdrawn = async (stores: StepStores, of: OfRequest, reason?: string): Promise<void> => {
   const now = isoTimestamp(stores.clock.now());
   const { generation } = of.record;
@@ -221,7 +218,7 @@ export const withdrawn = async (stores: StepStores, of: OfRequest, reason?: stri
   });
 };
 
-/** Whether something came behind what a generation has read; of one that has not recorded that, behind its start. */
+/** True for changes after the revision that a generation has sent, or after its start if no revision was recorded. */
 const isBehindStart = async (store: EventStore, record: SyndicationRecord): Promise<Occasions['isNew']> => {
   const { customerId, recordId, resourceRevision: read } = record;
   if (read !== undefined) return ({ revision }) => revision > read;
@@ -229,10 +226,7 @@ const isBehindStart = async (store: EventStore, record: SyndicationRecord): Prom
   return ({ position }) => start !== undefined && position > start.position;
 };
 
-/**
- * Begins the generation that brings the agent up to date.
- * @param resourceRevision of the resource, as it was found to be another one than the agent's
- */
+/** Starts the generation that updates the agent. @param resourceRevision revision that differs from the agent's */
 export const refreshed = async (
   stores: StepStores,
   record: SyndicationRecord,
@@ -251,14 +245,14 @@ export const refreshed = async (
     resourceRevision,
     alsoCausedBy,
   } as const;
-  // What changed it after a generation of before its revision was recorded had read it may be before the start in the log.
+  // For generations without a recorded revision, the change may come before their start in the log.
   const cause = correlationId ?? (await lastCorrelation(stores.store, resourceStream(record)));
   await execute(stores, unknown(record), 'refresh', command, cause);
 };
 
 /**
- * The agent has taken a call in: whoever has the job next asks what became of it.
- * @param correlationId of the request that the call's generation belongs to: a later one may have begun meanwhile
+ * Records an accepted task, which later runs poll.
+ * @param correlationId the request of the call's generation; a later generation may have begun meanwhile
  */
 export const submitted = async (
   stores: StepStores,
@@ -272,14 +266,14 @@ export const submitted = async (
   await execute(stores, unknown(record), `submitted:${call.idempotencyKey}`, command, correlationId);
 };
 
-/** Of a record whose place in its stream is not known, or whose stream may hold this very step. */
+/** The stream's revision is unknown, or it may contain this very step. */
 const unknown = (record: SyndicationRecord): RecordAt => ({
   record,
   revision: undefined,
   correlationId: undefined,
 });
 
-/** The same, with the request that its generation belongs to: the last event may be a later one's, of an earlier one. */
+/** Adds the generation's request. The last event may belong to a later request. */
 const known = async ({ store }: StepStores, { record, correlationId }: OfRequest): Promise<RecordAt> => {
   if (correlationId !== undefined) return { ...unknown(record), correlationId };
   const beginning = await beginningOf(store, syndicationStream(record.customerId, record.recordId));
@@ -291,7 +285,7 @@ const execute = async (
   at: RecordAt,
   step: 'start' | `submitted:${string}` | `retry:${number}` | 'result' | 'archived' | 'refresh',
   command: SyndicationCommand,
-  /** Of the request that led to it. Default: of the one that its generation belongs to. */
+  /** Request that led to the step. Default: that of the generation. */
   correlationId: string | undefined = at.correlationId,
 ): Promise<RecordAt | undefined> => {
   const { record, revision } = at;
@@ -315,7 +309,7 @@ const execute = async (
     ? undefined
     : {
         record: outcome.state,
-        // Where it is not known what the record's last event belongs to, the next step reads it.
+        // Without the last event's request, the next step reads the stream.
         revision: at.correlationId === undefined ? undefined : outcome.revision,
         correlationId: at.correlationId,
       };

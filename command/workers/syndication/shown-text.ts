@@ -1,9 +1,9 @@
-/** Longest text of an agent's that is kept or shown, in characters. */
+/** Characters. */
 const LENGTH_MAX = 500;
 
 /**
- * An agent's words as they may be kept: of bounded length, without what a database or a terminal stumbles over. Where it
- * is cut, no half a word is left that may be half an id (of 128 characters at most).
+ * Bounds and cleans an agent's text for storage and terminals. The cut never leaves a partial word, because it could
+ * be part of an id (at most 128 characters).
  */
 export const shownText = (text: string): string => {
   const shown = text.toWellFormed().replaceAll(/\p{Cc}+/gu, ' ');

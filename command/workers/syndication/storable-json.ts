@@ -1,12 +1,12 @@
 import { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
 
-/** Of what an agent answers about one item, as JSON. */
+/** JSON characters per item. */
 const LENGTH_MAX = 16_384;
 const DEPTH_MAX = 16;
 
 /**
- * An agent's answer as it may be kept: no text that a database refuses, nothing deep, nothing long. What is too
- * long is left out as a whole: half an answer may say something else.
+ * Bounds and cleans an agent's answer for storage. Too long an answer is dropped as a whole, because a part could
+ * mean something else.
  */
 export const storableJson = (answer: unknown): JsonMembers => {
   const parsed = JsonMembers.safeParse(clean(answer, 0));

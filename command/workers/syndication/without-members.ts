@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
 
-/** Shorter ids of the buyer's are found in words and numbers that mean something else. */
+/** Shorter ids would match parts of ordinary words and numbers. */
 const ID_LENGTH_MIN = 4;
 
 const Members = z.array(
@@ -17,9 +17,8 @@ const Request = z.object({
 });
 
 /**
- * Leaves the members out of an agent's words that it was sent in a call, all identifiers, in capitals or not: what is
- * kept of an answer is in the log for ever, and nobody could be forgotten there
- * (docs/records/0008-forgetting.md). A text costs its length, whatever the number of members.
+ * Removes all identifiers that a call sent from an agent's text, ignoring case. Stored answers stay in the log, where
+ * no person could be forgotten (docs/records/0008-forgetting.md). Time grows with the text, not with the members.
  */
 export const membersConcealed = (request: JsonMembers): ((text: string) => string) => {
   const audiences = Request.safeParse(request).data?.audiences ?? [];
@@ -36,12 +35,12 @@ export const membersConcealed = (request: JsonMembers): ((text: string) => strin
   return (text) => conceal(text, known, lengths);
 };
 
-/** Of the same length, unlike what `toLowerCase` makes of some letters. */
+/** Keeps the length, unlike `toLowerCase`. */
 const inSmall = (text: string): string => text.replaceAll(/[A-Z]+/g, (some) => some.toLowerCase());
 
 const startOf = (text: string, at: number): string => text.slice(at, at + ID_LENGTH_MIN);
 
-/** How long those are that begin alike; the longest first. */
+/** Lengths of the identifiers with equal beginnings, longest first. */
 const lengthsByStart = (known: ReadonlySet<string>): ReadonlyMap<string, readonly number[]> => {
   const found = new Map<string, Set<number>>();
   for (const one of known) {

@@ -1,11 +1,11 @@
-/** A shorter one is no secret, and is found in words that mean something else. */
+/** Shorter tokens are not secret and would match ordinary text. */
 const TOKEN_LENGTH_MIN = 8;
-/** What is deeper is not kept (`storable-json.ts`). */
+/** Deeper values are not stored (`storable-json.ts`). */
 const DEPTH_MAX = 64;
 
 /**
- * What an agent says, with the token left out that it was called with: an agent that repeats what it was sent must not
- * bring the secret into an event, or before the eyes of whoever may only read.
+ * Removes the token from an agent's answer: an agent that echoes the request must not write the secret into an event
+ * or show it to readers.
  */
 export const withoutToken = (value: unknown, token: string | undefined): unknown =>
   token === undefined || token.length < TOKEN_LENGTH_MIN
@@ -13,8 +13,8 @@ export const withoutToken = (value: unknown, token: string | undefined): unknown
     : mapTexts(value, (text) => text.replaceAll(token, '[token]'));
 
 /**
- * The value with every text in it changed, names of members included, and numbers whose digits would be; of what is
- * deeper than 64 nothing.
+ * Maps every text in a value, including member names, and numbers whose digits the function changes, to a depth of
+ * 64.
  */
 export const mapTexts = (value: unknown, change: (text: string) => string, depth = 0): unknown => {
   if (typeof value === 'string') return change(value);

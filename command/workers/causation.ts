@@ -1,19 +1,18 @@
 import { otherCausesOf, type OtherCauses } from '../../domain/causation.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 
-/** Which requests what a worker does because of events began with: so that all of it is found by them. */
+/** Finds the requests that caused a worker's action, so that reads by request include the action. */
 
 type Log = Pick<EventStore, 'readStream'>;
 
 /**
- * Events of a stream that are looked at. What is looked for is nearly always among the first page; events may be large, so
- * the others are read only behind that.
+ * Page sizes when searching a stream backward. The event is nearly always on the first page, and events may be large.
  */
 const PAGES = [10, 40] as const;
-/** Requests beside the one that what is done belongs to. */
+/** Maximum number of further requests. */
 const OTHERS_MAX = 20;
 
-/** @param upTo revision of the first. Default: the last there is */
+/** @param upTo first revision to read. Default: the last one */
 async function* newest(
   store: Log,
   stream: string,
@@ -35,13 +34,13 @@ async function* newest(
   }
 }
 
-/** The request that a stream's last event belongs to; undefined for a stream without one. */
+/** The correlation id of a stream's last event; undefined for an empty stream. */
 export const lastCorrelation = async (store: Log, stream: string): Promise<string | undefined> => {
   for await (const { metadata } of newest(store, stream, { pages: [1] })) return metadata.correlationId;
   return undefined;
 };
 
-/** The newest event of some types; undefined when it is none of the newest of the stream. */
+/** The newest event of the types; undefined when it is not among the newest events. */
 export const lastOf = async (
   store: Log,
   stream: string,
@@ -53,43 +52,45 @@ export const lastOf = async (
   return undefined;
 };
 
-/** The requests that what is done follows from. */
 export interface CausesOfWork {
-  /** That it belongs to; undefined when there is none among the newest events. */
+  /** The request that the action belongs to; undefined when not found among the newest events. */
   readonly correlationId: string | undefined;
-  /** The newest of the others. */
+  /** The newest of the other requests. */
   readonly alsoCausedBy: OtherCauses;
 }
 
-/** Which events of some streams something is done because of. */
+/** Selects the events that cause an action. */
 export interface Occasions {
   readonly streams: readonly string[];
-  /** Whether an event is behind what was looked at before: of each stream, all up to the first that is not. */
+  /**
+   * True for events after those that earlier actions have covered. Each stream is read backward until the first
+   * false.
+   */
   readonly isNew: (event: RecordedEvent) => boolean;
-  /** Revision of the last that counts. Default: the last there is. */
+  /** Last revision to consider. Default: the last one. */
   readonly upTo?: number;
-  /** Place of the one that what is done belongs to. Default, and where it is not found: the newest one's. */
+  /** Position of the event that the action belongs to. Default, and if not found: the newest event. */
   readonly named?: string;
   /** Default: every event. */
   readonly isOccasion?: (event: RecordedEvent) => boolean;
   /**
-   * Whether an event is what was done because of occasions: those before it that are of a request that it names have had
-   * what they were for. Default: none is.
+   * True for events that record such an action: they settle earlier events of the requests that they name. Default:
+   * none.
    */
   readonly isAnswer?: (event: RecordedEvent) => boolean;
 }
 
-/** As the streams say now: whatever comes behind that has caused nothing that is decided on what was there before. */
+/** Reads the streams now. Later events cannot have caused a decision on the present ones. */
 export const causesSince = async (store: Log, occasions: Occasions): Promise<CausesOfWork> => {
   const { named } = occasions;
   const { all, open } = await occasionsOf(store, occasions);
-  // Of none it would look like something that was asked for: rather of one that has been answered.
+  // Without a request the action would look requested directly, so a settled event is better than none.
   const main = all.find(({ position }) => position === named) ?? open[0] ?? all[0];
   const correlationId = main?.metadata.correlationId;
   return { correlationId, alsoCausedBy: requestsOf(open, correlationId) };
 };
 
-/** The same, of what belongs to a request already: the newest of the others. */
+/** The further requests of an action that already belongs to one. */
 export const otherCausesSince = async (
   store: Log,
   occasions: Occasions,
@@ -99,7 +100,7 @@ export const otherCausesSince = async (
 /** Newest first. */
 interface FoundOccasions {
   readonly all: readonly RecordedEvent[];
-  /** Those that nothing was done for yet. */
+  /** Not settled yet. */
   readonly open: readonly RecordedEvent[];
 }
 
@@ -128,7 +129,7 @@ const answersTo = (
   (answer.metadata.correlationId === correlationId ||
     otherCausesOf(answer.data['alsoCausedBy']).some((cause) => cause.correlationId === correlationId));
 
-/** @param but the one that it belongs to */
+/** @param but the request to leave out */
 const requestsOf = (found: readonly RecordedEvent[], but: string | undefined): OtherCauses => {
   const others = new Map<string, string>();
   for (const { metadata } of found) {
