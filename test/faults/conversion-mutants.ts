@@ -102,7 +102,7 @@ export const conversionMutants: Readonly<Record<string, Replacements>> = {
       return page.map((row, at) => ({ ...row, firstRevision: (page[at + 1]?.lastRevision ?? -1) + 1 }));
     },
   })),
-  /** A lost reply is taken for a lost append: the same events are tried again as new ones. */
+  /** A lost reply is treated as a lost append: the same events are appended again as new ones. */
   'conversions-own-events-not-recognised': {
     store: (store) => ({
       ...store,

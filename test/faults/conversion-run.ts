@@ -88,7 +88,7 @@ interface Run {
 
 /**
  * Overlapping batches from many clients on few sources, over two processes that are killed, on connections that are
- * cut and stalled, beside a table of segments that is emptied, holed and held up. Each client repeats a call with its
+ * cut and stalled, while the table of segments is emptied, thinned out and blocked. Each client repeats a call with its
  * key until it is answered. Then the sums are compared: what was accepted, what was sent, what is in the log, what is
  * counted.
  */
@@ -205,7 +205,7 @@ const client = async (run: Run, name: string, random: Random): Promise<void> => 
 
 const SIZES = [1, 1, 10, 100, 400, 1_000, 2_500] as const;
 
-/** Ids from behind and before the highest that anybody has sent to the source, some of them twice, some items broken. */
+/** Ids after and before the highest sent id, some of them twice, some items invalid. */
 const batchOf = (run: Run, source: number, random: Random) => {
   const size = random.pick(SIZES);
   const head = run.heads[source] ?? 0;
@@ -316,7 +316,7 @@ const hurtSegments = async (
       'delete from conversion_segments where random() < 0.3',
       'begin; lock table conversion_segments in share mode; select pg_sleep(1.5); commit',
     ]);
-    // Cut off by a time limit, or waiting behind somebody: then the next one.
+    // Cut off by a time limit, or queued behind other calls: then the next one.
     await pool.query(how).then(
       () => (done += 1),
       () => undefined,

@@ -99,7 +99,7 @@ describe('the jobs of a syndication record', () => {
         calls: [{ status: 'COMPLETED', endedAt: at(5), responseData: { action: 'created' } }],
       },
     ]);
-    // It came to nothing before the agent was asked.
+    // It failed before the agent was called.
     expect(jobsOf(toggled(true, 1), failed(1))).toMatchObject([
       { status: 'FAILED', errorMessage: 'no', calls: [] },
     ]);
@@ -277,14 +277,14 @@ describe('the start of a generation', () => {
         metadata: { correlationId: 'switched on' },
       },
     ]);
-    // All that follows is told under both.
+    // All later events are listed under both requests.
     await fail(stores, await load(), 'no');
     expect(await last(1)).toMatchObject([
       { data: { alsoCausedBy: [cause('a')] }, metadata: { correlationId: 'switched on' } },
     ]);
   });
 
-  it('of what was switched on before revisions were recorded names nobody', async () => {
+  it('of a record from before revisions were recorded names no request', async () => {
     const { stores, own, resource, append, last, load } = givenLog();
     await append(own, 'switched on', switchedOn());
     await append(resource, 'a', changed);
@@ -292,7 +292,7 @@ describe('the start of a generation', () => {
     expect((await last(1))[0]?.data).toEqual({ generation: 1, request: {}, resourceRevision: 0 });
   });
 
-  it('belongs to its own request, also when an earlier call was told of in between', async () => {
+  it('belongs to its own request, also when an earlier call was recorded in between', async () => {
     const { stores, own, append, last, load } = givenLog();
     await append(own, 'first on', toggled(true, 1), started(1));
     await append(own, 'off', toggled(false, 2));
@@ -340,7 +340,7 @@ const isFrom =
     position >= place;
 
 describe('the requests that a worker acts because of', () => {
-  it('are those of the occasions since the first that nobody has looked at, each once', async () => {
+  it('are the requests of all events since the first unprocessed one, each once', async () => {
     const store = createMemoryEventStore();
     const streams = ['one-7', 'two-7'];
     const places: string[] = [];
@@ -519,10 +519,10 @@ describe('what led to what', () => {
     expect(causeOf({ isCause: (cause) => cause.position === 'p2', followed: () => ['resource'] })).toBe('c2');
     expect(causeOf({ followed: () => ['resource'] })).toBe('c3');
     expect(causeOf({}, [...all, earlier(0, 'own'), earlier(4, 'own', false)])).toBe('c0');
-    // The event itself says so, of a request beside its own.
+    // The event itself names another request in addition to its own.
     const other = { row: { ...row, ledBy: 'c2' }, kind, state: {} };
     expect(causesOf([other], all).get('c5')).toBe('c2');
-    // Nobody guesses.
+    // Without a record no request is guessed.
     expect(causeOf({})).toBeUndefined();
   });
 

@@ -119,21 +119,22 @@ const withdrawInVain = (generation: number): SyndicationCommand => ({
   now: day(4),
   generation,
   removed: false,
-  reason: 'It is away.',
+  reason: 'Unavailable.',
 });
 
 describe('a toggle', () => {
   it('on begins a record', () => given().when(toggle(true)).then(toggled(true, 1)));
   it('off begins a record, too: it is there to be asked for', () =>
     given().when(toggle(false)).then(toggled(false, 1)));
-  it('on changes nothing of what is on and has not failed', () => {
+  it('on leaves an active record without failure unchanged', () => {
     given(toggled(true, 1)).when(toggle(true)).thenNothing();
     given(toggled(true, 1), started(1)).when(toggle(true)).thenNothing();
     given(toggled(true, 1), started(1), completed(1)).when(toggle(true)).thenNothing();
   });
   it('on tries again what has failed', () =>
     given(toggled(true, 1), started(1), failed(1)).when(toggle(true)).then(toggled(true, 2)));
-  it('off changes nothing of what is off', () => given(toggled(false, 1)).when(toggle(false)).thenNothing());
+  it('off leaves a disabled record unchanged', () =>
+    given(toggled(false, 1)).when(toggle(false)).thenNothing());
   it('off ends everything else', () => {
     given(toggled(true, 1), started(1)).when(toggle(false)).then(toggled(false, 2));
     given(toggled(true, 1), failed(1)).when(toggle(false)).then(toggled(false, 2));
@@ -179,7 +180,7 @@ describe('the table of steps', () => {
   });
 });
 
-describe('a try that came to nothing', () => {
+describe('a failed attempt', () => {
   const waiting = [toggled(true, 1), started(1)] as const;
   it('says why until the agent has taken it, and changes nothing else', () => {
     given(...waiting)
@@ -260,7 +261,7 @@ describe('a change of what the agent has', () => {
       completedAt: null,
     });
   });
-  it('begins none while the agent is being told, nor of what is off or has failed', () => {
+  it('does not start during a delivery, nor for a disabled or failed record', () => {
     const superseded = { reason: 'superseded' as const };
     given(toggled(true, 1)).when(refresh(1)).thenRefused(superseded);
     given(toggled(true, 1), started(1)).when(refresh(1)).thenRefused(superseded);
@@ -272,7 +273,7 @@ describe('a change of what the agent has', () => {
       .when(refresh(1))
       .thenRefused(superseded);
   });
-  it('that came to nothing leaves nothing that the agent surely has', () => {
+  it("that failed leaves the agent's state uncertain", () => {
     const state = given(...there, refreshed(2), started(2), failed(2), toggled(true, 3)).state();
     expect(state).toMatchObject({ status: 'PENDING', atAgent: { is: 'MAYBE' } });
   });
@@ -291,11 +292,11 @@ describe('what an agent has while bringing it up to date fails', () => {
   });
 });
 
-describe('what an agent could not be told to drop', () => {
+describe('a deletion that failed at the agent', () => {
   const given1 = [toggled(true, 1), started(1), completed(1), toggled(false, 2)] as const;
   const notRemovedIn = (generation: number): SyndicationEvent => ({
     type: 'SyndicationWithdrawn',
-    data: { generation, removed: false, reason: 'It is away.' },
+    data: { generation, removed: false, reason: 'Unavailable.' },
     occurredAt: day(4),
   });
   const notRemoved = notRemovedIn(2);
@@ -310,7 +311,7 @@ describe('what an agent could not be told to drop', () => {
       atAgent: { is: 'NOTHING' },
     });
   });
-  it('is told to be dropped once more when it is switched off once more, where it is', () => {
+  it('is repeated when the record is switched off again, if the agent has the resource', () => {
     given(...given1, notRemoved)
       .when(toggle(false, { account: { account_id: 'another' } }))
       .then(toggled(false, 3));
@@ -327,7 +328,7 @@ describe('what an agent could not be told to drop', () => {
       .when(withdraw(2))
       .thenRefused({ reason: 'superseded' });
   });
-  it('may still be there when it was told twice in vain', () => {
+  it('leaves the resource at the agent after two failures', () => {
     const twice = notRemovedIn(3);
     given(...given1, notRemoved, toggled(false, 3), twice)
       .when(toggle(false))
@@ -353,7 +354,7 @@ describe('a call that the agent has taken in', () => {
     return state.status === 'NONE' ? undefined : state.submitted;
   };
 
-  it('is remembered while the agent has it, whether it is to take or to drop something', () => {
+  it('is remembered until the agent has finished, for deliveries and deletions', () => {
     given(toggled(true, 1), started(1)).when(submit(1)).then(submitted(1));
     given(toggled(true, 1), started(1), toggled(false, 2)).when(submit(2)).then(submitted(2));
     expect(submittedIn(toggled(true, 1), started(1), submitted(1))).toEqual({
@@ -392,7 +393,7 @@ describe('a call that the agent has taken in', () => {
     for (const end of [completed(1), failed(1)]) expect(submittedIn(...history, end)).toBeUndefined();
     expect(submittedIn(...history, toggled(false, 2), withdrawn(2))).toBeUndefined();
   });
-  it('changes nothing of what is shown', () => {
+  it('does not change the resource', () => {
     const shown = (...events: readonly SyndicationEvent[]) => {
       const state = given(...events).state();
       return state.status === 'NONE' ? undefined : syndicationResource(state);
@@ -400,7 +401,7 @@ describe('a call that the agent has taken in', () => {
     const before = [toggled(true, 1), started(1)] as const;
     expect(shown(...before, submitted(1))).toEqual(shown(...before));
   });
-  it('is refused of what has asked for nothing, and of what is over', () => {
+  it('is refused without a request, and after the end', () => {
     given().when(submit(1)).thenRefused(superseded);
     given(toggled(true, 1)).when(submit(1)).thenRefused(superseded);
     given(toggled(true, 1)).when(submit(2)).thenRefused(superseded);
@@ -426,7 +427,7 @@ describe('what waits', () => {
   });
 });
 
-/** Of one seed. @returns what must not be */
+/** For one seed. @returns violated invariants */
 const wrongOf = (seed: number): readonly string[] => {
   const random = createRandom(seed);
   const wrong: string[] = [];
@@ -465,7 +466,7 @@ const wrongOf = (seed: number): readonly string[] => {
 const HISTORIES = Number(process.env['HISTORIES'] ?? 20_000);
 const HISTORY_SEED = Number(process.env['HISTORY_SEED'] ?? 1);
 
-describe('whatever comes in whatever order', () => {
+describe('any events in any order', () => {
   it('no transition is illegal, the last toggle wins, and the members of a record fit each other', () => {
     const wrong: string[] = [];
     for (let n = 0; n < HISTORIES; n++) wrong.push(...wrongOf(HISTORY_SEED + n));

@@ -22,7 +22,7 @@ describe('timeout', () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('settled waits for the end, whatever that is, and no longer than the time', async () => {
+  it('settled waits for success or failure, but not longer than the time limit', async () => {
     expect(await settled(1_000, failing())).toBeUndefined();
     expect(await settled(5, never)).toBeUndefined();
   });
@@ -47,7 +47,7 @@ describe('abortable', () => {
 });
 
 describe('a wake-up', () => {
-  it('wakes all who wait, and nobody later', async () => {
+  it('wakes all current waiters, and none that come later', async () => {
     const change = createWakeUp();
     const both = [change.next({}), change.next({ timeoutMs: 1_000 })];
     change.wake();
