@@ -1,11 +1,11 @@
-/** What bytes say of themselves. Pixels and milliseconds; absent where the format has none, or leaves it open. */
+/** Pixels and milliseconds; absent when the format or the file does not give them. */
 export interface MediaFacts {
   readonly width?: number;
   readonly height?: number;
   readonly durationMs?: number;
 }
 
-/** The bytes begin like their format and are not of it: cut off, or made to mislead. */
+/** The bytes start like their format but violate it: truncated or malicious. */
 export class UnreadableMediaError extends Error {
   override readonly name = 'UnreadableMediaError';
 }

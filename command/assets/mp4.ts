@@ -1,20 +1,20 @@
 import type { ByteSource } from '../../shared/storage/object-store.ts';
 import { UnreadableMediaError, type MediaFacts } from './media-facts.ts';
 
-/** A box of ISO 14496-12: where its content begins and where the box ends. */
+/** A box of ISO 14496-12. */
 interface Box {
   readonly type: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Of one file, and of its `moov`: each costs a read of 16 bytes. */
+/** Per file, and for its `moov`. Each box costs a read of 16 bytes. */
 const BOXES_MAX = 4_000;
 
 /**
- * Duration, and the size in which the first video track is shown. A duration that the file leaves open (fragments
- * that name none) is absent.
- * @throws UnreadableMediaError when there is no `moov`, or boxes do not fit into each other
+ * Reads the duration and the displayed size of the first video track. The duration is absent when fragments do not
+ * name it.
+ * @throws UnreadableMediaError without a `moov`, or when boxes do not nest
  */
 export const readMp4 = async (source: ByteSource): Promise<MediaFacts> => {
   const moov = await walker(source).find({ start: 0, end: source.bytes }, 'moov');
@@ -32,7 +32,7 @@ type Walk = ReturnType<typeof walker>;
 
 const walker = (source: ByteSource) => {
   let boxes = 0;
-  /** The box at a position; it must end within its parent. */
+  /** @throws UnreadableMediaError when the box does not end within its parent */
   const boxAt = async (start: number, parentEnd: number): Promise<Box> => {
     if (++boxes > BOXES_MAX) throw new UnreadableMediaError('more boxes than any player reads');
     const head = await source.readAt(start, 16);
@@ -41,7 +41,7 @@ const walker = (source: ByteSource) => {
     const isLong = short === 1;
     if (isLong && head.length < 16) throw new UnreadableMediaError('a box is cut off');
     const headBytes = isLong ? 16 : 8;
-    // 0: to the end of the file.
+    // 0 means: to the end of the file.
     const size = isLong ? Number(head.readBigUInt64BE(8)) : short === 0 ? parentEnd - start : short;
     if (size < headBytes || start + size > parentEnd) throw new UnreadableMediaError('a box does not fit');
     return { type: head.toString('latin1', 4, 8), start: start + headBytes, end: start + size };
@@ -54,16 +54,12 @@ const walker = (source: ByteSource) => {
     }
   };
   return {
-    /** All of a box's, in order. */
     children: async (parent: Box): Promise<readonly Box[]> => {
       const found: Box[] = [];
       for await (const box of each(parent)) found.push(box);
       return found;
     },
-    /**
-     * The first of its type. Goes to the end, so that a file that was cut off is noticed; but not through all of what
-     * follows in a film of thousands of fragments.
-     */
+    /** Reads on to the end, to detect a truncated file, but at most `BOXES_MAX` boxes of a fragmented film. */
     find: async (parent: Pick<Box, 'start' | 'end'>, type: string): Promise<Box | undefined> => {
       let found: Box | undefined;
       for await (const box of each(parent)) {
@@ -75,14 +71,14 @@ const walker = (source: ByteSource) => {
   };
 };
 
-/** Version 1 of a box has 64 bits where version 0 has 32. */
+/** Version 1 of a box has 64-bit fields where version 0 has 32-bit fields. */
 const readFields = async (source: ByteSource, { start, end }: Box, length: number) => {
   const content = await source.readAt(start, Math.min(length, end - start));
   const isLong = content[0] === 1;
   return {
     isLong,
     content,
-    /** Undefined for "unknown", all bits set. */
+    /** Undefined when all bits are set, which means "unknown". */
     time: (at: number): number | undefined => {
       if (at + (isLong ? 8 : 4) > content.length) throw new UnreadableMediaError('a header is cut off');
       const value = isLong ? content.readBigUInt64BE(at) : BigInt(content.readUInt32BE(at));
@@ -95,7 +91,7 @@ const readFields = async (source: ByteSource, { start, end }: Box, length: numbe
   };
 };
 
-/** What `mehd` says of a file in fragments, in units of the film; undefined without one. */
+/** The duration of a fragmented file from `mehd`, in units of the film. */
 const fragmentsOf = async (
   source: ByteSource,
   walk: Walk,
@@ -107,7 +103,7 @@ const fragmentsOf = async (
   return (await readFields(source, mehd, 12)).time(4);
 };
 
-/** Longer than any film; what is more is nonsense that must not become a number nobody can store. */
+/** Longer than any film. A larger value is invalid and could not be stored. */
 const DURATION_MS_MAX = 2_147_483_647;
 
 const durationOf = async (

@@ -4,12 +4,12 @@ import type { ByteSource } from '../../shared/storage/object-store.ts';
 import { FILM } from '../../shared/storage/media-types.ts';
 import { readMp4 } from './mp4.ts';
 
-// What else the package reads is not asked for: its parsers are not to see bytes of strangers.
+// Disables the package's other parsers, because uploads are untrusted.
 disableTypes(types.filter((type) => !['png', 'gif', 'webp', 'jpg'].includes(type)));
 
 /**
- * How much of an image is looked at: a JPEG has its size behind thumbnails and colour profiles. The package goes through
- * 128 KiB that are made for it in some 50 ms, in which this process does nothing else.
+ * Bytes read of an image. In a JPEG the size follows thumbnails and colour profiles. Malicious 128 KiB block the
+ * process for about 50 ms.
  */
 const IMAGE_BYTES = new Map([
   ['image/png', 64],
@@ -20,8 +20,7 @@ const IMAGE_BYTES = new Map([
 ]);
 
 /**
- * Reads dimensions and duration of PNG, JPEG, GIF, WebP and MP4; of anything else nothing. Looks at a bounded number of
- * bytes, however large the file is and whatever it claims.
+ * Reads dimensions and duration of PNG, JPEG, GIF, WebP and MP4, from a bounded number of bytes.
  * @param detected media type
  * @throws UnreadableMediaError
  */
@@ -32,15 +31,15 @@ export const readMedia = async (detected: string | undefined, source: ByteSource
   return bytes === undefined ? {} : readImage(detected, await source.readAt(0, bytes));
 };
 
-/** Width and height are those that a viewer shows: EXIF orientations 5 to 8 turn the picture (EXIF 2.3, 4.6.4). */
+/** Returns the displayed size: EXIF orientations 5 to 8 turn the picture (EXIF 2.3, 4.6.4). */
 const readImage = (detected: string, head: Buffer): MediaFacts => {
   try {
-    // A copy: the package reads past the end of a view into the memory behind it.
+    // A copy, because the package reads the memory behind a view.
     const { width, height, orientation = 1 } = imageSize(new Uint8Array(head));
     if (width === 0 || height === 0) throw new RangeError('an image without pixels');
     return orientation >= 5 && orientation <= 8 ? { width: height, height: width } : { width, height };
   } catch (error) {
-    // Not every form of JPEG is known to the package, and some have their size behind what is looked at.
+    // The package does not support every JPEG, and in some the size comes after the bytes read.
     if (detected === 'image/jpeg') return {};
     throw new UnreadableMediaError(error instanceof Error ? error.message : String(error));
   }

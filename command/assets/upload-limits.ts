@@ -1,4 +1,3 @@
-/** The largest upload of a media type, bytes. */
 export type UploadBytesMax = (mimeType: string) => number;
 
 /** 100 MiB (decisions.md E12/E13). */
@@ -6,9 +5,9 @@ const DEFAULT = 104_857_600;
 const LIMIT = /^(?:([a-z0-9!#$&^_.+-]{1,63}\/(?:\*|[a-z0-9!#$&^_.+-]{1,63}))=)?([1-9]\d{0,9})$/;
 
 /**
- * Reads `52428800` or `52428800,image/*=10485760,image/gif=1048576`: bytes for everything, for what begins like
- * `image/`, for one type; the most exact one counts.
- * @throws RangeError for anything else
+ * Parses `52428800` or `52428800,image/*=10485760,image/gif=1048576`: a default, and limits for groups and types. The
+ * most specific one applies.
+ * @throws RangeError for any other form
  */
 export const parseUploadLimits = (text: string): UploadBytesMax => {
   const limits = new Map<string, number>();
