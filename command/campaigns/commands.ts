@@ -9,14 +9,13 @@ import type { CreateCampaignBody } from '../../domain/campaigns/input.ts';
 import { createNewCampaign, loadCampaign, type CampaignStores } from './load.ts';
 
 /**
- * Creates a campaign, and locks its advertiser's currency before: two streams, in this order. A change of the currency
- * and the lock meet in the advertiser's stream, where one of them is first: a change that is later is refused, and the
- * campaign takes the currency that the lock found, which no process can change any more. The other order would leave
- * a moment in which the campaign is there and the currency still changes. What a crash in between leaves is a lock
- * without a campaign, which a repeat with the same key completes.
+ * Locks the advertiser's currency, then creates a campaign: two streams, in this order. A change of the currency and
+ * the lock conflict in the advertiser's stream, so one comes first: a later change is refused, and the campaign takes
+ * the locked currency. In the other order the currency could change while the campaign exists. After a crash in
+ * between, a lock without a campaign remains, and a repeat with the same key completes it.
  *
- * A repeat first looks whether the campaign is there: the advertiser may have been archived since.
- * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (other currency); then nothing has happened
+ * A repeat first checks whether the campaign exists, because the advertiser may be archived since.
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (other currency); then nothing has changed
  */
 export const createCampaign = async (
   stores: CampaignStores,
@@ -44,7 +43,7 @@ export const createCampaign = async (
   return createNewCampaign(stores, campaignId, { type: 'CreateCampaign', now, campaign }, request);
 };
 
-/** An advertiser that is not there: a member of the body is at fault, and not the path. */
+/** Names the body's member, because the path is correct. */
 const namingTheAdvertiser = (error: unknown): never => {
   const isUnknown = error instanceof ApiError && error.body.code === 'NOT_FOUND';
   throw isUnknown ? new ApiError({ ...error.body, field: 'advertiserId' }) : error;

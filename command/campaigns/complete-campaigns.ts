@@ -10,7 +10,7 @@ const ACTOR = 'worker:campaigns';
 
 interface Installation {
   readonly store: EventStore;
-  /** Sees the rows of all accounts. */
+  /** Not bound to an account. */
   readonly pool: Pool;
   readonly clock: Clock;
 }
@@ -18,7 +18,7 @@ interface Installation {
 interface ActiveRow {
   readonly customerId: number;
   readonly id: string;
-  /** As text: microseconds count. */
+  /** Text keeps the microseconds. */
   readonly endsAt: string;
 }
 
@@ -29,8 +29,8 @@ const FIRST_ACTIVE: ActiveRow = {
 };
 
 /**
- * Ends campaigns whose flight is over. The rows say which ones to look at; each campaign's own stream decides, so
- * that rows which are behind, or several nodes at once, end none twice.
+ * Completes campaigns whose flight is over. Each campaign's stream decides, so a lagging read model or several nodes
+ * complete none twice.
  */
 export const createEndedFlights = ({ store, pool, clock }: Installation, runMsMax?: number): Purgeable =>
   createSweep<ActiveRow>(
@@ -49,7 +49,7 @@ export const createEndedFlights = ({ store, pool, clock }: Installation, runMsMa
       work: async ({ customerId, id }) => {
         const commandId = randomUUID();
         const context = { commandId, customerId, actor: ACTOR, requestId: commandId };
-        // Refused is what has been archived meanwhile. A flight ends below an archived advertiser, too.
+        // Archived campaigns refuse the command. Flights also end below an archived advertiser.
         const now = isoTimestamp(clock.now());
         const command = { type: 'CompleteCampaign', now, advertiserIsArchived: false } as const;
         await executeOnCampaign({ store }, id, command, { context });

@@ -19,13 +19,12 @@ const path = '/api/v2/buyer/campaigns';
 const write = { tag: 'Campaigns', access: 'exchange:write' } as const;
 const params = z.object({ id: pathTextId('campaign') });
 
-/** Campaigns of decisions.md section 2. */
 export const campaignWriteRoutes = (stores: CampaignStores): readonly Route[] => [
   createRoute(stores),
   updateRoute(stores),
   stepRoute(stores, 'execute', 'executeCampaign', 'LaunchCampaign', 'Launch a draft'),
   stepRoute(stores, 'pause', 'pauseCampaign', 'PauseCampaign', 'Pause an active campaign'),
-  stepRoute(stores, 'reactivate', 'reactivateCampaign', 'ReactivateCampaign', 'Go on with a paused campaign'),
+  stepRoute(stores, 'reactivate', 'reactivateCampaign', 'ReactivateCampaign', 'Reactivate a paused campaign'),
   archiveRoute(stores),
 ];
 
