@@ -367,7 +367,7 @@ describe('what is wrong with an audience or a member', () => {
         ['add', 4, /^the member must have hashedEmail, hashedPhone or uids$/],
         ['add', 5, /^the member must be an object$/],
         ['add', 6, /^uids\.0\.value must be an opaque id/],
-        ['add', 7, /^uids\.0\.value must be an opaque id .* no phone number$/],
+        ['add', 7, /^uids\.0\.value must be an opaque id .* not a phone number$/],
         ['add', 8, /^uids\.0\.value must be a SHA-256 hash/],
         ['add', 9, /^uids\.0\.type must be one of rampid, .*, uid2, /],
         ['add', 10, /^uids\.0\.value is required$/],
@@ -449,7 +449,7 @@ describe('what is wrong with an audience or a member', () => {
     const task = await ended(await sync([{ audienceId: 'raw', add: [{ hashedEmail: 'jane@example.com' }] }]));
     expect(task).toMatchObject({
       status: 'failed',
-      error: expect.stringMatching(/^raw: None of its members can be used\. add\.0: hashedEmail must be/),
+      error: expect.stringMatching(/^raw: None of its members is valid\. add\.0: hashedEmail must be/),
       response: { audiences: [{ audienceId: 'raw', action: 'failed', index: 0, membersFailed: 1 }] },
     });
     expect(await sizes()).toEqual([]);
