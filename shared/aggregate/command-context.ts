@@ -1,17 +1,17 @@
-/** Where a command comes from: goes into the metadata of every event it leads to. */
+/** The origin of a command. Stored in the metadata of its events. */
 export interface CommandContext {
-  /** One per command, the same when it is repeated; event ids derive from it. */
+  /** The same for every run of a command. Event ids derive from it. */
   readonly commandId: string;
   readonly customerId: number;
   readonly actor: string;
   readonly requestId: string;
-  /** Of the request that everything began with. Default: this one. */
+  /** Default: `requestId`. */
   readonly correlationId?: string;
   /**
-   * True for what the service does by itself with a thing: it belongs to what the stream's last event belongs to, as far
-   * as that is known without reading the stream for it.
+   * True for commands of the service's own workers: their events get the correlation id of the stream's last event,
+   * if that event was read (a snapshot can replace it).
    */
   readonly continues?: boolean;
-  /** Called when it is certain whose run of the command the events of its outcome are from. Not stored. */
+  /** Called once it is certain which run of the command appended the events. Not stored. */
   readonly onEvents?: (run: 'this-run' | 'earlier-run') => void;
 }

@@ -1,30 +1,24 @@
 import type { EventMetadata, JsonObject, RecordedEvent } from '../event-store/event-store.ts';
 
-/**
- * Raises the data of one version of an event to those of the next. Pure: nothing but the data counts, so that every
- * replay comes to the same.
- */
+/** Converts event data to the next schema version. Pure, so that every replay gives the same result. */
 export type Upcaster = (data: JsonObject) => JsonObject;
 
-/** An event type as the log knows it. */
 export interface EventVersions {
-  /** Version that is written now, from 1. */
+  /** Version of new events, from 1. */
   readonly schemaVersion: number;
-  /** One for each version but the last: the first raises version 1 to 2. Default: none. */
+  /** The first converts version 1 to 2, and so on up to `schemaVersion`. Default: none. */
   readonly upcasters?: readonly Upcaster[];
 }
 
-/** Versions by event type; a type that is missing here cannot be stored. */
+/** Versions by event type. An event of a missing type cannot be stored. */
 export type SchemaVersions = Readonly<Record<string, EventVersions>>;
 
-/** What of a recorded event its version decides about. */
 interface VersionedEvent extends Pick<RecordedEvent, 'type' | 'data' | 'stream' | 'revision'> {
   readonly metadata: Pick<EventMetadata, 'schemaVersion'>;
 }
 
 /**
- * An event is of a version that this program does not know: a newer one wrote it, and this one runs beside it or was
- * put back. Whatever was decided or shown without it would be wrong.
+ * A newer program wrote the event (update or rollback). A decision or an answer without that event would be wrong.
  */
 export class UnknownEventVersionError extends Error {
   override readonly name = 'UnknownEventVersionError';
@@ -35,9 +29,9 @@ export class UnknownEventVersionError extends Error {
 }
 
 /**
- * The data of a recorded event in the version that is written now, whichever it was stored in. What is stored stays
- * as it is. Data that no command would write any more pass: commands are checked, never events.
- * @throws UnknownEventVersionError for a version that is newer than `schemaVersion`, or none
+ * Returns the event's data in the current version. Does not validate: a later rule must not make old events
+ * unreadable.
+ * @throws UnknownEventVersionError for a version above `schemaVersion`, or an invalid one
  */
 export const currentData = (
   event: VersionedEvent,

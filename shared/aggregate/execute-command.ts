@@ -19,40 +19,38 @@ export type Outcome<State, Refusal> =
       readonly outcome: 'done';
       readonly state: State;
       readonly position?: Position;
-      /** Of the last event that the state is made of; absent without one. */
       readonly revision?: number;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
-/** Lost races against other writers of the same stream before a command gives up. */
 const ATTEMPTS_MAX = 32;
 const CONFLICT_BACKOFF = { baseMs: 2, capMs: 40 };
 
-/** Less than a request may take, so that who gives up knows that nothing was written. */
-const TURNS = {
+/** The wait is shorter than a request may take, so the client learns that nothing was written. */
+const QUEUE_LIMITS = {
   waitMsMax: 2_500,
   waitingMax: 1_000,
   tooBusy: (stream: string) => new EventStoreUnavailableError(`too many commands wait for ${stream}`),
 };
-const turnsOf = new WeakMap<EventStore, OneAtATime>();
+const queuesOf = new WeakMap<EventStore, OneAtATime>();
 
 /**
- * The commands of one stream take turns within this process. Without that N writers of one stream make N appends
- * on the same revision, each in a batch of its own, for one that is accepted: 50 at once took more than 3 s, and
- * of 100 only 19 were done by then. Writers in other processes still meet as conflicts.
+ * Runs the commands of a stream one after the other within this process. Otherwise N writers append at the same
+ * revision and one succeeds: 50 concurrent commands took more than 3 s, and of 100 only 19 completed in that time.
+ * Writers in other processes still meet as revision conflicts.
  */
-const inTurn = <T>(store: EventStore, stream: string, work: () => Promise<T>): Promise<T> => {
-  const take = turnsOf.get(store) ?? createOneAtATime(TURNS);
-  turnsOf.set(store, take);
-  return take(stream, work);
+const runSerially = <T>(store: EventStore, stream: string, work: () => Promise<T>): Promise<T> => {
+  const serially = queuesOf.get(store) ?? createOneAtATime(QUEUE_LIMITS);
+  queuesOf.set(store, serially);
+  return serially(stream, work);
 };
 
-/** Every one of `ATTEMPTS_MAX` attempts lost a race for the stream. Definite: nothing was written. */
+/** Lost `ATTEMPTS_MAX` races for the stream. Nothing was written. */
 export class TooManyConflictsError extends Error {
   override readonly name = 'TooManyConflictsError';
 }
 
-/** Nobody waits for the command any more, and it was told not to begin. Definite: nothing was written. */
+/** The caller no longer waits, so the command did not start. Nothing was written. */
 export class CommandAbandonedError extends Error {
   override readonly name = 'CommandAbandonedError';
 }
@@ -61,30 +59,27 @@ export interface ExecuteOptions<Command, State = never> {
   readonly stream: string;
   readonly command: Command;
   readonly context: CommandContext;
-  /** True when the stream cannot exist yet (a fresh id): spares reading it. */
+  /** The stream cannot exist yet (new id), so it is not read. */
   readonly isNew?: boolean;
   /**
-   * The stream as it was a moment ago, when it certainly held no event of this command: spares reading it, too. What has
-   * come since is met as a lost race; a decision that appends nothing is made on the stream itself.
+   * A recent state from before any event of this command; saves reading the stream. A later event causes a revision
+   * conflict. A decision without events is repeated on the stream itself.
    */
   readonly known?: Pick<LoadedStream<State>, 'state' | 'revision' | 'correlationId'> | undefined;
-  /** Waits out a lost race. Default: by the wall clock. */
+  /** Waits before the next attempt after a conflict. Default: real time. */
   readonly pause?: (ms: number) => Promise<void>;
-  /** Asked right before each append; true ends the command instead. Default: never. */
+  /** Called right before each append; true throws `CommandAbandonedError`. Default: never. */
   readonly isAbandoned?: () => boolean;
-  /** Default: none, the whole stream is folded each time. */
+  /** Default: none, the whole stream is folded. */
   readonly snapshots?: SnapshotStore;
-  /** Whether an earlier run of this command may have left events (`LoadOptions`). Default: it may. */
+  /** False only if no earlier run of this command can have appended events. Default: true. */
   readonly hasRunBefore?: () => Promise<boolean>;
 }
 
 /**
- * Runs one command: load the stream, fold, decide, append at the revision the decision was made on.
- *
- * Safe to repeat with the same command id, on any node, at any time: a command whose events
- * are in the stream already answers with the state right after them, whatever has happened since. Losing a
- * race means deciding again on the newer state.
- *
+ * Loads and folds the stream, decides, and appends at the revision that the decision was based on. After a conflict
+ * it decides again. Safe to repeat with the same command id, at any time, on any node: if the command's events are
+ * already in the stream, it returns the state right after them.
  * @throws AppendOutcomeUnknownError, EventStoreUnavailableError, TooManyConflictsError, CommandAbandonedError
  */
 export const executeCommand = <State, Command, Event extends StorableEvent, Refusal>(
@@ -94,7 +89,7 @@ export const executeCommand = <State, Command, Event extends StorableEvent, Refu
 ): Promise<Outcome<State, Refusal>> =>
   options.isNew === true
     ? decideAndAppend(store, decider, options)
-    : inTurn(store, options.stream, () => decideAndAppend(store, decider, options));
+    : runSerially(store, options.stream, () => decideAndAppend(store, decider, options));
 
 const never = (): boolean => false;
 
@@ -121,7 +116,7 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     if (loaded.afterCommand !== undefined) {
       const { requestId, ...after } = loaded.afterCommand;
       await ensureMarked(store, context, stream, after.position);
-      // What this run has tried to append may have arrived, although its answer did not.
+      // An append of this run may have succeeded although its answer was lost.
       const isEarlier = !hasTried || requestId !== context.requestId;
       context.onEvents?.(isEarlier ? 'earlier-run' : 'this-run');
       return { outcome: 'done', ...after };
@@ -133,9 +128,9 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
       const { state, revision } = loaded;
       return { outcome: 'done', state, ...(typeof revision === 'number' ? { revision } : {}) };
     }
-    if (isAbandoned()) throw new CommandAbandonedError(`a command of ${stream} was begun too late`);
+    if (isAbandoned()) throw new CommandAbandonedError(`a command of ${stream} started too late`);
     try {
-      const events = toNewEvents(decision.events, belonging(context, loaded), decider.events);
+      const events = toNewEvents(decision.events, withCorrelation(context, loaded), decider.events);
       failpoint('before-append');
       hasTried = true;
       const { position, revision, repeated } = await store.append(stream, events, loaded.revision, {
@@ -145,21 +140,24 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
       if (!repeated) {
         context.onEvents?.('this-run');
         const state = decision.events.reduce(decider.evolve, loaded.state);
-        seen.keep(stream, decider, { state, revision, ...followedBy(loaded, context) });
+        seen.keep(stream, decider, { state, revision, ...afterAppend(loaded, context) });
         return { outcome: 'done', state, position, revision };
       }
     } catch (error) {
       if (!(error instanceof WrongExpectedRevisionError)) throw error;
       await pause(backoffMs(attempt, CONFLICT_BACKOFF));
     }
-    // Either somebody else was faster, or an earlier run of this very command was: its events are what counts,
-    // not the ones decided just now, whose times differ.
+    // Another command was faster, or an earlier run of this command. The stored events count: their timestamps
+    // differ.
     known = undefined;
   }
-  throw new TooManyConflictsError(`${ATTEMPTS_MAX} attempts to write ${stream} met newer events`);
+  throw new TooManyConflictsError(`${ATTEMPTS_MAX} attempts to append to ${stream} found newer events`);
 };
 
-/** What would change nothing, or is refused, may be so only of what was. */
+/**
+ * A decision with events may use an outdated state, because the append detects newer events. A refusal, or a decision
+ * without events, appends nothing, so the error would stay undetected.
+ */
 const wouldAppend = <State, Command, Event extends StorableEvent, Refusal>(
   decider: Decider<State, Command, Event, Refusal>,
   command: Command,
@@ -170,24 +168,22 @@ const wouldAppend = <State, Command, Event extends StorableEvent, Refusal>(
   return 'events' in decision && decision.events.length > 0 ? known : undefined;
 };
 
-/** A command that goes on with what others have begun belongs to that. */
-const belonging = (
+const withCorrelation = (
   context: CommandContext,
   { correlationId }: Pick<LoadedStream<unknown>, 'correlationId'>,
 ): CommandContext =>
   context.continues === true && correlationId !== undefined ? { ...context, correlationId } : context;
 
-/** Correlation and commands of a stream after an append by this command. */
-const followedBy = (
+const afterAppend = (
   loaded: Pick<LoadedStream<unknown>, 'correlationId' | 'commands'>,
   context: CommandContext,
 ): Pick<LoadedStream<unknown>, 'correlationId' | 'commands'> => {
-  const { commandId, requestId, correlationId = requestId } = belonging(context, loaded);
+  const { commandId, requestId, correlationId = requestId } = withCorrelation(context, loaded);
   const commands = loaded.commands && new Set([...loaded.commands, commandId]);
   return { correlationId, ...(commands && { commands }) };
 };
 
-/** An answer that shows events which this run has not appended: whoever did may have ended before its own answer. */
+/** Before an answer shows events of another run: that run may have crashed before it wrote the account's position. */
 const ensureMarked = async (
   store: EventStore,
   { customerId }: CommandContext,

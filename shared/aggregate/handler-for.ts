@@ -5,14 +5,11 @@ import { loadState, loadStream, type LoadedStream } from './load-stream.ts';
 import type { StorableEvent } from './recorded-domain-event.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
-/** Where a handler reads and appends. */
 export interface CommandStores {
   readonly store: EventStore;
-  /** Default: none, whole streams are folded. */
   readonly snapshots?: SnapshotStore;
 }
 
-/** What commands know of the request that they belong to. */
 export interface CommandRequest extends Required<
   Pick<ExecuteOptions<unknown>, 'isAbandoned' | 'hasRunBefore'>
 > {
@@ -27,7 +24,7 @@ type HandlerOptions<Command, State> = Omit<
   'stream' | 'command' | 'snapshots'
 >;
 
-/** How every command of a request is executed: under its id, for its account, as long as its answer is waited for. */
+/** The options that all commands of a request share. */
 export const ofRequest = ({
   commandId,
   requestId,
@@ -42,23 +39,20 @@ export const ofRequest = ({
 });
 
 /**
- * Runs the commands of one kind of aggregate, and loads its states.
- * @param refused what the caller of `run` is told of a refusal. Default: no command is ever refused
+ * Runs the commands of one aggregate and loads its states.
+ * @param refused converts a refusal into the error to throw. Default: every refusal is a bug
  */
 export const handlerFor = <State, Command, Event extends StorableEvent, Refusal, Id, None extends State>(
   aggregate: Aggregate<State, Command, Event, Refusal, Id, None>,
   refused: (refusal: Refusal) => Error = (refusal) =>
-    new Error(`a command was refused that never is: ${JSON.stringify(refusal)}`),
+    new Error(`unexpected refusal of a command: ${JSON.stringify(refusal)}`),
 ) => {
   type Existing = Exclude<State, None>;
   const { stream, initialState } = aggregate;
   const existing = (state: State): Existing | undefined =>
     state === initialState ? undefined : (state as Existing);
 
-  /**
-   * The command on the account that `options.context` names.
-   * @throws AppendOutcomeUnknownError, EventStoreUnavailableError, TooManyConflictsError, CommandAbandonedError
-   */
+  /** @throws AppendOutcomeUnknownError, EventStoreUnavailableError, TooManyConflictsError, CommandAbandonedError */
   const execute = (
     { store, snapshots }: CommandStores,
     id: Id,
@@ -72,15 +66,13 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
       ...options,
     });
 
-  /** @throws what `refused` makes of a refusal */
   const resultOf = (outcome: Outcome<State, Refusal>): Existing => {
     if (outcome.outcome === 'refused') throw refused(outcome.refusal);
     const state = existing(outcome.state);
-    if (state === undefined) throw new Error('a command on what does not exist is refused');
+    if (state === undefined) throw new Error('the command was accepted for a resource that does not exist');
     return state;
   };
 
-  /** The stream up to its last event. */
   const loadAt = (
     { store, snapshots }: CommandStores,
     customerId: number,
@@ -92,9 +84,8 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
     resultOf,
     loadAt,
     /**
-     * Runs the command of a request.
-     * @returns the state right after it, also when it is repeated later
-     * @throws what `refused` makes of a refusal, and as `execute`
+     * @returns the state right after the command, also when it is repeated later
+     * @throws the error that `refused` returns, and the errors of `execute`
      */
     run: async (
       stores: CommandStores,
@@ -102,7 +93,7 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
       command: Command,
       request: CommandRequest,
     ): Promise<Existing> => resultOf(await execute(stores, id, command, ofRequest(request))),
-    /** The same for a command that creates: without an earlier run of it the stream cannot exist and is not read. */
+    /** Like `run`, for a command that creates: if it has not run before, the stream cannot exist and is not read. */
     create: async (
       stores: CommandStores,
       id: Id,
@@ -112,12 +103,12 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
       const isNew = !(await request.hasRunBefore());
       return resultOf(await execute(stores, id, command, { ...ofRequest(request), isNew }));
     },
-    /** As its stream says now; undefined when there is none. For answers that must not wait for a read model. */
+    /** Folds the stream, for answers that cannot wait for a read model. Undefined if the resource does not exist. */
     load: (stores: CommandStores, customerId: number, id: Id): Promise<Existing | undefined> =>
       loadState(stores, aggregate, customerId, id),
     /**
-     * What an earlier run of the request has made of it: then nothing that is needed before the command is needed any
-     * more. Undefined when none got so far.
+     * The state after an earlier run of this request, which makes the command's preparations unnecessary; else
+     * undefined.
      */
     doneBefore: async (
       stores: CommandStores,
@@ -130,7 +121,6 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
   };
 };
 
-/** The state right behind the events that an earlier run of the request has left; undefined without any. */
 const stateAfter = async <State, Event extends StorableEvent>(
   { store, snapshots }: CommandStores,
   fold: Fold<State, Event>,
@@ -140,7 +130,8 @@ const stateAfter = async <State, Event extends StorableEvent>(
   if (!(await hasRunBefore())) return undefined;
   const { afterCommand } = await loadStream(store, fold, stream, { commandId, snapshots, hasRunBefore });
   if (afterCommand === undefined) return undefined;
-  // That run may have ended before its write was marked for the reads of the account.
+  // That run may have crashed before it wrote the account's position, and reads of the account wait for that
+  // position.
   await store.ensureMarked(customerId, afterCommand.position, stream);
   onEvents('earlier-run');
   return afterCommand;

@@ -2,29 +2,24 @@ import { LRUCache } from 'lru-cache';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { LoadedStream } from './load-stream.ts';
 
-/** A stream as this process has last seen it; other processes may have appended since. */
+/** A stream as this process last saw it. Other processes may have appended since. */
 type KnownStream<State> = Pick<LoadedStream<State>, 'state' | 'revision' | 'correlationId' | 'commands'>;
 
 export interface KnownStreams {
-  /**
-   * A stream that held no event of this command when it was last seen.
-   * @param decider which folded the stream; states of other deciders are not found
-   */
+  /** Returns a known stream that `decider` folded, if it contained no event of this command. */
   without<State>(commandId: string, stream: string, decider: object): KnownStream<State> | undefined;
   keep<State>(stream: string, decider: object, seen: KnownStream<State>): void;
 }
 
-/** Bound of the kept streams; the least recently used go first. */
 const STREAMS_MAX = 500;
-/** Bounds of their states, and of one of them, in characters of JSON. A stream with a larger state is not kept. */
+/** All states together, and one state, in characters of JSON. A larger state is not kept. */
 const STATES_MAX = 16 * 1024 * 1024;
 const STATE_MAX = 64 * 1024;
-/** Longer streams are not kept: they are loaded from their snapshot. */
+/** Longer streams are loaded from their snapshot instead. */
 const EVENTS_MAX = 200;
 
 const keptOf = new WeakMap<EventStore, KnownStreams>();
 
-/** The streams that this process has seen through a store. */
 export const knownStreamsOf = (store: EventStore): KnownStreams => {
   const known = keptOf.get(store) ?? createKnownStreams();
   keptOf.set(store, known);

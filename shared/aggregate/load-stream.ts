@@ -6,13 +6,12 @@ import type { SnapshotStore } from './snapshots.ts';
 export interface LoadedStream<State> {
   readonly state: State;
   readonly revision: ExpectedRevision;
-  /** Of the last event; undefined without one. */
   readonly position?: Position;
-  /** Of the last event; undefined when it was not read, but came in a snapshot. */
+  /** Correlation id of the last event; undefined if a snapshot replaced that event. */
   readonly correlationId?: string;
-  /** Ids of the commands that have events in the stream; undefined when a snapshot hid some of the events. */
+  /** Commands that have events in the stream; undefined if a snapshot replaced some events. */
   readonly commands?: ReadonlySet<string>;
-  /** Present when this command's events are in the stream: the state right after the last of them. */
+  /** The state right after this command's last event; absent without such an event. */
   readonly afterCommand?: AfterCommand<State>;
 }
 
@@ -20,25 +19,24 @@ interface AfterCommand<State> {
   readonly state: State;
   readonly position: Position;
   readonly revision: number;
-  /** Of the request that the command's last event was appended for. */
+  /** The request that appended the event. */
   readonly requestId: string;
 }
 
-/** What a stream is loaded for. */
 export interface LoadOptions {
-  /** Whose events are looked for. Default: nobody's. */
+  /** The command whose events are searched. Default: none. */
   readonly commandId?: string;
   readonly snapshots?: SnapshotStore | undefined;
   /**
-   * False only when it is certain that no earlier run of the command has left events. Asked when a snapshot was
-   * loaded, which hides them; true has the whole stream folded instead.
+   * Called when a snapshot was loaded, since it hides earlier events; true folds the whole stream. False is only
+   * allowed if no earlier run of the command can have appended events. Default: false.
    */
   readonly hasRunBefore?: () => Promise<boolean>;
 }
 
 interface Progress<State> {
   state: State;
-  /** -1: no event so far. */
+  /** -1: no event yet. */
   revision: number;
   position: Position | undefined;
   correlationId: string | undefined;
@@ -47,15 +45,15 @@ interface Progress<State> {
 }
 
 /**
- * Folds a stream to its current state. A stream that has grown long is taken from its snapshot and the events
- * behind it: the work does not grow with its history.
- * @throws UnknownEventVersionError when a newer program has written to it
+ * Folds a stream to its current state. A long stream starts at its snapshot, so the work does not grow with its
+ * history.
+ * @throws UnknownEventVersionError if a newer program has written to the stream
  */
 export const loadStream = async <State, Event extends StorableEvent>(
   store: EventStore,
   type: Fold<State, Event>,
   stream: string,
-  { commandId, snapshots, hasRunBefore = nobodyHas }: LoadOptions,
+  { commandId, snapshots, hasRunBefore = neverRan }: LoadOptions,
 ): Promise<LoadedStream<State>> => {
   const { initialState, foldVersion = 1 } = type;
   const fold: Progress<State> = {
@@ -82,7 +80,7 @@ export const loadStream = async <State, Event extends StorableEvent>(
   const from = fold.revision;
   await foldEvents(store, type, stream, fold, { commandId });
   if (from !== start.revision && fold.afterCommand === undefined && (await hasRunBefore())) {
-    // Its events may lie between the first ones and the snapshot.
+    // The command's events may be among those that the snapshot replaced.
     await foldEvents(store, type, stream, start, { commandId });
     return loaded(start);
   }
@@ -94,8 +92,8 @@ export const loadStream = async <State, Event extends StorableEvent>(
 };
 
 /**
- * The state of one aggregate, or undefined when its stream has no events.
- * @throws UnknownEventVersionError when a newer program has written to it
+ * The state of one aggregate, or undefined if its stream has no events.
+ * @throws UnknownEventVersionError if a newer program has written to it
  */
 export const loadState = async <State, Event extends StorableEvent, Id, None extends State>(
   { store, snapshots }: { readonly store: EventStore; readonly snapshots?: SnapshotStore | undefined },
@@ -107,7 +105,7 @@ export const loadState = async <State, Event extends StorableEvent, Id, None ext
   return state === fold.initialState ? undefined : (state as Exclude<State, None>);
 };
 
-const nobodyHas = async (): Promise<boolean> => false;
+const neverRan = async (): Promise<boolean> => false;
 
 const foldEvents = async <State, Event extends StorableEvent>(
   store: EventStore,

@@ -3,17 +3,14 @@ import { eventIdOf } from './ids.ts';
 import type { CommandContext } from './command-context.ts';
 import { currentData, type SchemaVersions } from './event-versions.ts';
 
-/** What the log needs of a domain event. Structural, so that the kernel stays free of the domain. */
+/** Structural, so that shared code does not import the domain. */
 export interface StorableEvent {
   readonly type: string;
   readonly data: unknown;
   readonly occurredAt: string;
 }
 
-/**
- * Domain events as the log takes them: ids from the command, metadata from its context.
- * @param firstOrdinal how many events of the command came before these
- */
+/** @param firstOrdinal number of earlier events of the same command */
 export const toNewEvents = (
   events: readonly StorableEvent[],
   context: CommandContext,
@@ -40,7 +37,7 @@ export const toNewEvents = (
   });
 
 /**
- * A recorded event as its decider knows it: in the current version. A type that it does not know stays as it is.
+ * Converts a recorded event to the current version of its type; an unknown type stays unchanged.
  * @throws UnknownEventVersionError
  */
 export const toDomainEvent = (recorded: RecordedEvent, versions: SchemaVersions): StorableEvent => {

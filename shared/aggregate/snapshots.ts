@@ -2,29 +2,24 @@ import type { Pool } from 'pg';
 import type { Position } from '../event-store/event-store.ts';
 import type { Logger } from 'pino';
 
-/** A stream folded up to one of its events. */
 export interface Snapshot {
   readonly revision: number;
   readonly position: Position;
   readonly state: unknown;
 }
 
-/**
- * Folded states of long streams, so that a command on one costs no more as it grows. Derived: losing them all
- * costs time and nothing else.
- */
+/** Folded states of long streams. Derived data: losing them costs only time. */
 export interface SnapshotStore {
-  /** Events that are folded from the start before a snapshot is asked for, and between one and the next. */
+  /** Number of events after which the first and each further snapshot is saved. */
   readonly every: number;
-  /** The newest of the stream; undefined when there is none that was made with this version of the fold. */
+  /** The newest snapshot of the stream with this fold version; undefined if there is none. */
   load(stream: string, foldVersion: number): Promise<Snapshot | undefined>;
-  /** Keeps it in the background, unless a newer one is there. Its failure is logged and harms nobody. */
+  /** Saves in the background, unless a newer snapshot is stored. A failure is only logged. */
   save(stream: string, foldVersion: number, snapshot: Snapshot): void;
 }
 
 const EVERY = 200;
 
-/** Snapshots in the table `snapshots`, one row a stream. */
 export const createSnapshotStore = (pool: Pool, log: Logger, every = EVERY): SnapshotStore => ({
   every,
   load: async (stream, foldVersion) => {
@@ -47,6 +42,6 @@ export const createSnapshotStore = (pool: Pool, log: Logger, every = EVERY): Sna
                  or kept.fold_version = excluded.fold_version and kept.revision < excluded.revision`,
         values: [stream, foldVersion, revision, position, JSON.stringify(state)],
       })
-      .catch((error: unknown) => log.warn({ err: error, stream }, 'a snapshot was not kept'));
+      .catch((error: unknown) => log.warn({ err: error, stream }, 'a snapshot could not be saved'));
   },
 });

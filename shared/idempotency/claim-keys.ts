@@ -2,13 +2,9 @@ import type { Pool } from 'pg';
 import { commandIdOfKey } from '../aggregate/ids.ts';
 import { type Claim, type ClaimRequest, REPLAY_HOURS } from './claim.ts';
 
-/**
- * How long a claim is taken to be alive. Longer than any request may run (3 s); too short a lease is
- * harmless: running a command twice at once has the effect of once.
- */
+/** Longer than any request (3 s). A shorter lease would be harmless: two runs of one command have one effect. */
 const LEASE_SECONDS = 5;
 
-/** UTC date of the claim. */
 const DAY = `to_char(claimed_at at time zone 'utc', 'YYYYMMDD')`;
 
 interface ClaimedRow {
@@ -27,7 +23,7 @@ interface KeptRow {
   readonly reserved: string;
   readonly day: string;
   readonly status: number | null;
-  /** Null although there is a status: the answer was not kept. */
+  /** Null with a status: the answer was not stored. */
   readonly body: string | null;
 }
 
@@ -35,8 +31,8 @@ const nameOf = ({ scope, key }: { readonly scope: string; readonly key: string }
   `${scope} ${key}`;
 
 /**
- * Claims many keys in one round trip. A key that is asked for twice in the batch is claimed by the first and
- * judged for the others by the first's row, in another round trip.
+ * Claims many keys in one round trip. If the batch contains a key twice, the first request claims it, and a second
+ * round trip compares the others with that row.
  */
 export const claimAll = async (pool: Pool, requests: readonly ClaimRequest[]): Promise<readonly Claim[]> => {
   const claims = new Map<ClaimRequest, Claim>();
@@ -48,7 +44,7 @@ export const claimAll = async (pool: Pool, requests: readonly ClaimRequest[]): P
       const row = claimed.get(nameOf(request));
       if (row !== undefined) claims.set(request, claimedBy(row));
     }
-    // All that wait, not only this round's: a key that many ask for at once costs no round trip for each of them.
+    // All waiting requests, so that many requests with one key do not cost a round trip each.
     const lost = waiting.filter((request) => !claims.has(request));
     for (const [request, claim] of await judge(pool, lost)) claims.set(request, claim);
     waiting = waiting.filter((request) => !claims.has(request));
@@ -68,8 +64,8 @@ const reservedIn = (json: string): Readonly<Record<string, number>> =>
   JSON.parse(json) as Record<string, number>;
 
 /**
- * The first insert wins. An existing row is taken over when its claimant's lease has run out (it crashed, or
- * its outcome is unknown), keeping what it had reserved; and replaced when its answer is no longer honored.
+ * The first insert wins. An unfinished claim whose lease has expired (crash, or unknown outcome) is taken over with
+ * its reserved values. A row whose answer is no longer replayed is replaced.
  */
 const insertClaims = async (
   pool: Pool,
@@ -102,7 +98,7 @@ const insertClaims = async (
   return new Map(rows.map((row) => [nameOf(row), row]));
 };
 
-/** What the keys that could not be claimed stand at. A row gone in between leaves its request unjudged. */
+/** Reads the rows of keys that could not be claimed. A row that was deleted meanwhile gives no result. */
 const judge = async (
   pool: Pool,
   requests: readonly ClaimRequest[],

@@ -5,19 +5,16 @@ export interface Completion {
   readonly scope: string;
   readonly key: string;
   readonly lease: string;
-  /** `body` null: only that there was an answer is kept. */
+  /** Null `body`: the answer is not stored, only that there was one. */
   readonly answer: CompletedAnswer;
 }
 
 export type CompletedAnswer = StoredAnswer | { readonly status: number; readonly body: null };
 
-/** Longest answer that is stored, in characters; a longer one is derived again from the log. */
+/** Longest stored answer in characters. A longer one is derived again from the log. */
 const BODY_LENGTH_MAX = 256 * 1024;
 
-/**
- * Keeps the answers of commands that are done. The first to complete a key wins: a late second executor of
- * the same command has the same answer and changes nothing.
- */
+/** Stores answers. The first answer for a key wins: a second run of the same command has the same answer. */
 export const completeAll = async (
   pool: Pool,
   completions: readonly Completion[],
@@ -41,8 +38,8 @@ export const completeAll = async (
 };
 
 /**
- * Only with the lease of the claim that ends. One that was taken over meanwhile is not its first claimant's to
- * free: the second may have had its effect, and a third, behind midnight, would run another command.
+ * Deletes a claim that still has this lease. If another request took it over, that run may already have had its
+ * effect. A third request, after midnight UTC, would then run the command under another command id: a second effect.
  */
 export const releaseKey = async (pool: Pool, scope: string, key: string, lease: string): Promise<void> => {
   await pool.query({
@@ -62,7 +59,7 @@ export const lapseKey = async (pool: Pool, scope: string, key: string, lease: st
   });
 };
 
-/** Whether each of these claims is still its claimant's: not taken over, completed or deleted. One round trip for all. */
+/** Tells for each claim if it is still held: not taken over, completed or deleted. One round trip for all. */
 export const areHeld = async (
   pool: Pool,
   claims: readonly { readonly scope: string; readonly key: string; readonly lease: string }[],
@@ -84,10 +81,10 @@ export const areHeld = async (
 };
 
 /**
- * Deletes keys whose time is over. An abandoned claim goes after twice that time, counted from the last try: were
- * it counted from the first, a retry shortly before 24 h would lose its row while it runs, its answer would not
- * be kept, and a repeat of that would be a new command with a second effect. Twice, because who asks just before
- * 24 h are over and gets no answer asks again just after.
+ * Deletes expired keys and returns their number. An abandoned claim expires 48 h after its last attempt. If the time
+ * counted from the first attempt, a retry shortly before 24 h would lose its row while it runs and its answer would not
+ * be stored: the next retry would be a new command with a second effect. 48 h, because a client that gets no answer
+ * just before 24 h retries just after.
  */
 export const purgeKeys = async (pool: Pool, limit: number): Promise<number> => {
   const { rowCount } = await pool.query({

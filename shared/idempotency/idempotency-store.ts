@@ -12,7 +12,6 @@ import {
   type Completion,
 } from './complete-keys.ts';
 
-/** A claim as its claimant knows it. */
 export interface OwnClaim {
   readonly scope: string;
   readonly key: string;
@@ -20,32 +19,26 @@ export interface OwnClaim {
 }
 
 export interface IdempotencyStore {
-  /** Claims a key for a command: the first one wins, across all nodes. */
+  /** Claims a key for a command. The first claim wins, across all nodes. */
   claim(request: ClaimRequest): Promise<Claim>;
-  /**
-   * Keeps the answer of a completed command, or that there was one; changes nothing when that was done already.
-   * From then on the key is honored for 24 hours.
-   */
+  /** Stores the answer of a finished command, if none is stored. From then on the key is replayed for 24 hours. */
   complete(claim: OwnClaim, answer: CompletedAnswer): Promise<void>;
-  /** Refused: nothing happened, the key is free again; unless somebody else has taken the claim over. */
+  /** Frees the key after a refusal without effect, unless another request took the claim over. */
   release(claim: OwnClaim): Promise<void>;
-  /** Outcome unknown: the key stays claimed, but whoever comes next may find out at once. */
-  lapse(claim: OwnClaim): Promise<void>;
-  /** True as long as nobody has taken the claim over. */
-  isHeld(claim: OwnClaim): Promise<boolean>;
   /**
-   * Deletes keys that are no longer honored, at most `limit` of them.
-   * @returns how many
+   * Ends the lease after an unknown outcome: the key stays claimed, and the next request takes it over immediately.
    */
+  lapse(claim: OwnClaim): Promise<void>;
+  /** False once another request has taken the claim over. */
+  isHeld(claim: OwnClaim): Promise<boolean>;
+  /** Deletes at most `limit` keys that are no longer replayed, and returns their number. */
   purge(limit: number): Promise<number>;
 }
 
 /**
- * Claims and answers in Postgres. Requests that arrive together share a round trip and a commit.
- *
- * When the events are in the same database, `pool` may commit without waiting for the disk: the database's
- * log keeps the order of commits, so events that survived a crash have their claim before them, and a lost
- * answer is derived again from the events.
+ * Requests that arrive together share a round trip and a commit. If the events are in the same database, `pool` may
+ * commit asynchronously: commits keep their order in the write-ahead log, so every event that survives a crash still
+ * has its claim. A lost answer is derived again from the events.
  */
 export const createIdempotencyStore = (pool: Pool): IdempotencyStore => {
   const batches = { batchMax: 200, inFlightMax: 2 };
