@@ -11,6 +11,7 @@ import { addReadModelCommands } from './read-model-commands.ts';
 import { addSecretCommands } from './secrets.ts';
 import { addSellerCommands } from './seller-commands.ts';
 import { addSyndicationCommand } from './syndication-command.ts';
+import { addWorkCommand } from './work-command.ts';
 import { WordsError } from './words.ts';
 
 const NOTES = `
@@ -49,6 +50,7 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
   addSecretCommands(program, tools);
   addForgetCommand(program, tools);
   addSyndicationCommand(program, tools);
+  addWorkCommand(program, tools);
   addHistoryCommand(program, tools);
   addConfigCommand(program, tools);
   addHelpCommand(program, tools);

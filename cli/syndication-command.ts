@@ -13,6 +13,7 @@ import {
   type SyndicationState,
 } from '../domain/syndication/syndication.ts';
 import { toDomainEvent } from '../shared/aggregate/recorded-domain-event.ts';
+import { workKinds } from '../domain/work-kinds.ts';
 import type { Installation } from '../app/installation.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { WordsError } from './words.ts';
@@ -21,8 +22,10 @@ interface Waiting {
   readonly dueAt: string;
   readonly attempts: number;
   readonly lost: number;
-  readonly hasTurn: boolean;
+  /** A worker processes it until then, and longer while its job lives. */
+  readonly leasedUntil: string | null;
   readonly lastError: string | null;
+  readonly failedAt: string | null;
 }
 
 interface HistoryEntry {
@@ -61,11 +64,12 @@ export const addSyndicationCommand = (program: OperatorCommand, { installation, 
 
 const explain = async ({ pool, store }: Installation, recordId: string): Promise<Explanation> => {
   const { rows } = await pool.query<{ customer_id: string; waiting: Waiting | null }>(
-    `select r.customer_id, case when w.record_id is not null then json_build_object('dueAt', w.due_at,
-       'attempts', w.attempts, 'lost', w.lost, 'hasTurn', w.has_turn, 'lastError', w.last_error) end as waiting
+    `select r.customer_id, case when w.key is not null then json_build_object('dueAt', w.due_at,
+       'attempts', w.attempts, 'lost', w.lost, 'leasedUntil', w.leased_until, 'lastError', w.last_error,
+       'failedAt', w.failed_at) end as waiting
      from syndication_records r
-     left join syndication_work w on w.customer_id = r.customer_id and w.record_id = r.id where r.id = $1`,
-    [recordId],
+     left join work_list w on w.kind = $2 and w.customer_id = r.customer_id and w.key = r.id where r.id = $1`,
+    [recordId, workKinds.syndication],
   );
   const [row] = rows;
   if (row === undefined) throw new Error(`there is no syndication record ${shownSyndicationId(recordId)}`);
@@ -137,6 +141,6 @@ const textOf = (explanation: Explanation): string => {
   return lines.join('\n');
 };
 
-const waitingText = ({ dueAt, attempts, lost, hasTurn, lastError }: Waiting): string =>
-  `${hasTurn ? 'a worker processes it; it is offered again at' : 'due at'} ${dueAt}; failed tries ${attempts}, lost jobs ${lost}` +
-  (lastError === null ? '' : `; last error: ${lastError}`);
+const waitingText = ({ dueAt, attempts, lost, leasedUntil, lastError, failedAt }: Waiting): string =>
+  `${leasedUntil === null ? `due at ${dueAt}` : `a worker processes it; it is offered again at ${leasedUntil}`}; failed tries ${attempts}, lost jobs ${lost}` +
+  (lastError === null ? '' : `; last error (${failedAt}): ${lastError}`);

@@ -1,101 +1,47 @@
 import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
-const createSyndicationWork = async (knex: Knex): Promise<void> => {
-  await knex.schema.createTable('syndication_work', (table) => {
-    table.bigInteger('customer_id').notNullable();
-    table.uuid('record_id').notNullable();
-    table.integer('generation').notNullable();
-    table.boolean('archived').notNullable().defaultTo(false);
-    table.integer('changes').notNullable().defaultTo(0);
-    table.boolean('has_turn').notNullable().defaultTo(false);
-    table.boolean('has_job').notNullable().defaultTo(false);
-    table.timestamp('due_at').notNullable().defaultTo(knex.raw('now()'));
-    table.integer('attempts').notNullable().defaultTo(0);
-    table.integer('lost').notNullable().defaultTo(0);
-    table.text('last_error');
-    table.primary(['customer_id', 'record_id']);
-    table.index(['customer_id', 'due_at'], 'syndication_work_turns', {
-      predicate: knex.whereRaw('has_turn'),
-    });
-    table.index(['customer_id', 'due_at'], 'syndication_work_due', {
-      predicate: knex.whereRaw('not has_turn'),
-    });
-  });
-  await knex.raw('alter table syndication_work set (fillfactor = 50)');
-  await createTenantTable(
-    knex,
-    'submission_work',
-    (table) => {
-      code(table, 'kind').notNullable();
-      table.uuid('id').notNullable();
-      code(table, 'position').notNullable();
-      table.timestamp('due_at').notNullable().defaultTo(knex.raw('now()'));
-      code(table, 'since');
-      table.primary(['customer_id', 'kind', 'id']);
-      table.index(['kind', 'due_at'], 'submission_work_by_kind');
-      table.index(['customer_id', 'due_at'], 'submission_work_by_account', {
-        predicate: knex.whereRaw(`kind = 'creative'`),
-      });
-    },
-    { fillfactor: 70 },
-  );
-};
-
-const createOtherWork = async (knex: Knex): Promise<void> => {
-  await createTenantTable(
-    knex,
-    'catalog_feeds',
-    (table) => {
-      table.uuid('id').notNullable();
-      table.bigInteger('revision').notNullable();
-      table.timestamp('due_at').notNullable().defaultTo(knex.raw('now()'));
-      table.boolean('is_due').notNullable().defaultTo(false);
-      table.timestamp('running_until');
-      table.timestamp('read_at');
-      table.integer('attempts').notNullable().defaultTo(0);
-      table.primary(['customer_id', 'id']);
-      table.index(['due_at'], 'catalog_feeds_waiting', { predicate: knex.whereRaw('not is_due') });
-      table.index(['customer_id', 'due_at'], 'catalog_feeds_due', { predicate: knex.whereRaw('is_due') });
-      table.index(['customer_id'], 'catalog_feeds_running', {
-        predicate: knex.whereNotNull('running_until'),
-      });
-    },
-    { fillfactor: 70 },
-  );
-  await createTenantTable(
-    knex,
-    'agent_checks',
-    (table) => {
-      table.uuid('id').notNullable();
-      table.bigInteger('revision').notNullable();
-      table.timestamp('due_at').notNullable();
-      table.primary(['customer_id', 'id']);
-      table.index(['due_at'], 'agent_checks_due');
-    },
-    { fillfactor: 85 },
-  );
-};
-
 /**
- * All times are the database's.
+ * `work_list`: what workers are to do next, for every kind of work. All times are the database's.
  *
- * - `syndication_work`: `archived`: the advertiser was archived during this generation. `changes`: changes of the
- *   resource since a worker last looked. `has_turn`: the record holds a slot of its account. `has_job`: a run of its
- *   job may not be over. `due_at`: when it is offered (again). `attempts`: failed calls of the agent. `lost`: jobs
- *   that ended without an answer. `last_error`: why it waits.
- * - `submission_work`: creatives, and campaigns with all their creatives, to submit to sellers. `position`: the event
- *   that added it. `since`: the first event that no worker has processed yet.
- * - `catalog_feeds`: `revision`: the event that last requested a read. `due_at`: infinity until the next request.
- *   `is_due`: due, and no worker has claimed it. `running_until`: the end of a worker's claim. `attempts`: reads
- *   since the last success.
- * - `agent_checks`: agents that have not answered since their registration, and their next checks. `revision`: the
- *   event that the row is derived from.
+ * - `kind`, `customer_id`, `key`: what is to be worked on, e.g. one syndication record.
+ * - `revision`: what was asked for last, in the order of its kind. `asked_at`: when. A worker that was given the
+ *   entry before that does not take it off the list.
+ * - `data`: what the worker needs besides the key.
+ * - `due_at`: when a worker may take it. `infinity`: when it is asked for again. `not_before`: the earliest time of the
+ *   next run.
+ * - `leased_until`: a worker works on it; it is offered again at this time. `leased_revision`: the revision that was offered.
+ * - `attempts`: tries that failed since the revision was asked for. `lost`: jobs that ended without a result.
+ * - `last_error`, `failed_at`: why the last try failed, and when.
  */
 export const work = {
   name: '0.2-work',
-  up: async (knex: Knex): Promise<void> => {
-    await createSyndicationWork(knex);
-    await createOtherWork(knex);
-  },
+  up: (knex: Knex): Promise<void> =>
+    createTenantTable(
+      knex,
+      'work_list',
+      (table) => {
+        code(table, 'kind').notNullable();
+        table.uuid('key').notNullable();
+        code(table, 'revision').notNullable();
+        table.timestamp('asked_at').notNullable().defaultTo(knex.raw('clock_timestamp()'));
+        table.jsonb('data').notNullable().defaultTo('{}');
+        table.timestamp('due_at').notNullable().defaultTo(knex.raw('now()'));
+        table.timestamp('not_before').notNullable().defaultTo('-infinity');
+        table.timestamp('leased_until');
+        code(table, 'leased_revision');
+        table.integer('attempts').notNullable().defaultTo(0);
+        table.integer('lost').notNullable().defaultTo(0);
+        table.text('last_error');
+        table.timestamp('failed_at');
+        table.primary(['kind', 'customer_id', 'key']);
+        const isFree = knex.whereNull('leased_until');
+        table.index(['kind', 'due_at'], 'work_list_due', { predicate: isFree });
+        table.index(['kind', 'customer_id', 'due_at'], 'work_list_waiting', { predicate: isFree });
+        table.index(['kind', 'customer_id', 'leased_until'], 'work_list_leased', {
+          predicate: knex.whereNotNull('leased_until'),
+        });
+      },
+      { fillfactor: 50 },
+    ),
 };

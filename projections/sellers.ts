@@ -4,8 +4,10 @@ import { CREATIVE } from '../domain/creatives/creative.ts';
 import { isSubmissionOccasion } from '../domain/creatives/submission-occasion.ts';
 import { SELLERS } from '../domain/sellers/seller-directory.ts';
 import { sellerEvents, type SellerEvent } from '../domain/sellers/seller-events.ts';
+import { workKinds } from '../domain/work-kinds.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
-import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
+import { int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
+import { askFor, type Ask } from '../shared/work-list/ask-for.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import type { Projection } from './engine/projection.ts';
 
@@ -16,8 +18,8 @@ import type { Projection } from './engine/projection.ts';
 export const sellersProjection: Projection = {
   name: 'sellers',
   categories: [SELLERS, CAMPAIGN, CREATIVE],
-  tables: ['sellers', 'submission_work'],
-  workLists: ['submission_work'],
+  tables: ['sellers'],
+  work: [workKinds.launchedCampaign, workKinds.changedCreative, workKinds.submission],
   apply: async (client, events) => {
     await writeSellers(
       client,
@@ -53,40 +55,24 @@ const writeSellers = async (client: ClientBase, events: readonly RecordedEvent[]
 
 const STREAM = /^(campaign|creative)-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-interface Listed {
-  readonly kind: string;
-  readonly customerId: number;
-  readonly id: string;
-  /** Of the last event that puts it on the list. */
-  readonly position: string;
-  /** Of the first one. */
-  readonly since: string;
-}
-
 const listWork = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
-  const places = new Map<string, Listed>();
+  const occasions = new Map<string, Ask & { readonly of: string }>();
   for (const { stream, position } of events.filter(isSubmissionOccasion)) {
-    const [, kind, customerId, id] = STREAM.exec(stream) ?? [];
-    if (kind === undefined || id === undefined) continue;
-    const { since } = places.get(stream) ?? { since: position };
-    places.set(stream, { kind, customerId: Number(customerId), id, position, since });
+    const [, of, customerId, key] = STREAM.exec(stream) ?? [];
+    if (of === undefined || key === undefined) continue;
+    // The first event that no worker has looked at yet.
+    const data = occasions.get(stream)?.data ?? { since: position };
+    occasions.set(stream, { of, customerId: Number(customerId), key, revision: position, data });
   }
-  if (places.size === 0) return;
-  // In a fixed order, so that two writers can never wait for each other.
-  const rows = [...places].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, place]) => place);
-  await client.query({
-    name: 'submission-work-add',
-    text: `insert into submission_work as w (customer_id, kind, id, position, since)
-           select * from unnest($1::bigint[], $2::text[], $3::uuid[], $4::text[], $5::text[])
-           on conflict (customer_id, kind, id) do update
-             set position = excluded.position, since = coalesce(w.since, w.position), due_at = now()
-             where w.position < excluded.position`,
-    values: [
-      int8Array(rows.map(({ customerId }) => customerId)),
-      textArray(rows.map(({ kind }) => kind)),
-      uuidArray(rows.map(({ id }) => id)),
-      textArray(rows.map(({ position }) => position)),
-      textArray(rows.map(({ since }) => since)),
-    ],
-  });
+  for (const [of, kind] of [
+    [CAMPAIGN, workKinds.launchedCampaign],
+    [CREATIVE, workKinds.changedCreative],
+  ] as const) {
+    await askFor(
+      client,
+      kind,
+      [...occasions.values()].filter((occasion) => occasion.of === of),
+      { keepsData: true },
+    );
+  }
 };

@@ -12,9 +12,11 @@ import {
   SYNDICATION,
   type SyndicationState,
 } from '../domain/syndication/syndication.ts';
+import { workKinds } from '../domain/work-kinds.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../shared/aggregate/ids.ts';
-import { boolArray, int4Array, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
+import { boolArray, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
+import { askFor } from '../shared/work-list/ask-for.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
 import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
@@ -65,15 +67,15 @@ const counts: CountTable<SyndicationRecord> = {
 };
 
 /**
- * The read model behind endpoint 7, and the list of what waits for a worker: `syndication_work`. What an archived
- * advertiser has switched on is put on that list, too, and what was deleted: the worker switches it off. So is what was
- * changed: the worker sees whether its agents have it so.
+ * The read model behind endpoint 7. It asks workers for each generation that waits. It asks again for what an archived
+ * advertiser has switched on, and for what was deleted: the worker switches it off. So it does for what was changed: the
+ * worker sees whether the agents have it so.
  */
 export const syndicationProjection: Projection = {
   name: 'syndication',
   categories: [SYNDICATION, 'advertiser', ...Object.values(RESOURCES)],
-  tables: [table.table, counts.table, 'syndication_work'],
-  workLists: ['syndication_work'],
+  tables: [table.table, counts.table],
+  work: [workKinds.syndication],
   compared: { [counts.table]: keptCounts },
   apply: async (client, events) => {
     for (const some of inTurns(events)) await applySome(client, some);
@@ -119,54 +121,25 @@ const inTurns = (events: readonly RecordedEvent[]): readonly (readonly RecordedE
   return [...turns, turn];
 };
 
-/**
- * A generation that is new is due at once; one that workers know of keeps its place, and its row is not even locked:
- * who frees its turn passes over rows that are. A record that has its account's turn keeps it: an earlier
- * generation's call may be under way.
- */
-const listWork = async (
-  client: ClientBase,
-  changes: readonly RowChange<SyndicationRecord>[],
-): Promise<void> => {
-  const waiting = changes.filter(({ after }) => isWaiting(after)).map(({ after }) => after);
-  const done = changes.filter(({ after }) => !isWaiting(after)).map(({ after }) => after);
-  if (waiting.length > 0) {
-    await client.query({
-      name: 'syndication-work-add',
-      text: `insert into syndication_work as w (customer_id, record_id, generation)
-             select * from unnest($1::bigint[], $2::uuid[], $3::int[]) as n(customer_id, record_id, generation)
-             where not exists (select from syndication_work k where k.customer_id = n.customer_id
-                               and k.record_id = n.record_id and k.generation = n.generation)
-             on conflict (customer_id, record_id) do update
-               set generation = excluded.generation, archived = false, changes = 0, has_job = false,
-                 due_at = now(), attempts = 0, lost = 0, last_error = null
-               where w.generation <> excluded.generation`,
-      values: [...placesOf(waiting), int4Array(waiting.map(({ generation }) => generation))],
-    });
-  }
-  if (done.length > 0) {
-    // What has come up meanwhile need not wait until it is offered again.
-    await client.query({
-      name: 'syndication-work-done',
-      text: `with d as (
-               select * from unnest($1::bigint[], $2::uuid[], $3::int[]) as d(customer_id, record_id, generation)
-             ), gone as (
-               delete from syndication_work w using d
-               where w.customer_id = d.customer_id and w.record_id = d.record_id
-                 and (w.generation <> d.generation or (not w.archived and w.changes = 0))
-             )
-             update syndication_work w set due_at = now() from d
-             where w.customer_id = d.customer_id and w.record_id = d.record_id
-               and w.generation = d.generation and (w.archived or w.changes > 0)`,
-      values: [...placesOf(done), int4Array(done.map(({ generation }) => generation))],
-    });
-  }
-};
+/** Each generation once, when it begins: workers take it off the list when it is over. */
+const listWork = (client: ClientBase, changes: readonly RowChange<SyndicationRecord>[]): Promise<void> =>
+  askFor(
+    client,
+    workKinds.syndication,
+    changes
+      .filter(({ before, after }) => isWaiting(after) && before?.generation !== after.generation)
+      .map(({ after: { customerId, recordId, generation } }) => ({
+        customerId,
+        key: recordId,
+        revision: generation,
+      })),
+  );
 
-const placesOf = (records: readonly SyndicationRecord[]): readonly [Buffer, Buffer] => [
-  int8Array(records.map(({ customerId }) => customerId)),
-  uuidArray(records.map(({ recordId }) => recordId)),
-];
+/** The record's entry is due now, on the list already or not. */
+const LISTED_AGAIN = `on conflict (kind, customer_id, key) do update
+  set data = w.data || excluded.data, asked_at = excluded.asked_at, due_at = greatest(now(), w.not_before)`;
+/** As `revisionText` has it. */
+const REVISION = `lpad(generation::text, 16, '0')`;
 
 const listArchived = async (client: ClientBase, archived: readonly RecordedEvent[]): Promise<void> => {
   const places = archived.flatMap(({ stream }) => {
@@ -196,20 +169,19 @@ const listArchivedPage = async (
   from: Page,
 ): Promise<Page | undefined> => {
   const { rows } = await client.query<Page & { count: number }>({
-    name: 'syndication-work-archived',
+    name: 'work-syndication-archived',
     text: `with page as materialized (
              select id, generation, status, updated_at from syndication_records
              where customer_id = $1 and advertiser_id = $2 and (updated_at, id) > ($3::timestamptz, $4::uuid)
              order by updated_at, id limit $5
            ), listed as (
-             insert into syndication_work (customer_id, record_id, generation, archived)
-             select $1, id, generation, true from page where status <> 'DISABLED'
-             on conflict (customer_id, record_id) do update
-               set archived = true, changes = syndication_work.changes + 1, due_at = now()
+             insert into work_list as w (kind, customer_id, key, revision, data)
+             select $6, $1, id, ${REVISION}, '{"archived":true}' from page where status <> 'DISABLED' order by id
+             ${LISTED_AGAIN}
            )
            select updated_at::text as at, id, (count(*) over ())::int as count
            from page order by updated_at desc, id desc limit 1`,
-    values: [customerId, advertiserId, from.at, from.id, ARCHIVED_AT_ONCE],
+    values: [customerId, advertiserId, from.at, from.id, ARCHIVED_AT_ONCE, workKinds.syndication],
   });
   const [last] = rows;
   return last === undefined || last.count < ARCHIVED_AT_ONCE ? undefined : last;
@@ -229,18 +201,18 @@ const listChanged = async (client: ClientBase, events: readonly RecordedEvent[])
   if (changed.size === 0) return;
   const places = [...changed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, place]) => place);
   await client.query({
-    name: 'syndication-work-changed',
-    text: `insert into syndication_work as w (customer_id, record_id, generation, archived, changes)
-           select r.customer_id, r.id, r.generation, c.is_gone, 1
+    name: 'work-syndication-changed',
+    text: `insert into work_list as w (kind, customer_id, key, revision, data)
+           select $4, r.customer_id, r.id, ${REVISION}, case when c.is_gone then '{"archived":true}'::jsonb else '{}' end
            from unnest($1::bigint[], $2::uuid[], $3::boolean[]) as c(customer_id, id, is_gone)
            join syndication_records r on r.customer_id = c.customer_id and r.resource_uuid = c.id
-           where r.status <> 'DISABLED'
-           on conflict (customer_id, record_id) do update
-             set archived = w.archived or excluded.archived, changes = w.changes + 1, due_at = now()`,
+           where r.status <> 'DISABLED' order by r.customer_id, r.id
+           ${LISTED_AGAIN}`,
     values: [
       int8Array(places.map(({ customerId }) => customerId)),
       uuidArray(places.map(({ id }) => id)),
       boolArray(places.map(({ isGone }) => isGone)),
+      workKinds.syndication,
     ],
   });
 };

@@ -1,4 +1,4 @@
-import { submissionId } from '../../command/workers/sellers/submission-list.ts';
+import { submissionId } from '../../command/workers/sellers/list-submissions.ts';
 import { CAMPAIGN } from '../../domain/campaigns/campaign.ts';
 import { categoryOf } from '../../shared/event-store/event-store.ts';
 import { z } from 'zod';
@@ -112,9 +112,7 @@ export const creativeKind = (assets: AuditedKind, baseUrl: () => string): Audite
       isCause: (cause, { stream, causationId }) => {
         const mayBe = cause.stream === stream || categoryOf(cause.stream) === CAMPAIGN;
         // Its name ends with the UUID of the creative.
-        return (
-          mayBe && submissionId({ creativeId: stream.slice(-36), position: cause.position }) === causationId
-        );
+        return mayBe && submissionId(stream.slice(-36), cause.position) === causationId;
       },
     },
     place: {

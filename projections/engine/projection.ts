@@ -12,10 +12,10 @@ export interface Projection {
   /** The tables that it alone writes: emptied when it is made anew. */
   readonly tables: readonly string[];
   /**
-   * Those of `tables` that workers write, too: whose turn it is, what was tried. The log alone does not say what is in
-   * them, so they are neither compared nor exchanged when the read model is rebuilt beside the live one.
+   * Kinds of entries that it alone asks for on the shared list of work (`shared/work-list`). Workers write them, too, so
+   * they are neither compared nor exchanged when a copy of the read model takes its place.
    */
-  readonly workLists?: readonly string[];
+  readonly work?: readonly string[];
   /** How rows of its tables are compared with those of a copy. Default: all of them, by their primary key. */
   readonly compared?: Readonly<Record<string, Comparison>>;
   /** What else is done, in the same transaction, when it is made anew. */

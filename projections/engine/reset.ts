@@ -30,7 +30,7 @@ export const resetReadModels = (
   });
 
 const resetOne = async (client: PoolClient, projection: Projection, head: Position): Promise<void> => {
-  const { name, tables } = projection;
+  const { name, tables, work = [] } = projection;
   // First the fence: a runner that is in the middle of a batch ends before the rows go.
   await client.query(
     `insert into projection_checkpoints (name, position, epoch, whole_at) values ($1, $2, 1, $3)
@@ -42,5 +42,6 @@ const resetOne = async (client: PoolClient, projection: Projection, head: Positi
   await dropCopy(client, name);
   await client.query('delete from parked_streams where projection = $1', [name]);
   for (const table of tables) await client.query(`truncate ${client.escapeIdentifier(table)}`);
+  if (work.length > 0) await client.query('delete from work_list where kind = any($1)', [work]);
   await projection.forget?.(client);
 };

@@ -14,10 +14,8 @@ export const advisoryLocks = {
   projections: 7_216_004,
   /** Held by whoever makes a copy of a read model beside the live one; the second key as of `projections`. */
   readModelCopies: 7_216_033,
-  /** Held while work is handed out to the queue (`syndication_work`). */
-  syndicationOffers: 7_216_005,
-  /** Held while feeds of catalogs are handed out to be read (`catalog_feeds`). */
-  feedClaims: 7_216_030,
+  /** Held while work is handed out to the queues (`work_list`). */
+  workOffers: 7_216_005,
   /** Held while persons of an account are forgotten. The first of two keys; the second is the account. */
   forgetting: 7_216_035,
 } as const;

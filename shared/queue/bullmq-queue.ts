@@ -1,26 +1,9 @@
-import {
-  DelayedError,
-  Queue,
-  Worker,
-  type IQueueBackend,
-  type Job as BullJob,
-  type JobProgress,
-} from 'bullmq';
-import { backoffMs } from '../async/backoff.ts';
-import { systemClock } from '../async/clock.ts';
+import { Queue, Worker, type IQueueBackend, type Job as BullJob, type JobProgress } from 'bullmq';
 import type { JsonObject } from '../event-store/event-store.ts';
 import type { Logger } from 'pino';
 import type { JobBackend } from './job-backend.ts';
 import type { JobMetrics } from './job-metrics.ts';
-import {
-  isJobId,
-  PostponeJobError,
-  RetryJobError,
-  type HandleJob,
-  type Job,
-  type JobQueue,
-  type Processing,
-} from './job-queue.ts';
+import { isJobId, type HandleJob, type Job, type JobQueue, type Processing } from './job-queue.ts';
 import { timeout } from '../async/timeout.ts';
 
 export interface JobQueueOptions {
@@ -28,8 +11,6 @@ export interface JobQueueOptions {
   readonly backend: JobBackend;
   readonly log: Logger;
   readonly metrics: JobMetrics;
-  /** Runs of one job at most. */
-  readonly attemptsMax?: number;
 }
 
 /**
@@ -39,11 +20,12 @@ export interface JobQueueOptions {
  */
 const LOCK_MS = 5_000;
 const STALLED_EVERY_MS = 2_000;
-const STALLED_MAX = 8;
+/** Workers that one job may take along. */
+const STALLED_MAX = 3;
 
-/** Between the attempts of one job. */
-const RETRY = { baseMs: 1_000, capMs: 60_000 };
-const ATTEMPTS_MAX = 8;
+/** Runs of one job, for what fails on our side. */
+const ATTEMPTS_MAX = 3;
+const BACKOFF = { type: 'exponential', delay: 1_000, jitter: 0.5 } as const;
 
 /** Longest time that anybody waits for the queue itself. */
 const CALL_MS_MAX = 5_000;
@@ -71,11 +53,9 @@ export const openBullmqQueue = async (options: JobQueueOptions): Promise<JobQueu
     await close().catch(() => undefined);
     throw error;
   }
-  const add = (jobs: readonly Job[]): Promise<void> =>
-    enqueue(queue, jobs, options.attemptsMax ?? ATTEMPTS_MAX, backend.bulkMin);
+  const add = (jobs: readonly Job[]): Promise<void> => enqueue(queue, jobs, backend.bulkMin);
   const hasLiveJob = async (id: string): Promise<boolean> => !over.has(await queue.getJobState(id));
   return {
-    running: () => timeout(CALL_MS_MAX, queue.getRanges(['active'], 0, -1)),
     enqueue: (...jobs) => timeout(CALL_MS_MAX, add(jobs)),
     hasLiveJob: (id) => timeout(CALL_MS_MAX, hasLiveJob(id)),
     waiting: () => timeout(COUNT_MS_MAX, queue.getJobCountByTypes('wait', 'prioritized')),
@@ -93,12 +73,7 @@ const settingsOf = ({ connect, prefix }: JobBackend, to: 'add' | 'work') => ({
  * Nothing is kept of a job that is over: adding its id again would silently do nothing, and keeping some by their
  * number costs more than half of the speed on Postgres. What was given up is in the log of the process.
  */
-const enqueue = async (
-  queue: AnyQueue,
-  jobs: readonly Job[],
-  attempts: number,
-  bulkMin: number,
-): Promise<void> => {
+const enqueue = async (queue: AnyQueue, jobs: readonly Job[], bulkMin: number): Promise<void> => {
   for (const { id } of jobs) {
     if (!isJobId(id)) throw new RangeError(`${JSON.stringify(id)} cannot be the id of a job`);
   }
@@ -107,8 +82,8 @@ const enqueue = async (
     data,
     opts: {
       jobId: id,
-      attempts,
-      backoff: { type: 'ours' },
+      attempts: ATTEMPTS_MAX,
+      backoff: BACKOFF,
       removeOnComplete: true,
       removeOnFail: true,
       stackTraceLimit: 3,
@@ -125,7 +100,7 @@ const process = async (
 ): Promise<Processing> => {
   const worker: AnyWorker = new Worker(
     name,
-    (job: BullJob<JsonObject, void>, token?: string, signal?: AbortSignal) => run(handle, job, token, signal),
+    (job: BullJob<JsonObject, void>, _token?: string, signal?: AbortSignal) => run(handle, job, signal),
     {
       ...settingsOf(backend, 'work'),
       concurrency,
@@ -134,7 +109,6 @@ const process = async (
       maxStalledCount: STALLED_MAX,
       drainDelay: 2,
       runRetryDelay: 1_000,
-      settings: { backoffStrategy: (attempt, _type, error) => pauseMs(attempt, error) },
     },
     backend.factory,
   );
@@ -160,29 +134,12 @@ const process = async (
 /** A worker's function with a third parameter is given a signal. */
 const run = async (
   handle: HandleJob,
-  job: BullJob<JsonObject, void>,
-  token?: string,
-  signal?: AbortSignal,
+  { id = '', data, attemptsMade, opts }: BullJob<JsonObject, void>,
+  signal = new AbortController().signal,
 ): Promise<void> => {
-  const attempt = job.attemptsMade + 1;
-  try {
-    await handle({
-      id: job.id ?? '',
-      data: job.data,
-      attempt,
-      isLastAttempt: attempt >= (job.opts.attempts ?? 1),
-      stalls: job.stalledCounter,
-      signal: signal ?? new AbortController().signal,
-    });
-  } catch (error) {
-    if (!(error instanceof PostponeJobError)) throw error;
-    await job.moveToDelayed(systemClock.now() + error.afterMs, token);
-    throw new DelayedError();
-  }
+  const attempt = attemptsMade + 1;
+  await handle({ id, data, attempt, isLastAttempt: attempt >= (opts.attempts ?? 1), signal });
 };
-
-const pauseMs = (attempt: number, error: Error | undefined): number =>
-  (error instanceof RetryJobError ? error.afterMs : 0) + Math.ceil(backoffMs(attempt, RETRY));
 
 /** Jobs that are handed back say so by failing; a worker that cannot even say it leaves its locks to run out. */
 const stop = async (worker: AnyWorker, graceMs: number): Promise<void> => {

@@ -14,39 +14,12 @@ export interface JobRun extends Job {
   readonly attempt: number;
   /** True when nothing follows: what fails now is not tried again. */
   readonly isLastAttempt: boolean;
-  /** Workers that were gone in the middle of it. */
-  readonly stalls: number;
   /** Fires when the run is no longer this process's: the process ends, or the queue gave the job to another. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Does a job. Resolving ends it, well or not: what became of it is recorded elsewhere. Throwing runs it again
- * later.
- */
+/** Does a job. What it throws, the queue tries again: `ATTEMPTS_MAX` runs at most, with an exponential back-off. */
 export type HandleJob = (run: JobRun) => Promise<void>;
-
-/** This run came to nothing; run the job again, not before `afterMs` have passed. */
-export class RetryJobError extends Error {
-  override readonly name = 'RetryJobError';
-  readonly afterMs: number;
-
-  constructor(message: string, afterMs = 0, options: ErrorOptions = {}) {
-    super(message, options);
-    this.afterMs = afterMs;
-  }
-}
-
-/** Not now: run the job again after `afterMs`, as if this run had not been. */
-export class PostponeJobError extends Error {
-  override readonly name = 'PostponeJobError';
-  readonly afterMs: number;
-
-  constructor(message: string, afterMs: number) {
-    super(message);
-    this.afterMs = afterMs;
-  }
-}
 
 export interface Processing {
   /** Takes no new job and waits for those that run, for `graceMs` at most; then hands them back to be run again. */
@@ -65,11 +38,6 @@ export interface JobQueue {
   enqueue(...jobs: readonly Job[]): Promise<void>;
   /** Whether a job of this id waits, for its turn or its next attempt, or runs. */
   hasLiveJob(id: string): Promise<boolean>;
-  /**
-   * Ids of the jobs that are being run, in any process, as far as the queue knows: a killed worker's are, for some
-   * seconds. As many as the workers can run at once, at most.
-   */
-  running(): Promise<readonly string[]>;
   /** Jobs that wait for their turn; not those that wait for their next attempt. */
   waiting(): Promise<number>;
   /** Runs jobs, `concurrency` of them at once. */

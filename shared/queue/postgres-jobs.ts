@@ -8,9 +8,9 @@ import {
   type IQueueBackend,
 } from 'bullmq';
 import type { Pool, PoolClient } from 'pg';
+import { systemClock, type Clock } from '../async/clock.ts';
 import type { Logger } from 'pino';
 import { createPool } from '../postgres/pool.ts';
-import { databaseClock } from './database-clock.ts';
 import type { JobBackend } from './job-backend.ts';
 
 /** BullMQ's schema: the only one that it uses with a pool that is handed to it. */
@@ -22,37 +22,45 @@ const SCHEMA = 'bullmq';
  */
 const BULK_MIN = 8;
 
-/** A worker's pool: one connection listens for jobs for as long as it runs, the others ask and answer. */
-const CONNECTIONS_MAX = { add: 2, work: 4 } as const;
+/** All queues share one pool and all workers another: each worker listens for jobs on one connection for as long as it runs. */
+const CONNECTIONS_MAX = { add: 2, work: 8 } as const;
 
 /**
  * Jobs in Postgres, on connections of their own. The pools are ours, because BullMQ's own have no deadlines and no
  * listener for the errors of connections that are handed out, of which one would end the process.
+ * @throws Error when the clock of this machine is not the database's
  */
-export const openPostgresJobs = async (databaseUrl: string, log: Logger): Promise<JobBackend> => {
-  const pools: Pool[] = [];
-  const clock = databaseClock(log);
-  const open = (max: number): Pool => {
+export const openPostgresJobs = async (
+  databaseUrl: string,
+  log: Logger,
+  clock: Clock = systemClock,
+): Promise<JobBackend> => {
+  const pools = new Map<string, Pool>();
+  const open = (use: keyof typeof CONNECTIONS_MAX): Pool => {
+    const known = pools.get(use);
+    if (known !== undefined) return known;
     const pool = createPool(
       {
         connectionString: databaseUrl,
         applicationName: 'exchange-jobs',
-        max,
+        max: CONNECTIONS_MAX[use],
         timeouts: { statementMs: 8_000, queryMs: 10_000, connectMs: 4_000 },
         searchPath: SCHEMA,
       },
       log,
     );
-    pools.push(pool);
+    pools.set(use, pool);
     return pool;
   };
   const close = async (): Promise<void> => {
-    await Promise.all(pools.splice(0).map((pool) => pool.end()));
+    const opened = [...pools.values()];
+    pools.clear();
+    await Promise.all(opened.map((pool) => pool.end()));
   };
   try {
-    const client = await open(1).connect();
+    const client = await open('add').connect();
     try {
-      await clock.compare(client);
+      await refuseOtherTime(client, clock);
       await prepareSchema(client);
     } finally {
       client.release();
@@ -62,14 +70,33 @@ export const openPostgresJobs = async (databaseUrl: string, log: Logger): Promis
   }
   return {
     kind: 'postgres',
-    connect: (to) => clock.correct(open(CONNECTIONS_MAX[to])),
+    connect: open,
     bulkMin: BULK_MIN,
     factory: createPostgresBackend as BackendFactory<IQueueBackend, unknown>,
-    get detail() {
-      return { store: 'postgres', clockAheadMs: clock.aheadMs() };
-    },
+    detail: { store: 'postgres' },
     close,
   };
+};
+
+/** Half of the time that a lock of a job lasts. */
+const CLOCK_MS_MAX = 2_500;
+
+/**
+ * BullMQ compares the locks of jobs with the clock of the worker that asks. A worker whose clock is minutes ahead would
+ * take the jobs of other workers, and no worker would take over its own jobs when it dies: so it takes none.
+ */
+const refuseOtherTime = async (client: PoolClient, clock: Clock): Promise<void> => {
+  const before = clock.now();
+  const { rows } = await client.query<{ now: number }>(
+    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',
+  );
+  const after = clock.now();
+  const aheadMs = Math.round((before + after) / 2 - (rows[0]?.now ?? 0));
+  if (Math.abs(aheadMs) > CLOCK_MS_MAX + (after - before) / 2) {
+    throw new Error(
+      `this machine's clock is ${aheadMs} ms ahead of the database's: no jobs are run here until they agree`,
+    );
+  }
 };
 
 /** Changes nothing where nothing has to change: its migration step locks a table that running workers read. */

@@ -19,8 +19,6 @@ export interface JobKind {
   readonly handle: HandleJob;
   /** Jobs that one process runs at once. */
   readonly concurrency: number;
-  /** Runs of one job at most. */
-  readonly attemptsMax?: number;
 }
 
 export interface RunningJobsOptions {
@@ -108,14 +106,8 @@ const openAll = async ({ store, kinds, log }: RunningJobsOptions, metrics: JobMe
   const backend = await openJobBackend(store, log);
   const opened: Opened = { backend, queues: new Map(), processing: [] };
   try {
-    for (const { name, handle, concurrency, attemptsMax } of kinds) {
-      const queue = await openBullmqQueue({
-        name,
-        backend,
-        log,
-        metrics,
-        ...(attemptsMax === undefined ? {} : { attemptsMax }),
-      });
+    for (const { name, handle, concurrency } of kinds) {
+      const queue = await openBullmqQueue({ name, backend, log, metrics });
       opened.queues.set(name, queue);
       opened.processing.push(await queue.process(handle, concurrency));
     }

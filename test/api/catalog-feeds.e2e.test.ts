@@ -78,13 +78,13 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 /** As if its time had come. */
 const due = () =>
   service.pool.query(
-    `update catalog_feeds set due_at = now(), read_at = now() - interval '1 hour' where customer_id = $1`,
+    `update work_list set due_at = now(), not_before = now() where kind = 'catalog-feed' and customer_id = $1`,
     [account.customerId],
   );
 const nextIn = async (): Promise<number> => {
   const { rows } = await service.pool.query<{ minutes: number }>(
-    `select least(1e9, (extract(epoch from due_at) - extract(epoch from now())) / 60)::float8 as minutes from catalog_feeds
-     where customer_id = $1`,
+    `select least(1e9, (extract(epoch from due_at) - extract(epoch from now())) / 60)::float8 as minutes from work_list
+     where kind = 'catalog-feed' and customer_id = $1`,
     [account.customerId],
   );
   return rows[0]?.minutes ?? NaN;

@@ -888,7 +888,11 @@ describe('what a request has led to', () => {
     await api().post(`/campaigns/${campaign}/creatives/create`, tag);
     // Launched while the list still holds the creative for its own sake, it would be submitted for that.
     const isListed = async (): Promise<boolean> =>
-      (await service.pool.query('select from submission_work limit 1')).rowCount !== 0;
+      (
+        await service.pool.query(
+          `select from work_list where kind in ('submission', 'launched-campaign', 'changed-creative') limit 1`,
+        )
+      ).rowCount !== 0;
     const head = await service.store.head();
     await until(async () => {
       const { rows } = await service.pool.query<{ position: string }>(
@@ -948,7 +952,11 @@ describe('what a request has led to', () => {
     const shelf = `/advertisers/${advertiserId}/creatives/${creative}/campaigns`;
     expect((await api().post(shelf, { campaignId: two })).status).toBe(200);
     const isListed = async (): Promise<boolean> =>
-      (await service.pool.query('select from submission_work limit 1')).rowCount !== 0;
+      (
+        await service.pool.query(
+          `select from work_list where kind in ('submission', 'launched-campaign', 'changed-creative') limit 1`,
+        )
+      ).rowCount !== 0;
     const head = await service.store.head();
     await until(async () => {
       const { rows } = await service.pool.query<{ position: string }>(
@@ -960,7 +968,7 @@ describe('what a request has led to', () => {
     try {
       // No worker takes anything from the list.
       await client.query('begin');
-      await client.query('lock table submission_work in exclusive mode');
+      await client.query('lock table work_list in exclusive mode');
       for (const [campaign, requestId] of [
         [one, 'launch-one'],
         [two, 'launch-two'],

@@ -6,7 +6,7 @@ import type { CreativeResource } from '../../domain/creatives/creative-resource.
 import type { SellerSubmission } from '../../domain/creatives/seller-submission-resource.ts';
 import type { SellerStatus } from '../../domain/creatives/seller-review-resource.ts';
 import type { SellerResource } from '../../domain/sellers/seller-resource.ts';
-import { createSubmissionList } from '../../command/workers/sellers/submission-list.ts';
+import { listSubmissions } from '../../command/workers/sellers/list-submissions.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
 import { operate, type PrintedValue } from '../support/program.ts';
@@ -488,7 +488,10 @@ describe('a launched campaign', () => {
   it('is not forgotten while a read model leaves something of the account out', async () => {
     account = await service.openAccount();
     const query = async (text: string) => (await service.pool.query(text, [account.customerId])).rowCount;
-    const listed = () => query('select from submission_work where customer_id = $1');
+    const listed = () =>
+      query(
+        `select from work_list where kind in ('submission', 'launched-campaign', 'changed-creative') and customer_id = $1`,
+      );
     await query(`insert into parked_streams
       (projection, stream, customer_id, position, revision, event_type, error, attempts)
       values ('creatives', 'creative-x', $1, '0', 0, 'CreativeCreated', 'test', 1)`);
@@ -500,7 +503,7 @@ describe('a launched campaign', () => {
     expect(await query('update creative_campaigns set archived = true where customer_id = $1')).toBe(1);
     await api().post(`/campaigns/${campaignId}/execute`);
     await until(async () => (await listed()) === 1);
-    await createSubmissionList(service.pool).take(0);
+    await listSubmissions(service.pool);
     expect([await listed(), await statuses(id)]).toEqual([1, []]);
     await query('update creative_campaigns set archived = false where customer_id = $1');
     await query('delete from parked_streams where customer_id = $1');

@@ -55,7 +55,8 @@ it('no later submission is listed under a settled request', async () => {
   const two = await made('/campaigns', { advertiserId, name: 'Two' });
   const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
   const creative = await made(`/campaigns/${one}/creatives/create`, tag);
-  const isListed = async () => (await service.pool.query('select from submission_work')).rowCount !== 0;
+  const isListed = async () =>
+    (await service.pool.query(`select from work_list where kind <> 'syndication'`)).rowCount !== 0;
   const isSeen = async () => {
     const head = await service.store.head();
     const { rows } = await service.pool.query<{ position: string }>(
@@ -73,30 +74,22 @@ it('no later submission is listed under a settled request', async () => {
   // A worker has it in hand for the launch: what comes now is newer, and in what it reads next.
   await made(`/advertisers/${advertiserId}/creatives/${creative}/campaigns`, { campaignId: two }, 'attached');
   await until(isSeen, 20_000);
-  const [row] = (
-    await service.pool.query<{ position: string; since: string }>(
-      `select position, since from submission_work where kind = 'creative'`,
-    )
-  ).rows;
-  expect((row?.since ?? '') < (row?.position ?? '')).toBe(true);
   // A seller comes when that is done, and before the list is looked at again.
-  await service.pool.query(`
-    create function hold() returns trigger language plpgsql as $$ begin new.due_at := 'infinity'; return new; end $$;
-    create trigger hold before update on submission_work for each row execute function hold()`);
+  const { rowCount } = await service.pool.query(
+    `update work_list set due_at = 'infinity' where kind = 'changed-creative'`,
+  );
+  expect(rowCount).toBe(1);
   gate = undefined;
   open();
   await until(async () => (await jobsOf('the-launch')).length === 1, 20_000);
   const [first = ''] = await jobsOf('the-launch');
   expect(await jobsOf('attached')).toEqual([first]);
-  await until(async () => {
-    const { rows } = await service.pool.query<{ moved: boolean }>(
-      `select since > $1 as moved from submission_work where kind = 'creative'`,
-      [row?.since],
-    );
-    return rows[0]?.moved === true;
-  }, 20_000);
+  await until(
+    async () => (await service.pool.query(`select from work_list where kind = 'submission'`)).rowCount === 0,
+    20_000,
+  );
   await addSeller({ store: service.store, clock: systemClock }, { name: 'Late', channels: [] });
-  await service.pool.query('drop function hold cascade; update submission_work set due_at = now()');
+  await service.pool.query(`update work_list set due_at = now() where kind = 'changed-creative'`);
   await until(async () => (await jobsOf('attached')).length === 2, 20_000);
   expect(await jobsOf('the-launch')).toEqual([first]);
 

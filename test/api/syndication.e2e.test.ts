@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { AgentResource } from '../../domain/agents/agent-resource.ts';
 import type { CauseNode } from '../../domain/history/cause-resource.ts';
-import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-jobs.ts';
+import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-work.ts';
 import { auditProjection } from '../../projections/audit.ts';
 import { rebuildOnline } from '../../projections/engine/copy/online-rebuild.ts';
 import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
@@ -508,7 +508,7 @@ describe('a catalog', () => {
     const client = await service.pool.connect();
     try {
       await client.query('begin');
-      await client.query('lock table syndication_work in exclusive mode');
+      await client.query('lock table work_list in exclusive mode');
       await publish(setting.advertiser, [inline('inline', 7)], { 'X-Request-Id': 'publish-first' });
       await publish(setting.advertiser, [inline('inline', 8)], { 'X-Request-Id': 'publish-last' });
     } finally {
@@ -555,7 +555,7 @@ describe('a catalog', () => {
     const listed = async (generation: number): Promise<boolean> => {
       const [first] = await records();
       const { rowCount } = await service.pool.query(
-        'select from syndication_work where record_id = $1 and generation = $2',
+        `select from work_list where kind = 'syndication' and key = $1 and revision::int = $2`,
         [uuidOf(first?.id ?? ''), generation],
       );
       return rowCount === 1;
@@ -566,13 +566,13 @@ describe('a catalog', () => {
       await service.pool.query(`
         create function hold() returns trigger language plpgsql as
           $$ begin new.due_at := 'infinity'; return new; end $$;
-        create trigger hold before insert or update on syndication_work
-          for each row when (new.generation = ${generation}) execute function hold()`);
+        create trigger hold before insert or update on work_list
+          for each row when (new.kind = 'syndication' and new.revision::numeric = ${generation}) execute function hold()`);
       try {
         await work();
       } finally {
         await service.pool.query(
-          `drop function hold cascade; update syndication_work set due_at = now() where due_at = 'infinity'`,
+          `drop function hold cascade; update work_list set due_at = now() where kind = 'syndication' and due_at = 'infinity'`,
         );
       }
     };
@@ -659,7 +659,9 @@ describe('a toggle', () => {
     const off = await toggle(setting, 'web', false);
     expect([off.status, off.body.data[0]?.status]).toEqual([201, 'DISABLED']);
     expect((await status(setting, '?enabled=false')).total).toBe(1);
-    expect((await service.pool.query('select from syndication_work')).rows).toHaveLength(0);
+    expect((await service.pool.query(`select from work_list where kind = 'syndication'`)).rows).toHaveLength(
+      0,
+    );
   });
 
   it('repeated with its key is answered as the first time, and is one toggle', async () => {
@@ -924,8 +926,7 @@ describe('an agent that', () => {
     const hasten = async (): Promise<number | undefined> =>
       (
         await service.pool.query<{ attempts: number }>(
-          `update syndication_work set due_at = case when has_job then due_at else now() end
-           where record_id = $1 returning attempts`,
+          `update work_list set due_at = now() where kind = 'syndication' and key = $1 returning attempts`,
           [uuidOf(id)],
         )
       ).rows[0]?.attempts;
@@ -1071,7 +1072,8 @@ describe('GET /advertisers/{id}/syndication-status', () => {
     expect(await count('?take=1&skip=9007199254740991')).toEqual([0, 6]);
     // What was switched off is being dropped at its agents still, which changes its record once more.
     await until(
-      async () => (await service.pool.query('select from syndication_work')).rows.length === 0,
+      async () =>
+        (await service.pool.query(`select from work_list where kind = 'syndication'`)).rows.length === 0,
       20_000,
     );
     const all = (await status(setting)).items;

@@ -112,7 +112,10 @@ describe('an agent at an address where nothing answers', () => {
     const events = await service.eventsOf(agentStream(account.customerId, agentIdOf(body.data.id) ?? ''));
     expect(events.map(({ type }) => type)).toEqual(['AgentRegistered', 'AgentUnreachable']);
     expect((await account.api.delete(`/adcp-agents/${body.data.id}`)).status).toBe(204);
-    await until(async () => (await service.pool.query('select from agent_checks')).rowCount === 0);
+    await until(
+      async () =>
+        (await service.pool.query(`select from work_list where kind = 'agent-check'`)).rowCount === 0,
+    );
   });
 
   it('is registered once, however often the request is repeated', async () => {
@@ -174,7 +177,11 @@ describe('an agent at an address where nothing answers', () => {
       'AgentAnswered',
     ]);
     expect(
-      (await service.pool.query('select from agent_checks where id = $1', [agentIdOf(id)])).rowCount,
+      (
+        await service.pool.query(`select from work_list where kind = 'agent-check' and key = $1`, [
+          agentIdOf(id),
+        ])
+      ).rowCount,
     ).toBe(0);
   }, 120_000);
 

@@ -48,11 +48,10 @@ it('SIGTERM in the middle of a look at the list of work: another process takes a
     auth: { type: 'bearer', token: agent.token },
     accountId: 'acct',
   });
-  const work = async () =>
-    (await service.pool.query<{ has_turn: boolean }>('select has_turn from syndication_work')).rows;
+  const work = async () => (await service.pool.query('select from work_list')).rows;
 
   // The look stands still where it is about to give turns.
-  await locked.query('select pg_advisory_lock($1)', [advisoryLocks.syndicationOffers]);
+  await locked.query('select pg_advisory_lock($1)', [advisoryLocks.workOffers]);
   for (const resourceId of SOURCES) {
     const on = { resourceId, adcpAgentIds: [registered.body.data.id], enabled: true };
     expect((await api.post(`/advertisers/${id}/syndicate`, on)).status).toBe(201);
@@ -63,21 +62,21 @@ it('SIGTERM in the middle of a look at the list of work: another process takes a
       await locked.query(
         `select from pg_locks join pg_stat_activity using (pid)
          where locktype = 'advisory' and objid = $1 and not granted
-           and xact_start > (select max(due_at) from syndication_work)
+           and xact_start > (select max(due_at) from work_list)
            and clock_timestamp() - query_start < $2 * interval '1 millisecond'`,
-        [advisoryLocks.syndicationOffers, JUST_BEGUN_MS],
+        [advisoryLocks.workOffers, JUST_BEGUN_MS],
       )
     ).rowCount === 1;
   await until(isWaiting);
   const ended = service.end();
   await sleep(ENDS_WITHIN_MS);
-  await locked.query('select pg_advisory_unlock($1)', [advisoryLocks.syndicationOffers]);
+  await locked.query('select pg_advisory_unlock($1)', [advisoryLocks.workOffers]);
   await ended;
-  const rows = await locked.query<{ has_turn: boolean }>(
+  const { rowCount } = await locked.query(
     // Nothing of it is offered again: only as a job can it be found.
-    `update syndication_work set due_at = now() + interval '1 hour' returning has_turn`,
+    `update work_list set leased_until = now() + interval '1 hour' where leased_until is not null`,
   );
-  expect(rows.rows).toEqual(SOURCES.map(() => ({ has_turn: true })));
+  expect(rowCount).toBe(SOURCES.length);
   expect(await agent.eventSources('acct')).toEqual([]);
 
   other = startProgram({

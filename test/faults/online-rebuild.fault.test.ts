@@ -323,7 +323,7 @@ it('rebuilt under writes and reads: no request fails, none is stale, each equals
   const before = await shapes();
   const ending = new AbortController();
   const running = traffic(ending.signal);
-  const oids = [await oidOf('advertisers'), await oidOf('submission_work')];
+  const oids = [await oidOf('advertisers'), await oidOf('work_list')];
   const rebuilt = await exchangeApart(['read-models', 'rebuild', '--json'], settings());
   await sleep(300);
   ending.abort();
@@ -343,7 +343,7 @@ it('rebuilt under writes and reads: no request fails, none is stale, each equals
   expect(results.map(({ readModel }) => readModel)).toEqual(rebuildable.map(({ name }) => name));
   expect(results.flatMap(differing)).toEqual([]);
   expect({ failed: seen.failed, stale: seen.stale }).toEqual({ failed: [], stale: 0 });
-  expect([await oidOf('advertisers'), await oidOf('submission_work')]).toEqual([expect.any(Number), oids[1]]);
+  expect([await oidOf('advertisers'), await oidOf('work_list')]).toEqual([expect.any(Number), oids[1]]);
   expect(await oidOf('advertisers')).not.toBe(oids[0]);
   expect(await shapes()).toEqual(before);
   // The rows of every kind were there to be compared, or the test is about nothing.

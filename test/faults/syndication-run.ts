@@ -1,6 +1,6 @@
 import { availableParallelism, loadavg } from 'node:os';
 import type { Pool } from 'pg';
-import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-jobs.ts';
+import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-work.ts';
 import { createAccount } from '../../app/create-account.ts';
 import type { Installation } from '../../app/installation.ts';
 import { syndicationEvents, type SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
@@ -505,7 +505,8 @@ const switchOn = async (
  */
 const hastenWithdrawals = async (pool: Pool): Promise<void> => {
   await pool.query(
-    `update syndication_work set due_at = now() where attempts >= $1 and not has_turn and due_at > now()`,
+    `update work_list set due_at = now()
+     where kind = 'syndication' and attempts >= $1 and leased_until is null and due_at > now()`,
     [ATTEMPTS_MAX],
   );
 };
@@ -514,12 +515,13 @@ const hastenWithdrawals = async (pool: Pool): Promise<void> => {
 const settle = async (pool: Pool, msMax: number): Promise<readonly string[]> => {
   const waiting = async (): Promise<readonly string[]> => {
     const { rows } = await pool.query<{ said: string }>(
-      `select format('%s %s@%s gen %s of %s, due in %s s, attempts %s, lost %s, turn %s, job %s, changes %s, archived %s, submitted %s',
-                r.status, r.resource_id, r.account, w.generation, r.generation,
-                round(extract(epoch from w.due_at - now()), 1), w.attempts, w.lost, w.has_turn, w.has_job, w.changes,
-                w.archived, r.body::json -> 'submitted') as said
-       from syndication_work w
-       left join syndication_records r on r.customer_id = w.customer_id and r.id = w.record_id`,
+      `select format('%s %s@%s gen %s of %s, due in %s s, leased for %s s, attempts %s, lost %s, asked at %s, %s, submitted %s, because %s',
+                r.status, r.resource_id, r.account, w.revision, r.generation,
+                round(extract(epoch from w.due_at - now()), 1), round(extract(epoch from w.leased_until - now()), 1),
+                w.attempts, w.lost, w.asked_at, w.data, r.body::json -> 'submitted', w.last_error) as said
+       from work_list w
+       left join syndication_records r on r.customer_id = w.customer_id and r.id = w.key
+       where w.kind = 'syndication'`,
     );
     return rows.map(({ said }) => said);
   };

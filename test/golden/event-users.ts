@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allProjections } from '../../projections/all-projections.ts';
+import type { Projection } from '../../projections/engine/projection.ts';
 import { packageDirectory } from '../../app/version.ts';
 
 /** Who writes an event and who reads it, as the registries and the source say. */
@@ -31,7 +32,7 @@ export interface EventUsers {
   /** What runs the decider: commands and workers. */
   readonly commands: readonly string[];
   /** Read models of its category, and their tables. */
-  readonly projections: readonly { readonly name: string; readonly tables: readonly string[] }[];
+  readonly projections: readonly Pick<Projection, 'name' | 'tables' | 'work'>[];
 }
 
 export const createEventUsers = (): ((type: string, category: string) => EventUsers) => {

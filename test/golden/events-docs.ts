@@ -141,7 +141,9 @@ const readme = (known: readonly KnownEvent[], history: readonly GoldenEvent[]): 
   const sections = allEvents.map((kind) => {
     const own = known.filter((event) => event.kind === kind);
     const readers = allProjections.filter(({ categories }) => categories.includes(kind.category));
-    const tables = [...new Set(readers.flatMap((reader) => reader.tables))];
+    const tables = [
+      ...new Set(readers.flatMap((reader) => [...reader.tables, ...(reader.work ? ['work_list'] : [])])),
+    ];
     return [
       `## ${kind.category}`,
       `Streams \`${kind.category}-${kind.namedAfter}\`. Their read models fill ${list(tables, 'no table')}.`,

@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Pool } from 'pg';
 import { runOnCampaign, loadCampaign } from '../../command/campaigns/load.ts';
 import {
   archiveCreative,
@@ -14,8 +12,8 @@ import { duplicateCreative } from '../../command/creatives/duplicate-creative.ts
 import { reviewForSeller, submitCreative } from '../../command/creatives/review-creative.ts';
 import { loadCreative } from '../../command/creatives/run-on-creative.ts';
 import { loadDirectory, runOnDirectory } from '../../command/sellers/directory.ts';
-import { createSubmissionList } from '../../command/workers/sellers/submission-list.ts';
-import { submitOnce } from '../../command/workers/sellers/submit-launched.ts';
+import { listSubmissions } from '../../command/workers/sellers/list-submissions.ts';
+import { submissions as submissionsOf } from '../../command/workers/sellers/submit-launched.ts';
 import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
 import { creativeDetail, type UsedAsset } from '../../domain/creatives/creative-detail-resource.ts';
 import { assetIdsOf, shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
@@ -42,11 +40,13 @@ import {
 } from '../../shared/event-store/event-store.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
+import { createWorkList, type WorkList } from '../../shared/work-list/work-list.ts';
 import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { ADVERTISER, CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';
 import { createFailingAppends } from '../support/failing-appends.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
+import { workOnce } from '../support/work-once.ts';
 
 /**
  * The detail of a creative, and the lists, made of several streams: whatever order their events arrive in, across the
@@ -123,7 +123,7 @@ const stepsBegun = fc.oneof(
 
 const forgetAll = async (): Promise<void> => {
   const tables = projections.flatMap((projection) => projection.tables);
-  await readModels.pool.query(`truncate ${tables.join(', ')}, projection_checkpoints`);
+  await readModels.pool.query(`truncate work_list, ${tables.join(', ')}, projection_checkpoints`);
 };
 
 const carryOut = async (
@@ -480,8 +480,11 @@ describe('creatives of launched campaigns', () => {
     ),
     { minLength: 6, maxLength: 16 },
   );
-  const allDue = () => readModels.pool.query('update submission_work set due_at = now()');
-  const { signal } = new AbortController();
+  /** Leases have ended, too: no other worker has anything in hand. */
+  const allDue = () =>
+    readModels.pool.query(
+      `update work_list set due_at = now(), leased_until = case when leased_until is not null then now() end`,
+    );
 
   interface Fate {
     readonly failAt?: number;
@@ -490,11 +493,11 @@ describe('creatives of launched campaigns', () => {
     readonly isForgotten?: boolean;
   }
   const work = (log: CampaignLog, { failAt = Infinity, how = 'before', isForgotten }: Fate = {}) => {
-    const list = createSubmissionList(readModels.pool);
+    const list = createWorkList(readModels.pool);
     const failing = createFailingAppends();
     failing.failFrom(failAt, how);
-    const done = isForgotten === true ? async () => undefined : list.done;
-    return submitOnce({ stores: log.writes(failing.wrap(log.store)), list: { ...list, done }, signal });
+    const settle = isForgotten === true ? async () => undefined : list.settle;
+    return workOnce({ ...list, settle }, submissionsOf(log.writes(failing.wrap(log.store)), readModels.pool));
   };
 
   const untilDone = async (log: CampaignLog): Promise<void> => {
@@ -505,7 +508,7 @@ describe('creatives of launched campaigns', () => {
       moved += await work(log);
       isOver = moved === 0;
     }
-    expect((await readModels.pool.query('select * from submission_work')).rows).toEqual([]);
+    expect((await readModels.pool.query('select * from work_list')).rows).toEqual([]);
   };
 
   it('are found although the launch is seen before what is in the campaign', async () => {
@@ -547,13 +550,10 @@ describe('creatives of launched campaigns', () => {
 
   describe('that were looked at when something newer came up', () => {
     const at = { creative: 0, campaign: 0, asset: 0 };
-    /** The creative's entry in the list. */
     const listed = async () =>
-      (
-        await readModels.pool.query<{ position: string; since: string }>(
-          `select position, since from submission_work where kind = 'creative'`,
-        )
-      ).rows;
+      (await readModels.pool.query<{ kind: string }>('select kind from work_list')).rows.map(
+        ({ kind }) => kind,
+      );
     /** One creative in a campaign that was launched, and was listed for that. */
     const given = async () => {
       await forgetAll();
@@ -583,12 +583,9 @@ describe('creatives of launched campaigns', () => {
     };
     /** @param meanwhile between the look and the word that it is done */
     const look = (log: CampaignLog, meanwhile: (done: () => Promise<void>) => Promise<void>) => {
-      const list = createSubmissionList(readModels.pool);
-      return submitOnce({
-        stores: log.writes(),
-        list: { ...list, done: (submissions) => meanwhile(() => list.done(submissions)) },
-        signal,
-      });
+      const list = createWorkList(readModels.pool);
+      const settle: WorkList['settle'] = (...end) => meanwhile(() => list.settle(...end));
+      return workOnce({ ...list, settle }, submissionsOf(log.writes(), readModels.pool));
     };
     const archive = (log: CampaignLog) =>
       log.onAdvertiser({ type: 'ArchiveAdvertiser', now: isoTimestamp(log.nowMs) });
@@ -602,86 +599,26 @@ describe('creatives of launched campaigns', () => {
         await restore(log);
         await attach();
         for (const each of [0, 1, 2]) await follow(log, each, 10_000);
-        const [before] = await listed();
+        await listSubmissions(readModels.pool);
+        expect((await listed()).toSorted()).toEqual(['changed-creative', 'submission']);
         await done();
-        const [after] = await listed();
-        expect(after?.position).toBe(before?.position);
-        expect((before?.since ?? '') < (after?.since ?? '')).toBe(true);
-        expect((after?.since ?? '') <= (after?.position ?? '')).toBe(true);
+        expect(await listed()).toEqual(['changed-creative']);
       });
       expect(await requestsOf('CreativeSubmitted')).toEqual([]);
       await untilDone(log);
       expect(await requestsOf('CreativeSubmitted')).toEqual(await requestsOf('CreativeAttached'));
     });
 
-    it('so do those that are just being listed for it', async () => {
-      const { log, attach, requestsOf } = await given();
-      await archive(log);
-      await look(log, async (done) => {
-        await restore(log);
-        const head = await log.store.head();
-        await attach();
-        const client = await readModels.pool.connect();
-        try {
-          await client.query('begin');
-          await sellersProjection.apply(client, await log.store.readAll({ after: head, limit: 10_000 }));
-          let isOver = false;
-          const end = done().then(() => (isOver = true));
-          await new Promise((resolve) => setTimeout(resolve, 100));
-          expect(isOver).toBe(false);
-          await client.query('commit');
-          await end;
-        } finally {
-          client.release();
-        }
-      });
-      await untilDone(log);
-      expect(await requestsOf('CreativeSubmitted')).toEqual(await requestsOf('CreativeAttached'));
-    });
-
-    it('stay there while they are held for long, and keep no other from being taken off', async () => {
-      await forgetAll();
-      const [held, other] = [randomUUID(), randomUUID()];
-      const position = '0000000000000007';
-      await readModels.pool.query(
-        `insert into submission_work (customer_id, kind, id, position, since)
-         select $1, 'creative', id, $3, $3 from unnest($2::uuid[]) id`,
-        [CUSTOMER, [held, other], position],
-      );
-      const hasty = new Pool({ ...readModels.pool.options, max: 1, options: '-c statement_timeout=200' });
-      const holder = await readModels.pool.connect();
-      try {
-        await holder.query('begin');
-        await holder.query('select from submission_work where id = $1 for update', [held]);
-        const looked = { customerId: CUSTOMER, position, since: position };
-        await createSubmissionList(hasty).done(
-          [held, other].map((creativeId) => ({ ...looked, creativeId })),
-        );
-        await holder.query('commit');
-      } finally {
-        holder.release();
-        await hasty.end();
-      }
-      const { rows } = await readModels.pool.query<{ id: string }>('select id from submission_work');
-      expect(rows.map(({ id }) => id)).toEqual([held]);
-    });
-
     it('whose request a submission names already, are not named by a later one', async () => {
       const { log, attach, launchAgain, requestsOf } = await given();
       // It comes before the worker reads what there is, and is listed afterwards.
-      const list = createSubmissionList(readModels.pool);
-      await submitOnce({
-        stores: log.writes(),
-        list: {
-          ...list,
-          take: async (countMax) => {
-            const taken = await list.take(countMax);
-            await attach();
-            return taken;
-          },
-        },
-        signal,
-      });
+      const list = createWorkList(readModels.pool);
+      const offer: WorkList['offer'] = async (...asked) => {
+        const offered = await list.offer(...asked);
+        await attach();
+        return offered;
+      };
+      await workOnce({ ...list, offer }, submissionsOf(log.writes(), readModels.pool));
       const [[attached]] = (await requestsOf('CreativeAttached')) as [[string]];
       const [first = []] = await requestsOf('CreativeSubmitted');
       expect([first.length, first[1]]).toEqual([2, attached]);

@@ -97,7 +97,7 @@ const project = async (history: readonly RecordedEvent[]): Promise<Rows> => {
     await client.query('commit');
   }
   const found: Record<string, readonly unknown[]> = {};
-  for (const table of new Set(allProjections.flatMap(({ tables }) => tables))) {
+  for (const table of new Set([...allProjections.flatMap(({ tables }) => tables), 'work_list'])) {
     found[table] = await rowsOf(table);
   }
   return found;

@@ -81,10 +81,5 @@ it('every table of accounts shows requests the rows of their account alone', asy
      where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and not c.relrowsecurity order by 1`,
   );
   // No request may read these at all (`isolate-tenants.ts`), but for the two marks, which it needs before it is bound.
-  expect(rows.map(({ table }) => table)).toEqual([
-    'account_positions',
-    'conversion_positions',
-    'secrets',
-    'syndication_work',
-  ]);
+  expect(rows.map(({ table }) => table)).toEqual(['account_positions', 'conversion_positions', 'secrets']);
 });

@@ -155,6 +155,18 @@ const served: Readonly<Record<string, readonly Example[]>> = {
     { words: () => ['syn_00000000000040008000000000000000'], status: 1, lines: [] },
     { words: () => ['nothing'], status: 2, lines: [] },
   ],
+  'work list': [
+    {
+      before: () =>
+        service.pool.query(
+          `insert into work_list (kind, customer_id, key, revision, due_at, attempts, last_error)
+           values ('test', 1, gen_random_uuid(), '1', 'infinity', 2, 'It is away.')`,
+        ),
+      words: () => ['test'],
+      lines: [{ kind: 'test', customerId: 1, dueAt: null, attempts: 2, lastError: 'It is away.' }],
+    },
+    { words: () => ['another'], lines: [] },
+  ],
   history: [
     {
       words: () => historyOf('/history?take=1'),

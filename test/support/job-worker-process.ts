@@ -1,6 +1,6 @@
 /**
  * A worker in a process of its own, for tests to kill:
- * `node job-worker-process.js DATABASE_URL REDIS_URL_OR_EMPTY KEY_PREFIX QUEUE HOLD_MS CLOCK_AHEAD_MS`. Tells its
+ * `node job-worker-process.js DATABASE_URL REDIS_URL_OR_EMPTY KEY_PREFIX QUEUE HOLD_MS`. Tells its
  * parent of every run that it begins or ends.
  */
 import { Registry } from 'prom-client';
@@ -8,10 +8,7 @@ import { sleep } from '../../shared/async/backoff.ts';
 import { createLog } from '../../app/log.ts';
 import { startJobs } from '../../shared/queue/running-jobs.ts';
 
-const [, , databaseUrl = '', redisUrl = '', redisKeyPrefix = '', name = '', holdMs = '0', aheadMs = '0'] =
-  process.argv;
-const realNow = Date.now;
-Date.now = () => realNow() + Number(aheadMs);
+const [, , databaseUrl = '', redisUrl = '', redisKeyPrefix = '', name = '', holdMs = '0'] = process.argv;
 
 const jobs = startJobs({
   store: { databaseUrl, redisUrl: redisUrl === '' ? undefined : redisUrl, redisKeyPrefix },

@@ -6,8 +6,8 @@ import {
   type FinalAnswer,
   type Question,
 } from '../../command/workers/syndication/ask-agent.ts';
+import { TryAgainError } from '../../command/workers/syndication/try-again.ts';
 import type { SubmittedCall } from '../../domain/syndication/syndication-resource.ts';
-import { PostponeJobError, RetryJobError } from '../../shared/queue/job-queue.ts';
 
 /** What an agent takes in and finishes later. */
 
@@ -72,8 +72,8 @@ const ask = async (
       );
   let laterMs: number | undefined;
   const answer = await asking.catch((error: unknown) => {
-    if (!(error instanceof PostponeJobError)) throw error;
-    laterMs = error.afterMs;
+    if (!(error instanceof TryAgainError) || error.result.isTry) throw error;
+    laterMs = error.result.afterMs;
     return undefined;
   });
   return { calls, recorded, answer, laterMs };
@@ -82,8 +82,8 @@ const ask = async (
 describe('an answer at once', () => {
   it("is not the agent's answer when the run was aborted, unless the agent has finished", async () => {
     const signal = AbortSignal.abort();
-    await expect(ask([away], { signal })).rejects.toThrow(RetryJobError);
-    await expect(ask([away], { signal, of: submitted })).rejects.toThrow(RetryJobError);
+    await expect(ask([away], { signal })).rejects.toThrow(TryAgainError);
+    await expect(ask([away], { signal, of: submitted })).rejects.toThrow(TryAgainError);
     expect(await ask([done], { signal })).toMatchObject({ answer: done });
   });
   it('is the answer, and nothing is recorded', async () => {

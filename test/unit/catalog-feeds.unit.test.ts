@@ -58,7 +58,7 @@ describe('two readings at once', () => {
       },
       context: { commandId: randomUUID(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
     });
-    const due = { customerId: CUSTOMER, catalogId, revision: 0, attempt: 1, lease: '' };
+    const due = { customerId: CUSTOMER, key: catalogId };
     const readAs = (contentHash: string, meanwhile: () => Promise<unknown> = async () => undefined) =>
       readFeed(
         {
@@ -69,13 +69,13 @@ describe('two readings at once', () => {
           },
         },
         due,
-        signal,
+        { attempt: 1, isLastAttempt: false, signal },
       );
-    expect(await readAs('newer', async () => expect(await readAs('older')).toBe('asked'))).toEqual({
+    expect(await readAs('newer', async () => expect(await readAs('older')).toEqual({ is: 'next' }))).toEqual({
+      is: 'next',
       afterMs: 60_000,
-      isRead: true,
     });
-    expect(await readAs('newer')).toBe('asked');
+    expect(await readAs('newer')).toEqual({ is: 'next' });
     const types = ['CatalogPublished', 'CatalogFeedRead', 'CatalogFeedRead'];
     expect(await log.typesOf(stream)).toEqual(types);
   });

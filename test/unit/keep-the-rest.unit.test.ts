@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { AgentAnswer, AgentCall } from '../../command/workers/syndication/agent-call.ts';
 import { loadRecord } from '../../command/workers/syndication/record-steps.ts';
+import { TryAgainError } from '../../command/workers/syndication/try-again.ts';
 import { keepTheRest } from '../../command/workers/syndication/withdraw.ts';
 import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { PostponeJobError, RetryJobError } from '../../shared/queue/job-queue.ts';
 
 /** An agent is told all that stays, and nothing else, until that is so there. */
 
 const NOW = '2026-01-01T00:00:00.000Z';
 const KEPT = { by: 'the-rest', itemsMax: 1_000, mayBeEmpty: true } as const;
 const away: AgentAnswer = { outcome: 'retry', message: 'It is away.', afterMs: 0 };
-const notKnown = new PostponeJobError('what is at agents is not known again yet', 2_000);
+const notKnown = new TryAgainError('not known', { afterMs: 2_000, isTry: false });
 
 /** X was switched on and off at an agent that does each key once. */
 const given = async () => {
@@ -79,7 +79,7 @@ const given = async () => {
       store,
       clock: { now: () => Date.parse(NOW) },
       secrets: {},
-      workList: {
+      atAgents: {
         kept: async () => {
           const kept = looks[Math.min(look++, looks.length - 1)];
           if (kept === undefined) throw notKnown;
@@ -102,12 +102,12 @@ const given = async () => {
         inFull: async (_resource: unknown, item: unknown) => item,
       },
       agent: { customerId: 1, url: 'https://agent.example.com/mcp', protocol: 'MCP' },
-      run: { attempt: 1, stalls: 0, isLastAttempt: false, signal: new AbortController().signal },
+      run: { attempt: 1, isLastAttempt: false, signal: new AbortController().signal },
     };
     return keepTheRest(options as never, question as never, KEPT).then(
       () => 'over',
       (error: unknown) => {
-        if (error instanceof PostponeJobError || error instanceof RetryJobError) return error.name;
+        if (error instanceof TryAgainError) return error.result.isTry ? 'failed' : 'waits';
         throw error;
       },
     );
@@ -119,9 +119,9 @@ describe('a list that is the same again', () => {
   it('is told again when another was taken in meanwhile, although nothing was ever tried in vain', async () => {
     const { agent, run, finish } = await given();
     agent.plan.push('task', 'task');
-    expect(await run([])).toBe('PostponeJobError');
+    expect(await run([])).toBe('waits');
     finish();
-    expect(await run(['y'])).toBe('PostponeJobError');
+    expect(await run(['y'])).toBe('waits');
     // Y is switched off, and dropped at once; what is under way here brings it back.
     agent.has.delete('y');
     finish();
@@ -136,7 +136,7 @@ describe('a list that is the same again', () => {
   ] as const)('is told again when %s', async (_what, how, told) => {
     const { agent, run, finish } = await given();
     agent.plan.push('task', ...how);
-    expect(await run([])).toBe('PostponeJobError');
+    expect(await run([])).toBe('waits');
     finish();
     expect(await run([], ['y'], undefined)).not.toBe('over');
     expect(await run([])).toBe('over');
@@ -146,7 +146,7 @@ describe('a list that is the same again', () => {
   it('is not told again while it is what was taken in last: an agent that finishes all later is told once', async () => {
     const { agent, run, finish } = await given();
     agent.isAlwaysLater = true;
-    for (let n = 0; n < 3; n++) expect(await run(['y'])).toBe('PostponeJobError');
+    for (let n = 0; n < 3; n++) expect(await run(['y'])).toBe('waits');
     finish();
     expect(await run(['y'])).toBe('over');
     expect({ has: agent.has, told: agent.told }).toEqual({ has: new Set(['y']), told: [['y']] });
@@ -155,7 +155,7 @@ describe('a list that is the same again', () => {
   it('is told again after a call of which nobody knows what became, under another key', async () => {
     const { agent, run } = await given();
     agent.plan.push('unknown');
-    expect(await run(['y'])).toBe('RetryJobError');
+    expect(await run(['y'])).toBe('failed');
     agent.has.add('z');
     expect(await run(['y'])).toBe('over');
     expect(agent.has).toEqual(new Set(['y']));

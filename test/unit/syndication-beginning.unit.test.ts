@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { loadRecord } from '../../command/workers/syndication/record-steps.ts';
 import { syndicate } from '../../command/workers/syndication/syndicate.ts';
+import { TryAgainError } from '../../command/workers/syndication/try-again.ts';
 import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { agentAggregate, agentStream } from '../../domain/agents/agent.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
 import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { PostponeJobError } from '../../shared/queue/job-queue.ts';
 
 /** What a generation begins with is loaded beside what says whether it may begin. */
 
 const NOW = '2026-01-01T00:00:00.000Z';
-const notKnown = new PostponeJobError('what is at agents is not known again yet', 2_000);
+const notKnown = new TryAgainError('not known', { afterMs: 2_000, isTry: false });
 
 /** A record that was switched on, of an active advertiser or of none, while nobody knows who else has its id. */
 const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => {
@@ -87,9 +87,9 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
       return { outcome: 'completed', data: undefined };
     },
     kinds: { EVENT_SOURCE: { load: async () => ({ item: { event_source_id: 'x' }, revision: 0 }) } },
-    workList: { holders: () => Promise.reject(notKnown) },
+    atAgents: { holders: () => Promise.reject(notKnown) },
   };
-  const work = { customerId, recordId, generation: 1, archived: false, changes: 0, attempts: 0, lost: 0 };
+  const work = { customerId, recordId, generation: 1, archived: false };
   return {
     calls,
     run: () => syndicate(options as never, work, { signal: new AbortController().signal } as never),

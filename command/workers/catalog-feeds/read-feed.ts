@@ -5,9 +5,10 @@ import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import type { SnapshotStore } from '../../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
+import type { WorkRun } from '../../../shared/work-list/run-work.ts';
+import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import { loadAdvertiser } from '../../advertisers/load.ts';
 import { executeOnCatalog, loadCatalog } from '../../catalogs/sync-catalogs.ts';
-import type { DueFeed, NextReading } from './feed-list.ts';
 import type { Feed, FeedAnswer, FetchFeed } from './fetch-feed.ts';
 
 export interface ReadFeedOptions {
@@ -28,35 +29,33 @@ const EVERY_MS: Readonly<Record<NonNullable<Feed['updateFrequency']>, number>> =
   weekly: 7 * 24 * HOUR_MS,
 };
 const RETRY = { baseMs: MINUTE_MS, capMs: 6 * HOUR_MS };
-/** Of a feed that is read only when it is asked for: some three days. */
-const ATTEMPTS_MAX = 20;
 /** Until somebody looks whether an archived advertiser was restored. */
 const ARCHIVED_MS = 24 * HOUR_MS;
 
 /**
  * Reads a feed and records what came of it, if that is news. May be repeated, and may run twice at once: what is
  * recorded says what it went by, and is nothing when that has changed since.
- * @returns when it is to be read next
+ * @returns also when it is to be read next
  * @throws the signal's reason when it ended; EventStoreUnavailableError, AppendOutcomeUnknownError,
  *   TooManyConflictsError
  */
 export const readFeed = async (
   options: ReadFeedOptions,
-  due: DueFeed,
-  signal: AbortSignal,
-): Promise<NextReading> => {
+  { customerId, key }: Pick<WorkEntry, 'customerId' | 'key'>,
+  run: WorkRun,
+): Promise<WorkResult> => {
   const { fetchFeed } = options;
-  const catalog = (await loadCatalog(options, due.customerId, due.catalogId))?.catalog;
+  const catalog = (await loadCatalog(options, customerId, key))?.catalog;
   // The list may be behind. What is brought back later is on it again.
-  if (catalog?.status !== 'ACTIVE' || catalog.definition.content.kind !== 'feed') return 'gone';
+  if (catalog?.status !== 'ACTIVE' || catalog.definition.content.kind !== 'feed') return DONE;
   const advertiser = await loadAdvertiser(options, catalog.customerId, catalog.advertiserId);
-  if (advertiser?.status !== 'ACTIVE') return { afterMs: ARCHIVED_MS, isRead: true };
+  if (advertiser?.status !== 'ACTIVE') return { is: 'next', afterMs: ARCHIVED_MS };
   const feed = catalog.definition.content;
-  const answer = await fetchFeed(feed, signal);
+  const answer = await fetchFeed(feed, run.signal);
   const outcome = await record(options, catalog, answer);
   // It may have read what is newer than what was recorded meanwhile: somebody has to look again.
-  if (outcome === 'refused') return { afterMs: MINUTE_MS, isRead: true };
-  return nextReading(feed, answer, due.attempt);
+  if (outcome === 'refused') return { is: 'next', afterMs: MINUTE_MS };
+  return nextReading(feed, answer, run);
 };
 
 const record = async (
@@ -82,10 +81,19 @@ const record = async (
   return outcome;
 };
 
-const nextReading = ({ updateFrequency }: Feed, { outcome }: FeedAnswer, attempt: number): NextReading => {
+/** Feeds that were named together are not read together for ever. */
+const spread = (ms: number): number => ms * (0.95 + 0.1 * Math.random());
+
+const nextReading = (
+  { updateFrequency }: Feed,
+  answer: FeedAnswer,
+  { attempt, isLastAttempt }: WorkRun,
+): WorkResult => {
   const everyMs = updateFrequency === undefined ? undefined : EVERY_MS[updateFrequency];
-  if (outcome === 'read') return everyMs === undefined ? 'asked' : { afterMs: everyMs, isRead: true };
-  if (everyMs === undefined && attempt >= ATTEMPTS_MAX) return 'asked';
-  const afterMs = MINUTE_MS + backoffMs(attempt, RETRY);
-  return { afterMs: Math.min(afterMs, everyMs ?? Infinity), isRead: false };
+  if (answer.outcome === 'read') {
+    return everyMs === undefined ? { is: 'next' } : { is: 'next', afterMs: spread(everyMs) };
+  }
+  if (everyMs === undefined && isLastAttempt) return { is: 'next' };
+  const afterMs = spread(Math.min(MINUTE_MS + backoffMs(attempt, RETRY), everyMs ?? Infinity));
+  return { is: 'again', afterMs, isTry: true, reason: answer.reason };
 };

@@ -1,101 +1,56 @@
-import pLimit from 'p-limit';
+import type { Pool } from 'pg';
+import { z } from 'zod';
 import { campaignStream } from '../../../domain/campaigns/campaign.ts';
 import type { Creative } from '../../../domain/creatives/creative-resource.ts';
 import { creativeStream } from '../../../domain/creatives/creative.ts';
 import { isSubmissionOccasion } from '../../../domain/creatives/submission-occasion.ts';
-import { sellsIn, type SellerDirectory } from '../../../domain/sellers/seller-resource.ts';
-import { sleep } from '../../../shared/async/backoff.ts';
+import { sellsIn } from '../../../domain/sellers/seller-resource.ts';
+import { workKinds } from '../../../domain/work-kinds.ts';
 import { isoTimestamp } from '../../../shared/async/clock.ts';
-import type { Logger } from 'pino';
+import type { WorkKind } from '../../../shared/work-list/run-work.ts';
+import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import { loadAdvertiser } from '../../advertisers/load.ts';
 import { loadCampaign, type CampaignStores } from '../../campaigns/load.ts';
 import { executeOnCreative, loadCreative } from '../../creatives/run-on-creative.ts';
 import { loadDirectory } from '../../sellers/directory.ts';
 import { causesSince } from '../causation.ts';
-import { submissionId, type Submission, type SubmissionList } from './submission-list.ts';
-
-export interface SubmitLaunchedOptions {
-  readonly stores: CampaignStores;
-  readonly list: SubmissionList;
-  /**
-   * Begins to watch the list. What it returns resolves when something may be there that was not when the watching
-   * began, or after that many milliseconds.
-   */
-  readonly watch: () => (ms: number) => Promise<void>;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
-}
+import { listSubmissions, submissionId } from './list-submissions.ts';
 
 const ACTOR = 'worker:sellers';
-const TAKEN_MAX = 50;
-/** Creatives at once: each waits for the log most of the time. */
-const AT_ONCE = 4;
-const EVERY_MS = 500;
-/** Between two looks at least. */
-const GATHER_MS = 50;
-const AFTER_FAILURE_MS = 2_000;
 
 /**
- * Submits what is ready in campaigns that run to their sellers, until `signal`. The list says where to look and the
- * streams what is so; a command is named after the event that put its creative on the list, and submits only to whom
- * the creative never was. So many may do this at once, and each may end anywhere.
+ * Submits what is ready in campaigns that run to their sellers. The list says where to look and the streams what is so; a
+ * command submits only to sellers to whom the creative never was submitted.
+ * @param pool that sees the rows of all accounts
  */
-export const submitLaunched = async (options: SubmitLaunchedOptions): Promise<void> => {
-  const { watch, log, signal } = options;
-  while (!signal.aborted) {
-    try {
-      const changed = watch();
-      const taken = await submitOnce(options);
-      if (taken === 0) await changed(EVERY_MS);
-      await sleep(GATHER_MS, signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      log.warn({ err: error }, 'creatives of launched campaigns cannot be submitted now; trying again');
-      await sleep(AFTER_FAILURE_MS, signal);
-    }
-  }
-};
+export const submissions = (stores: CampaignStores, pool: Pool): WorkKind => ({
+  name: workKinds.submission,
+  madeOf: [workKinds.launchedCampaign, workKinds.changedCreative],
+  // Each waits for the log most of the time.
+  concurrency: 4,
+  perAccountMax: 4,
+  attemptsMax: Infinity,
+  prepare: async () => {
+    await listSubmissions(pool);
+    return true;
+  },
+  handle: (entry) => submit(stores, entry),
+});
 
-/**
- * Does what is due now.
- * @returns how many creatives that were
- * @throws the first failure, when the others are done
- */
-export const submitOnce = async ({
-  stores,
-  list,
-  signal,
-}: Pick<SubmitLaunchedOptions, 'stores' | 'list' | 'signal'>): Promise<number> => {
-  const taken = await list.take(TAKEN_MAX);
-  if (taken.length === 0) return 0;
-  const directory = await loadDirectory(stores);
-  const done: Submission[] = [];
-  const limit = pLimit(AT_ONCE);
-  const ends = await Promise.allSettled(
-    taken.map((submission) =>
-      limit(async () => {
-        if (signal.aborted) return;
-        await submit(stores, submission, directory);
-        done.push(submission);
-      }),
-    ),
-  );
-  await list.done(done);
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  return taken.length;
-};
+const Occasions = z.object({ since: z.string() });
 
 const submit = async (
   stores: CampaignStores,
-  { customerId, creativeId, position, since }: Submission,
-  directory: SellerDirectory,
-): Promise<void> => {
+  { customerId, key: creativeId, revision: position, data }: WorkEntry,
+): Promise<WorkResult> => {
+  const { since } = Occasions.parse(data);
   const creative = await loadCreative(stores, customerId, creativeId);
-  if (creative?.state !== 'ready' || !(await isLaunched(stores, creative))) return;
+  if (creative?.state !== 'ready' || !(await isLaunched(stores, creative))) return DONE;
   const advertiser = await loadAdvertiser(stores, customerId, creative.advertiserId);
-  if (advertiser?.status !== 'ACTIVE') return;
+  if (advertiser?.status !== 'ACTIVE') return DONE;
+  const directory = await loadDirectory(stores);
   const sellers = directory.filter((seller) => sellsIn(seller, advertiser.channels));
-  const commandId = submissionId({ creativeId, position });
+  const commandId = submissionId(creativeId, position);
   const streams = [
     ...creative.campaignIds.map((id) => campaignStream(customerId, id)),
     creativeStream(customerId, creativeId),
@@ -122,6 +77,7 @@ const submit = async (
     },
     { context: { commandId, customerId, actor: ACTOR, requestId: commandId, ...cause } },
   );
+  return DONE;
 };
 
 const isLaunched = async (

@@ -5,11 +5,12 @@ import type {
   SyndicationRecord,
 } from '../../../domain/syndication/syndication-resource.ts';
 import type { Clock } from '../../../shared/async/clock.ts';
-import { PostponeJobError, RetryJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
 import { UnreadableSecretError } from '../../../shared/secrets/seal.ts';
 import type { SecretStore } from '../../../shared/secrets/secret-store.ts';
+import type { WorkRun } from '../../../shared/work-list/run-work.ts';
 import type { SyndicatedKind } from '../../syndication/syndicated-kinds.ts';
 import type { AgentAnswer, CallAgent, TakenIn } from './agent-call.ts';
+import { TryAgainError } from './try-again.ts';
 
 export interface AskAgentOptions {
   readonly clock: Clock;
@@ -22,7 +23,7 @@ export interface Question {
   readonly record: SyndicationRecord;
   readonly kind: SyndicatedKind;
   readonly agent: Agent;
-  readonly run: JobRun;
+  readonly run: WorkRun;
   /** The request that the record's generation belongs to, as far as that is known. */
   readonly correlationId?: string | undefined;
 }
@@ -36,10 +37,10 @@ const FOLLOW_EVERY_MS = { min: 2_000, max: 60_000 };
 
 /**
  * Asks an agent, and follows to its end what the agent takes in and finishes later. Meanwhile the work is postponed: it
- * has no turn of its account and none of its tries is used up. One thing at a time: what is under way at the agent ends
+ * has no lease and none of its tries is used up. One thing at a time: what is under way at the agent ends
  * before anything else is asked, or it would undo that.
  * @param onTakenIn records it; from then on, whoever has the job asks what became of it
- * @throws PostponeJobError while the agent is at it; RetryJobError when the run was ended
+ * @throws TryAgainError while the agent is at it, and when the run was ended
  */
 export const askAgent = async (
   options: AskAgentOptions,
@@ -64,7 +65,7 @@ export const askAgent = async (
 
 /**
  * Waits for what an earlier generation has under way at the agent. How it ends is of no interest any more.
- * @throws PostponeJobError while the agent is at it
+ * @throws TryAgainError while the agent is at it
  */
 export const awaitEarlier = async (options: AskAgentOptions, question: Question): Promise<void> => {
   const { submitted, generation } = question.record;
@@ -92,7 +93,8 @@ const follow = async (
   return { outcome: 'refused', message: `The agent has not finished this within ${hours} hours.${last}` };
 };
 
-const later = (afterMs: number): PostponeJobError => new PostponeJobError('the agent is at it', afterMs);
+const later = (afterMs: number): TryAgainError =>
+  new TryAgainError('The agent is still working on it.', { afterMs, isTry: false });
 
 const call = async (
   { callAgent, secrets }: AskAgentOptions,
@@ -109,7 +111,7 @@ const call = async (
   }
   const answer = await callAgent({ agentUrl: url, protocol, token, task, signal, ...asked });
   // Cut off by us, not by the agent: nothing follows from it, least of all that the last try came to nothing.
-  if (answer.outcome === 'retry' && signal.aborted) throw new RetryJobError(answer.message);
+  if (answer.outcome === 'retry' && signal.aborted) throw new TryAgainError(answer.message, { isTry: true });
   return answer;
 };
 

@@ -5,7 +5,7 @@ import type { SyndicateOptions } from './syndicate-options.ts';
 
 /**
  * Asks the agent; what it takes in is recorded, and followed by whoever has the job next.
- * @throws PostponeJobError while the agent is at it
+ * @throws TryAgainError while the agent is at it
  */
 export const askAndFollow = (
   options: SyndicateOptions,

@@ -7,8 +7,8 @@ import {
   type SyndicationRecord,
 } from '../../../domain/syndication/syndication-resource.ts';
 import { derivedId, resourceIdOf } from '../../../shared/aggregate/ids.ts';
-import { PostponeJobError } from '../../../shared/queue/job-queue.ts';
 import type { Purgeable } from '../../../shared/async/purge-regularly.ts';
+import { TryAgainError } from './try-again.ts';
 
 /** One call of a delivery. */
 export interface DeliveryPart {
@@ -31,7 +31,7 @@ export interface AudienceParts extends Purgeable {
    * Members come in the order in which they changed, up to the revision that the delivery is of. Who is changed later
    * is left to the delivery that brings the agent up to date.
    * @param record of what was started; its request holds the scope
-   * @throws PostponeJobError while the read model has not reached the revision
+   * @throws TryAgainError while the read model has not reached the revision
    */
   of(record: SyndicationRecord): AsyncIterable<DeliveryPart>;
   /** The generation is over: what was written down for it goes. */
@@ -207,7 +207,10 @@ const readPage = async (
   const [found] = rows;
   // In the snapshot of the members: a read model that is being made anew has none of them for a while.
   if (found === undefined || Number(found.reached ?? -1) < revision) {
-    throw new PostponeJobError('the audience is not in the read model yet', BEHIND_MS);
+    throw new TryAgainError('The audience is not in the read model yet.', {
+      afterMs: BEHIND_MS,
+      isTry: false,
+    });
   }
   const members = Members.parse(JSON.parse(found.members));
   const some = inOneCall(members.slice(0, membersMax));

@@ -1,26 +1,35 @@
 import { silenceOf } from '../../../domain/agents/agent-resource.ts';
 import { isOn, isWaiting } from '../../../domain/syndication/syndication-states.ts';
-import { PostponeJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
+import type { WorkRun } from '../../../shared/work-list/run-work.ts';
+import { DONE, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import { loadAdvertiser } from '../../advertisers/load.ts';
 import { loadAgent } from '../../agents/load-agent.ts';
 import { awaitEarlier } from './ask-agent.ts';
 import { failed, loadRecord, switchOff, withdrawn } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
 import { loadBeginning, refreshIfChanged, take } from './take.ts';
+import { TryAgainError } from './try-again.ts';
 import { withdraw } from './withdraw.ts';
-import type { Work } from './work-list.ts';
+
+/** One generation of one record that waits for a worker. */
+export interface Work {
+  readonly customerId: number;
+  readonly recordId: string;
+  readonly generation: number;
+  /** It is to be switched off: its advertiser was archived, or it was deleted, whatever it is since. */
+  readonly archived: boolean;
+}
 
 const NO_AGENT = 'The agent is not registered any more.';
 
 /**
  * Does what one generation of a record asks for: has the agent take the resource, or drop it. May be repeated, and
  * may run twice at once: every step of a generation is one command with one id, every call of it has one key.
- * @throws RetryJobError, PostponeJobError when it should be tried again
+ * @throws TryAgainError
  */
-export const syndicate = async (options: SyndicateOptions, work: Work, run: JobRun): Promise<void> => {
-  const { workList } = options;
+export const syndicate = async (options: SyndicateOptions, work: Work, run: WorkRun): Promise<WorkResult> => {
   const loaded = await loadRecord(options, work);
-  if (loaded?.record.generation !== work.generation) return workList.drop(work);
+  if (loaded?.record.generation !== work.generation) return DONE;
   const { record } = loaded;
   const kind = options.kinds[record.resourceType];
   // Nothing lies between: what is under way at the agent may take long.
@@ -33,45 +42,53 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: JobR
     loadAgent(options, record.customerId, record.agentId),
   ]);
   const isArchived = advertiser?.status !== 'ACTIVE';
-  if (isOn(record) && (work.archived || isArchived)) return switchOff(options, record, isArchived);
+  if (isOn(record) && (work.archived || isArchived)) {
+    await switchOff(options, record, isArchived);
+    return DONE;
+  }
   if (!isWaiting(record)) {
-    if (!(await refreshIfChanged(options, record, kind))) await workList.drop(work);
-    return;
+    await refreshIfChanged(options, record, kind);
+    return DONE;
   }
   if (agent === undefined) {
-    return isOn(record) ? failed(options, loaded, NO_AGENT) : withdrawn(options, loaded, NO_AGENT);
+    await (isOn(record) ? failed(options, loaded, NO_AGENT) : withdrawn(options, loaded, NO_AGENT));
+    return DONE;
   }
   if (agent.unreachable !== undefined && record.status === 'PENDING') {
     if (agent.unreachable.nextCheckAt !== undefined)
       throw untilChecked(options, agent.unreachable.nextCheckAt);
-    return failed(options, loaded, silenceOf(agent.url, agent.unreachable));
+    await failed(options, loaded, silenceOf(agent.url, agent.unreachable));
+    return DONE;
   }
   const question = { record, kind, agent, run, correlationId: loaded.correlationId };
   await awaitEarlier(options, question);
-  await (isOn(record) ? take(options, question, loaded, beginning) : withdraw(options, question));
+  if (isOn(record)) return take(options, question, loaded, beginning);
+  await withdraw(options, question);
+  return DONE;
 };
 
 /** From when a check is due until its answer is recorded. */
 const CHECKED_MS = 2_000;
 
 /** Nothing is sent to an agent that does not answer: what waits for it uses up none of its tries. */
-const untilChecked = ({ clock }: SyndicateOptions, nextCheckAt: string): PostponeJobError =>
-  new PostponeJobError(
-    'the agent does not answer',
-    Math.max(Date.parse(nextCheckAt) - clock.now(), 0) + CHECKED_MS,
-  );
+const untilChecked = ({ clock }: SyndicateOptions, nextCheckAt: string): TryAgainError =>
+  new TryAgainError('The agent does not answer.', {
+    afterMs: Math.max(Date.parse(nextCheckAt) - clock.now(), 0) + CHECKED_MS,
+    isTry: false,
+  });
 
 const GIVEN_UP = 'The exchange could not finish this, although it tried often.';
 
 /** Ends a generation that cannot be brought to its end. */
-export const giveUp = async (options: SyndicateOptions, work: Work): Promise<void> => {
+export const giveUp = async (options: SyndicateOptions, work: Work): Promise<WorkResult> => {
   const loaded = await loadRecord(options, work);
   if (loaded?.record.generation !== work.generation || !isWaiting(loaded.record)) {
-    return options.workList.drop(work);
+    return DONE;
   }
   const { record } = loaded;
   await (isOn(record)
     ? failed(options, loaded, `${GIVEN_UP} Switch it on again to repeat it.`)
     : withdrawn(options, loaded, `${GIVEN_UP} Switch it off once more to repeat it.`));
   await options.audienceParts.forget(record);
+  return DONE;
 };

@@ -2,7 +2,8 @@ import { JsonMembers } from '../../../domain/syndication/syndication-resource.ts
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
 import { canonicalJson } from '../../../shared/json/canonical-json.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
-import { PostponeJobError, RetryJobError, type JobRun } from '../../../shared/queue/job-queue.ts';
+import type { WorkRun } from '../../../shared/work-list/run-work.ts';
+import { DONE, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import {
   itemIn,
   takeRequest,
@@ -10,6 +11,7 @@ import {
   type SyndicatedResource,
 } from '../../syndication/syndicated-kinds.ts';
 import { dropProblem, itemProblem, itemRow } from './agent-items.ts';
+import type { Holders } from './at-agents.ts';
 import type { DeliveryPart } from './audience-parts.ts';
 import { scopeOf } from './audience-scope.ts';
 import type { FinalAnswer, Question } from './ask-agent.ts';
@@ -17,8 +19,8 @@ import { askAndFollow } from './ask-and-follow.ts';
 import { completed, failed, isUnderWay, refreshed, started, type RecordAt } from './record-steps.ts';
 import { storableJson } from './storable-json.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
+import { TryAgainError } from './try-again.ts';
 import { keepTheRest } from './withdraw.ts';
-import type { Holders } from './work-list.ts';
 import { membersConcealed } from './without-members.ts';
 import { mapTexts } from './without-token.ts';
 
@@ -27,17 +29,19 @@ import { mapTexts } from './without-token.ts';
  * list by itself.
  * @param waiting the question's record, as it was loaded
  * @param beginning what was loaded with it. Default: it is loaded now, where it is needed
- * @throws RetryJobError, PostponeJobError when it should be tried again
+ * @throws TryAgainError
  */
 export const take = async (
   options: SyndicateOptions,
   question: Question,
   waiting: RecordAt,
   beginning?: Promise<Beginning>,
-): Promise<void> => {
+): Promise<WorkResult> => {
   const { kind, run } = question;
-  const current = waiting.record.request === null ? await start(options, waiting, kind, beginning) : waiting;
-  if (current?.record.status !== 'SYNCING' || current.record.request === null) return;
+  const isFixed = waiting.record.request !== null;
+  const begun = isFixed ? undefined : await start(options, waiting, kind, beginning);
+  const current = isFixed ? waiting : begun?.current;
+  if (current?.record.status !== 'SYNCING' || current.record.request === null) return DONE;
   const { record } = current;
   // An agent that cannot be told that has kept what it has: the call that follows adds to it.
   if (record.atAgent.is === 'DROPPING' && kind.dropping.by === 'the-rest') {
@@ -49,22 +53,24 @@ export const take = async (
   let taken = 0;
   for await (const part of parts) {
     // An audience has many, and may have been switched off meanwhile.
-    if (taken > 0 && !(await isUnderWay(options, record))) return;
+    if (taken > 0 && !(await isUnderWay(options, record))) return DONE;
     // What was under way is an earlier part's once that one was taken.
     const asking = taken === 0 ? record : { ...record, submitted: undefined };
     const conceal = concealing(kind, part);
     const answer = wordsOf(await askAndFollow(options, { ...question, record: asking }, part), conceal);
     if (answer.outcome === 'retry') expectMore(answer, taken, run);
     if (answer.outcome !== 'completed') return fail(options, current, answer.message);
-    const row = answer.data === undefined ? DONE : itemRow(kind, answer.data, record.resourceId);
+    const row = answer.data === undefined ? COMPLETED : itemRow(kind, answer.data, record.resourceId);
     const problem = part.isDrop ? dropProblem(row) : itemProblem(row);
     if (problem !== undefined) return fail(options, current, conceal(problem));
     await part.taken();
     taken += 1;
     if (part.isLast) {
-      return complete(options, current, kind, JsonMembers.parse(mapTexts(storableJson(row), conceal)));
+      await complete(options, current, kind, JsonMembers.parse(mapTexts(storableJson(row), conceal)));
+      return begun?.isOwn === true ? DONE : LOOK_AGAIN;
     }
   }
+  return LOOK_AGAIN;
 };
 
 /** What is kept of an agent's words must not name the persons that it was sent. */
@@ -77,16 +83,19 @@ const wordsOf = (answer: FinalAnswer, conceal: (text: string) => string): FinalA
   'message' in answer ? { ...answer, message: conceal(answer.message) } : answer;
 
 /** Of an agent that says of what it took in that it is done, and no more. */
-const DONE = { status: 'completed' };
+const COMPLETED = { status: 'completed' };
+
+/** The request was fixed by an earlier run: this run was perhaps asked for a change that the request does not have. */
+const LOOK_AGAIN: WorkResult = { is: 'next', afterMs: 0 };
 
 /** An attempt that got something across is none of those that are counted. */
 const expectMore = (
   { message, afterMs }: Extract<FinalAnswer, { outcome: 'retry' }>,
   taken: number,
-  run: JobRun,
+  run: WorkRun,
 ): void => {
-  if (taken > 0) throw new PostponeJobError(message, Math.max(afterMs, 1_000));
-  if (!run.isLastAttempt) throw new RetryJobError(message, afterMs);
+  if (taken > 0) throw new TryAgainError(message, { afterMs: Math.max(afterMs, 1_000), isTry: false });
+  if (!run.isLastAttempt) throw new TryAgainError(message, { afterMs, isTry: true });
 };
 
 /** What a generation that nobody has started yet begins with. */
@@ -98,24 +107,27 @@ interface Beginning {
 
 /**
  * Loads what a generation begins with; to be called right before it does, as either may change.
- * @throws PostponeJobError while it is not known who else has something of its id
+ * @throws TryAgainError while it is not known who else has something of its id
  */
 export const loadBeginning = async (
-  { workList }: Pick<SyndicateOptions, 'workList'>,
+  { atAgents }: Pick<SyndicateOptions, 'atAgents'>,
   record: SyndicationRecord,
   kind: SyndicatedKind,
 ): Promise<Beginning> => {
-  const [resource, holders] = await Promise.all([kind.load(record), workList.holders(record)]);
+  const [resource, holders] = await Promise.all([kind.load(record), atAgents.holders(record)]);
   return { resource, holders };
 };
 
-/** Fixes what the agent is asked for; undefined when there is nothing to ask for any more. */
+/**
+ * Fixes what the agent is asked for; undefined when there is nothing to ask for any more. `isOwn`: no other run has fixed
+ * something else.
+ */
 const start = async (
   options: SyndicateOptions,
   waiting: RecordAt,
   kind: SyndicatedKind,
   beginning: Promise<Beginning> | undefined,
-): Promise<RecordAt | undefined> => {
+): Promise<{ readonly current: RecordAt; readonly isOwn: boolean } | undefined> => {
   const { record } = waiting;
   const { resource, holders } = await (beginning ?? loadBeginning(options, record, kind));
   if (resource === undefined) {
@@ -134,7 +146,9 @@ const start = async (
   const scope =
     kind.delivery === 'members' ? await scopeOf(options, record, isUnsure || isOtherRegistrations) : {};
   const request = { ...takeRequest(kind, record.account, resource.item), ...scope };
-  return started(options, waiting, request, resource.revision);
+  const current = await started(options, waiting, request, resource.revision);
+  if (current === undefined) return undefined;
+  return { current, isOwn: canonicalJson(current.record.request) === canonicalJson(request) };
 };
 
 const wholeOf = async (
@@ -165,25 +179,22 @@ const complete = async (
   if (kind.delivery === 'members') await options.audienceParts.forget(current.record);
 };
 
-const fail = async (options: SyndicateOptions, current: RecordAt, message: string): Promise<void> => {
+const fail = async (options: SyndicateOptions, current: RecordAt, message: string): Promise<WorkResult> => {
   await failed(options, current, message);
   await options.audienceParts.forget(current.record);
+  return DONE;
 };
 
-/**
- * Begins the generation that brings the agent up to date, if what it has is not what there is now.
- * @returns whether it did
- */
+/** Begins the generation that brings the agent up to date, if what it has is not what there is now. */
 export const refreshIfChanged = async (
   options: SyndicateOptions,
   record: SyndicationRecord,
   kind: SyndicatedKind,
-): Promise<boolean> => {
-  if (record.status !== 'COMPLETED' || record.request === null) return false;
+): Promise<void> => {
+  if (record.status !== 'COMPLETED' || record.request === null) return;
   const resource: SyndicatedResource | undefined = await kind.load(record);
   // What was deleted is switched off, by whoever finds it on the list for that.
-  if (resource === undefined) return false;
-  if (canonicalJson([resource.item]) === canonicalJson(record.request[kind.itemsMember])) return false;
+  if (resource === undefined) return;
+  if (canonicalJson([resource.item]) === canonicalJson(record.request[kind.itemsMember])) return;
   await refreshed(options, record, resource.revision);
-  return true;
 };

@@ -3,7 +3,6 @@ import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/syn
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
 import { canonicalJson } from '../../../shared/json/canonical-json.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
-import { RetryJobError } from '../../../shared/queue/job-queue.ts';
 import {
   CALL_BYTES_MAX,
   dropRequest,
@@ -19,6 +18,7 @@ import { askAndFollow } from './ask-and-follow.ts';
 import type { Question } from './ask-agent.ts';
 import { submitted, withdrawn } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
+import { TryAgainError } from './try-again.ts';
 
 /**
  * From the switching off: an agent that is away keeps what it has, and nobody else will tell it. Tried so long, it is
@@ -28,7 +28,7 @@ const TRIED_MS = 24 * 60 * 60_000;
 
 /**
  * Has the agent drop what is switched off. What it cannot be told stays DISABLED all the same, and the record says why.
- * @throws RetryJobError, PostponeJobError when it should be tried again
+ * @throws TryAgainError
  */
 export const withdraw = async (options: SyndicateOptions, question: Question): Promise<void> => {
   const { record, kind } = question;
@@ -54,7 +54,7 @@ const told = async (
   const answer = await askAndFollow(options, question, { request, idempotencyKey });
   if (answer.outcome === 'completed') return { data: answer.data };
   if (answer.outcome === 'retry' && !question.run.isLastAttempt) {
-    throw new RetryJobError(answer.message, answer.afterMs);
+    throw new TryAgainError(answer.message, { afterMs: answer.afterMs, isTry: true });
   }
   return { reason: answer.message };
 };
@@ -62,7 +62,7 @@ const told = async (
 /** @returns why it could not be done; undefined when it was */
 const dropByName = async (options: SyndicateOptions, question: Question): Promise<string | undefined> => {
   const { record, kind } = question;
-  const { isOtherAdvertisers, isOtherRegistrations } = await options.workList.holders(record);
+  const { isOtherAdvertisers, isOtherRegistrations } = await options.atAgents.holders(record);
   if (isOtherAdvertisers) {
     return 'Another advertiser has something of this id at the same account of the agent.';
   }
@@ -139,7 +139,7 @@ export const keepTheRest = async (
     }
     before = text;
   }
-  throw new RetryJobError('What is to stay at the agent keeps changing.');
+  throw new TryAgainError('What is to stay at the agent keeps changing.', { isTry: true });
 };
 
 /** A list that the agent has taken in; its key alone has two parts. */
@@ -166,14 +166,14 @@ interface KeptItem {
 }
 
 const itemsKept = async (
-  { workList }: SyndicateOptions,
+  { atAgents }: SyndicateOptions,
   record: SyndicationRecord,
   kind: SyndicatedKind,
   itemsMax: number,
   refused: ReadonlySet<string>,
 ): Promise<readonly KeptItem[] | undefined> => {
   const { customerId } = record;
-  const kept = await workList.kept(record, itemsMax + 1);
+  const kept = await atAgents.kept(record, itemsMax + 1);
   if (kept.length > itemsMax) return undefined;
   const items: KeptItem[] = [];
   for (const { advertiserId, resourceId, stillThere, hasFailed } of kept) {

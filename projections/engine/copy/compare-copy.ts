@@ -146,11 +146,11 @@ const parkedOf = (projection: string): Comparison => ({
 
 const pairsOf = async (
   client: Client,
-  { projection: { name, tables, workLists = [], compared = {} } }: HeldCopy,
+  { projection: { name, tables, compared = {} } }: HeldCopy,
 ): Promise<readonly Pair[]> => {
   const how: Readonly<Record<string, Comparison>> = { ...compared, parked_streams: parkedOf(name) };
   const pairs: Pair[] = [];
-  for (const table of [...tables.filter((one) => !workLists.includes(one)), 'parked_streams']) {
+  for (const table of [...tables, 'parked_streams']) {
     const live = await liveTable(client, table);
     const { where = 'true', instead, close } = how[table] ?? {};
     const select = instead?.select ?? ((from) => `select * from ${from} where ${where}`);

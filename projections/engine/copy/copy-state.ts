@@ -123,9 +123,10 @@ export const beginCopy = async (
   return false;
 };
 
-const tablesOf = ({ tables }: Projection): readonly string[] => [
+const tablesOf = ({ tables, work = [] }: Projection): readonly string[] => [
   'projection_checkpoints',
   'parked_streams',
+  ...(work.length > 0 ? ['work_list'] : []),
   ...tables,
 ];
 

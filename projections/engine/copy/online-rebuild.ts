@@ -46,8 +46,7 @@ export interface OnlineRebuild extends ReadModelComparison {
 const SHOWN_MAX = 20;
 
 /** True for a read model that can be made of the log alone: of the others all is left as it is. */
-export const isRebuildable = ({ tables, workLists = [] }: Projection): boolean =>
-  tables.some((table) => !workLists.includes(table));
+export const isRebuildable = ({ tables }: Projection): boolean => tables.length > 0;
 
 /**
  * Makes the read model anew beside the live one and puts it in its place.

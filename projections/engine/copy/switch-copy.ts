@@ -63,7 +63,7 @@ const isLockTimeout = (error: unknown): boolean =>
 
 const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: number): Promise<void> => {
   const { guard, projection, maker } = copy;
-  const { name, tables, workLists = [] } = projection;
+  const { name, tables } = projection;
   const schema = copySchemaOf(name);
   await guard.query(`set local lock_timeout = ${COPY_LOCK_MS}`);
   // Nobody changes the schema until the commit; and nobody has since the copy was begun.
@@ -75,8 +75,7 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
   }
   await refuseLeftOut(copy, allowParked);
   const live: TableName[] = [];
-  for (const table of tables.filter((one) => !workLists.includes(one)))
-    live.push(await liveTable(guard, table));
+  for (const table of tables) live.push(await liveTable(guard, table));
   // The copy's first: once the live ones are held, everybody waits.
   const ofCopy = await tablesOf(guard, schema);
   await guard.query(lockWithin(ofCopy, COPY_LOCK_MS));
@@ -123,7 +122,7 @@ const lackedBy = (lacking: string, other: string): string =>
    where a.projection = $1 and (b.stream is null or a.revision < b.revision) order by a.stream limit ${SHOWN_MAX}`;
 
 const refuseLeftOut = async ({ guard, projection }: HeldCopy, allowParked: boolean): Promise<void> => {
-  const { name, workLists = [] } = projection;
+  const { name, work = [] } = projection;
   const ofCopy = `${quoted(copySchemaOf(name))}.parked_streams`;
   const streams = async (sql: string): Promise<string> => {
     const { rows } = await guard.query<{ stream: string }>(sql, [name]);
@@ -137,11 +136,11 @@ const refuseLeftOut = async ({ guard, projection }: HeldCopy, allowParked: boole
     );
   }
   // The live list of work would never get what such a stream has to be done for.
-  const unapplied = workLists.length === 0 ? '' : await streams(lackedBy('parked_streams', ofCopy));
+  const unapplied = work.length === 0 ? '' : await streams(lackedBy('parked_streams', ofCopy));
   if (unapplied !== '') {
     throw new SwitchRefusedError(
       `${name} has streams that are parked and can be applied now (${unapplied}): run \`parked retry ${name} STREAM\` ` +
-        `for each first, so that ${workLists.join(', ')} gets their work, then run it again`,
+        `for each first, so that the list of work gets what they ask for, then run it again`,
     );
   }
 };

@@ -175,7 +175,7 @@ const completed = async (url: string, since: Date, count: number): Promise<reado
   await client.connect();
   const from = `from syndication_records where status = 'COMPLETED' and updated_at >= $1`;
   const isWaiting = async (): Promise<boolean> =>
-    ((await client.query('select from syndication_work limit 1')).rowCount ?? 0) > 0;
+    ((await client.query(`select from work_list where kind = 'syndication' limit 1`)).rowCount ?? 0) > 0;
   try {
     const endMs = performance.now() + COMPLETED_S_MAX * 1000;
     while (performance.now() < endMs) {

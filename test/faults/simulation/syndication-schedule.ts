@@ -1,8 +1,7 @@
-import { syndicationJobs } from '../../../command/workers/syndication/syndication-jobs.ts';
-import { jobIdOf } from '../../../command/workers/syndication/offer-work.ts';
+import { ATTEMPTS_MAX, syndicationWork } from '../../../command/workers/syndication/syndication-work.ts';
 import type { AgentAnswer, TakenIn } from '../../../command/workers/syndication/agent-call.ts';
 import type { AudienceParts } from '../../../command/workers/syndication/audience-parts.ts';
-import type { Work, WorkList } from '../../../command/workers/syndication/work-list.ts';
+import type { AtAgents } from '../../../command/workers/syndication/at-agents.ts';
 import type { SyndicatedKind } from '../../../command/syndication/syndicated-kinds.ts';
 import { agentEvents } from '../../../domain/agents/agent-events.ts';
 import { agentStream } from '../../../domain/agents/agent.ts';
@@ -29,6 +28,9 @@ import {
   type RecordedEvent,
 } from '../../../shared/event-store/event-store.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
+import { revisionText } from '../../../shared/work-list/ask-for.ts';
+import { workJobId } from '../../../shared/work-list/run-work.ts';
+import type { WorkEntry, WorkResult } from '../../../shared/work-list/work-list.ts';
 import type { Random } from '../kit/random.ts';
 import { legalSteps } from '../../support/legal-transitions.ts';
 
@@ -55,8 +57,7 @@ export type ScheduleDefect =
   | 'tasks-forgotten'
   | 'failed-is-dropped'
   | 'changes-forgotten'
-  | 'one-key-for-a-list'
-  | 'early-calls-overlooked';
+  | 'one-key-for-a-list';
 
 /**
  * How a schedule goes: toggles of both resources, some of them of what is so already, or of one that is switched on and
@@ -74,11 +75,7 @@ const WORKERS_MS = Date.parse(NOW);
 const DAYS_AGO = '2025-12-29T00:00:00.000Z';
 const RESOURCES = ['a', 'b'] as const;
 const RUNS_MAX = 4;
-/** One more, and a record is given up. */
-const LOST_MAX = 9;
 const DRAIN_STEPS_MAX = 2_000;
-/** Generations before its own that the planted defect looks at. */
-const SEEN_BACK = 4;
 const CONTEXT = { customerId: CUSTOMER, actor: 'test', requestId: AGENT };
 const account = { account_id: 'acct' };
 
@@ -161,9 +158,9 @@ export const runSchedule = async (
   ]);
   const projected = new Map<string, SyndicationState>();
   let projectedTo = 0;
-  const attempts = new Map<string, number>();
-  /** Runs of a job that were begun since one ended. */
-  const lost = new Map<string, number>();
+  /** The list of work, by record. */
+  const entries = new Map<string, WorkEntry>();
+  let asks = 0;
   const actors = new Set<Actor>();
   const wrong: string[] = [];
   let [steps, crashes, commands, calm] = [0, 0, 0, false];
@@ -172,8 +169,6 @@ export const runSchedule = async (
   const versions = new Map<string, number>();
   const versionOf = (resource: string): number => versions.get(resource) ?? 0;
   const kind = kindOf(versionOf);
-  /** How often the resource of a record was changed, as far as no worker has looked after it. */
-  const changes = new Map<string, number>();
 
   // The agent: what it has in which version, and what it has answered to which key.
   const has = new Map<string, number>();
@@ -307,22 +302,48 @@ export const runSchedule = async (
       const before = projected.get(event.stream) ?? initialState;
       if (event.type === CHANGED) {
         const wasOn = before.status !== 'NONE' && before.status !== 'DISABLED';
-        if (wasOn && defect !== 'changes-forgotten') changes.set(before.recordId, changesOf(before) + 1);
+        if (wasOn && defect !== 'changes-forgotten') ask(before);
         continue;
       }
       const after = evolve(before, eventOf(event));
       projected.set(event.stream, after);
       const isNew =
         before.status === 'NONE' || after.status === 'NONE' || before.generation !== after.generation;
-      if (isNew && after.status !== 'NONE') changes.delete(after.recordId);
+      if (isNew && after.status !== 'NONE' && isWaiting(after)) ask(after);
     }
   };
-  const changesOf = ({ recordId }: Pick<SyndicationRecord, 'recordId'>): number => changes.get(recordId) ?? 0;
+
+  /** As projections do, on the list already or not. */
+  const ask = ({ recordId: key, generation }: SyndicationRecord): void => {
+    asks += 1;
+    const revision = revisionText(generation);
+    const before = entries.get(key);
+    entries.set(key, {
+      kind: 'syndication',
+      customerId: CUSTOMER,
+      key,
+      revision,
+      askedAt: `${asks}`,
+      data: {},
+      attempts: before?.revision === revision ? before.attempts : 0,
+      lost: 0,
+    });
+  };
+  const settle = (entry: WorkEntry, result: WorkResult): void => {
+    const now = entries.get(entry.key);
+    if (now === undefined) return;
+    if (result.is === 'done' && now.askedAt === entry.askedAt) entries.delete(entry.key);
+    const isTry = result.is === 'again' && result.isTry && now.revision === entry.revision;
+    if (isTry) entries.set(entry.key, { ...now, attempts: now.attempts + 1 });
+  };
 
   const waiting = (): SyndicationRecord[] =>
-    [...projected.values()]
-      .filter((state) => state.status !== 'NONE')
-      .filter((record) => isWaiting(record) || changesOf(record) > 0);
+    [...projected.values()].filter((state) => state.status !== 'NONE').filter(isWaiting);
+
+  /** No job of a revision is made while one of an earlier revision lives. */
+  const isFree = ({ key, revision }: WorkEntry): boolean =>
+    defect === 'no-waiting-for-earlier' ||
+    ![...actors].some(({ job }) => job?.startsWith(key) === true && job < workJobId({ key, revision }));
 
   const change = (resource: (typeof RESOURCES)[number]): void => {
     versions.set(resource, versionOf(resource) + 1);
@@ -334,45 +355,27 @@ export const runSchedule = async (
     if (event !== undefined) log.push({ ...event, type: CHANGED });
   };
 
-  const workListOf = (gate: () => Promise<void>): WorkList =>
-    ({
-      rest: async (work: Work, { tried }: { readonly tried: boolean }) => {
-        if (tried) attempts.set(jobIdOf(work), work.attempts + 1);
-        lost.delete(jobIdOf(work));
-      },
-      drop: async ({ recordId, changes: seen }: Work) => {
-        if (changesOf({ recordId }) === seen) changes.delete(recordId);
-      },
-      holders: async () => ({ isOtherAdvertisers: false, isOtherRegistrations: false, isUnsure: false }),
-      kept: async () => {
-        const kept = [...projected.values()]
-          .filter((state) => state.status !== 'NONE')
-          .filter(({ status, atAgent }) =>
-            defect === 'only-completed-stays'
-              ? status === 'COMPLETED'
-              : status !== 'DISABLED' &&
-                (status !== 'FAILED' || (olderAt(atAgent) !== undefined && defect !== 'failed-is-dropped')),
-          )
-          .map(({ advertiserId, resourceId, status, atAgent }) => ({
-            advertiserId,
-            resourceId,
-            stillThere: status === 'COMPLETED' ? undefined : olderAt(atAgent),
-            hasFailed: status === 'FAILED',
-          }));
-        await gate();
-        return kept;
-      },
-    }) as Partial<WorkList> as WorkList;
-
-  const running = ({ recordId, generation }: SyndicationRecord): readonly string[] => {
-    if (defect === 'no-waiting-for-earlier') return [];
-    const all = [...actors].flatMap(({ job }) => job ?? []);
-    if (defect !== 'early-calls-overlooked') return all;
-    const seen = Array.from({ length: SEEN_BACK + 1 }, (_, back) =>
-      jobIdOf({ recordId, generation: generation - back }),
-    );
-    return all.filter((job) => seen.includes(job));
-  };
+  const atAgentsOf = (gate: () => Promise<void>): AtAgents => ({
+    holders: async () => ({ isOtherAdvertisers: false, isOtherRegistrations: false, isUnsure: false }),
+    kept: async () => {
+      const kept = [...projected.values()]
+        .filter((state) => state.status !== 'NONE')
+        .filter(({ status, atAgent }) =>
+          defect === 'only-completed-stays'
+            ? status === 'COMPLETED'
+            : status !== 'DISABLED' &&
+              (status !== 'FAILED' || (olderAt(atAgent) !== undefined && defect !== 'failed-is-dropped')),
+        )
+        .map(({ advertiserId, resourceId, status, atAgent }) => ({
+          advertiserId,
+          resourceId,
+          stillThere: status === 'COMPLETED' ? undefined : olderAt(atAgent),
+          hasFailed: status === 'FAILED',
+        }));
+      await gate();
+      return kept;
+    },
+  });
 
   /** A list of what stays has a key of two parts: what it says, and which telling of it this is. */
   const keyOf = (idempotencyKey: string): string => {
@@ -380,49 +383,33 @@ export const runSchedule = async (
     return defect === 'one-key-for-a-list' ? (idempotencyKey.split('.')[0] ?? '') : idempotencyKey;
   };
 
-  const startRun = (record: SyndicationRecord): Promise<void> => {
-    const { recordId, generation } = record;
-    const id = jobIdOf({ recordId, generation });
-    const data = {
-      customerId: CUSTOMER,
-      recordId,
-      generation,
-      archived: false,
-      changes: changesOf(record),
-      attempts: attempts.get(id) ?? 0,
-      lost: (lost.get(id) ?? 0) % LOST_MAX,
-    };
-    lost.set(id, (lost.get(id) ?? 0) + 1);
-    return start(id, (gate, actor) => {
+  const startRun = (entry: WorkEntry): Promise<void> =>
+    start(workJobId(entry), async (gate, actor) => {
       const store = storeOf(gate);
-      const handle = syndicationJobs({
-        store,
-        snapshots: { every: 1_000, load: async () => undefined, save: () => undefined },
-        clock: { now: () => WORKERS_MS },
-        secrets: {} as never,
-        kinds: { EVENT_SOURCE: kind, AUDIENCE: kind, CATALOG: kind },
-        audienceParts: { forget: async () => undefined } as Partial<AudienceParts> as AudienceParts,
-        workList: workListOf(gate),
-        pause: async () => undefined,
-        callAgent: async ({ idempotencyKey, request, takenIn }) => {
-          await gate();
-          const answer = askAgent(actor, keyOf(idempotencyKey), request, takenIn);
-          if (answer.outcome === 'submitted') actor.untold = true;
-          await gate();
-          return answer;
+      const { handle } = syndicationWork(
+        {
+          store,
+          snapshots: { every: 1_000, load: async () => undefined, save: () => undefined },
+          clock: { now: () => WORKERS_MS },
+          secrets: {} as never,
+          kinds: { EVENT_SOURCE: kind, AUDIENCE: kind, CATALOG: kind },
+          audienceParts: { forget: async () => undefined } as Partial<AudienceParts> as AudienceParts,
+          atAgents: atAgentsOf(gate),
+          pause: async () => undefined,
+          callAgent: async ({ idempotencyKey, request, takenIn }) => {
+            await gate();
+            const answer = askAgent(actor, keyOf(idempotencyKey), request, takenIn);
+            if (answer.outcome === 'submitted') actor.untold = true;
+            await gate();
+            return answer;
+          },
         },
-        queue: () => ({ running: async () => running(record) }) as never,
-      });
-      return handle({
-        id,
-        data,
-        attempt: 1,
-        isLastAttempt: true,
-        stalls: 0,
-        signal: new AbortController().signal,
-      });
+        {} as never,
+      );
+      const attempt = entry.attempts + 1;
+      const run = { attempt, isLastAttempt: attempt >= ATTEMPTS_MAX, signal: new AbortController().signal };
+      settle(entry, await handle(entry, run));
     });
-  };
 
   const wanted = new Map<(typeof RESOURCES)[number], boolean>();
   const toggle = (resource: (typeof RESOURCES)[number], enabled: boolean): Promise<void> => {
@@ -459,7 +446,7 @@ export const runSchedule = async (
     if (dice < 0.12) return project(1 + random.below(3));
     if (dice < 0.32 && runs.length < RUNS_MAX) {
       const told = new Set([...actors].filter(({ untold }) => untold).map(({ job }) => job));
-      const all = waiting().filter((record) => !told.has(jobIdOf(record)));
+      const all = [...entries.values()].filter((entry) => isFree(entry) && !told.has(workJobId(entry)));
       if (all.length > 0) return startRun(random.pick(all));
     }
     const mortal = runs.filter(({ untold, overtaken }) => !untold && !overtaken);
@@ -486,11 +473,12 @@ export const runSchedule = async (
   }
   calm = true;
   for (let n = 0; n < DRAIN_STEPS_MAX; n++) {
-    if (actors.size === 0 && projectedTo === log.length && waiting().length === 0) break;
+    if (actors.size === 0 && projectedTo === log.length && entries.size === 0) break;
     await step();
   }
   // Whatever is still under way there was forgotten here.
   while (finishOne());
+  if (entries.size > 0) wrong.push(`still on the list: ${entries.size}`);
   if (waiting().length > 0)
     wrong.push(
       `still waiting: ${waiting()

@@ -1,0 +1,90 @@
+import type { Pool } from 'pg';
+import { workKinds } from '../../../domain/work-kinds.ts';
+import { derivedId } from '../../../shared/aggregate/ids.ts';
+
+/** Named after the last occasion, so that submitting twice because of it is one command. */
+export const submissionId = (creativeId: string, position: string): string =>
+  derivedId(creativeId, `submit:${position}`);
+
+/** Of up to 1,000 creatives each. */
+const CAMPAIGNS_MAX = 5;
+const CREATIVES_MAX = 1_000;
+
+/** How far the other read models are that say what is in which campaign. */
+const REACHED = `coalesce((select case when count(*) = 2 then min(position collate "C") end
+  from projection_checkpoints where name in ('campaigns', 'creatives')), '-') collate "C"`;
+
+/** They leave nothing out of an account without parked streams. */
+const isComplete = (customerId: string): string => `not exists (select from parked_streams p
+  where p.projection in ('campaigns', 'creatives') and p.customer_id = ${customerId})`;
+
+/** An entry that stands for several occasions is named after the last, and tells of all since the first. */
+const TOGETHER = `revision = greatest(w.revision, excluded.revision), asked_at = excluded.asked_at,
+  data = jsonb_build_object('since', least(w.data ->> 'since' collate "C", excluded.data ->> 'since' collate "C")),
+  due_at = greatest(now(), w.not_before)`;
+
+/**
+ * Makes submissions of the occasions that `projections/sellers.ts` lists, once the other read models have reached them.
+ * @param pool that sees the rows of all accounts
+ */
+export const listSubmissions = async (pool: Pool): Promise<void> => {
+  await listCreatives(pool);
+  await listLaunched(pool);
+};
+
+/**
+ * In place of a campaign that was launched, the creatives in it: all that had been attached before are in the rows by
+ * then, and any that is attached later is listed by its own event.
+ */
+const listCreatives = async (pool: Pool): Promise<void> => {
+  await pool.query({
+    name: 'work-launched-campaigns',
+    text: `with due as (
+             select customer_id, key, revision, data from work_list
+             where kind = $1 and due_at <= now() and leased_until is null and revision <= ${REACHED}
+               and ${isComplete('work_list.customer_id')}
+             order by due_at limit $3 for update skip locked
+           ), listed as (
+             insert into work_list as w (kind, customer_id, key, revision, data)
+             select $2, d.customer_id, l.creative_id, max(d.revision),
+               jsonb_build_object('since', min(d.data ->> 'since' collate "C"))
+             from due d join creative_campaigns l
+               on l.customer_id = d.customer_id and l.campaign_id = d.key and not l.archived
+             group by d.customer_id, l.creative_id order by d.customer_id, l.creative_id
+             on conflict (kind, customer_id, key) do update set ${TOGETHER}
+           )
+           delete from work_list w using due
+           where w.kind = $1 and w.customer_id = due.customer_id and w.key = due.key`,
+    values: [workKinds.launchedCampaign, workKinds.changedCreative, CAMPAIGNS_MAX],
+  });
+};
+
+/**
+ * Most creatives are made before their campaign runs: no worker looks at these one by one. An occasion waits while a worker
+ * has an earlier submission of the creative, which may or may not see it: it is looked at once more.
+ */
+const listLaunched = async (pool: Pool): Promise<void> => {
+  await pool.query({
+    name: 'work-changed-creatives',
+    text: `with due as (
+             select customer_id, key, revision, data,
+               ${isComplete('work_list.customer_id')} and not exists (
+                 select from creative_campaigns l join campaigns c
+                   on c.customer_id = l.customer_id and c.id = l.campaign_id and c.phase = 'active'
+                 where l.customer_id = work_list.customer_id and l.creative_id = work_list.key and not l.archived
+               ) as is_idle
+             from work_list
+             where kind = $1 and due_at <= now() and leased_until is null and revision <= ${REACHED}
+             order by due_at limit $3 for update skip locked
+           ), listed as (
+             insert into work_list as w (kind, customer_id, key, revision, data)
+             select $2, customer_id, key, revision, data from due where not is_idle order by customer_id, key
+             on conflict (kind, customer_id, key) do update set ${TOGETHER} where w.leased_until is null
+             returning w.customer_id, w.key
+           )
+           delete from work_list w using due
+           where w.kind = $1 and w.customer_id = due.customer_id and w.key = due.key
+             and (due.is_idle or exists (select from listed where (listed.customer_id, listed.key) = (w.customer_id, w.key)))`,
+    values: [workKinds.changedCreative, workKinds.submission, CREATIVES_MAX],
+  });
+};

@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { sleep } from '../async/backoff.ts';
+import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store/event-store.ts';
+import type { Logger } from 'pino';
+import type { HandleJob, Job, JobQueue } from '../queue/job-queue.ts';
+import type { JobKind } from '../queue/running-jobs.ts';
+import type { OfferedEntry, WorkEntry, WorkList, WorkResult } from './work-list.ts';
+
+export interface WorkRun {
+  /** Which try of the revision this is; from 1. */
+  readonly attempt: number;
+  /** The kind allows no further try after this one. */
+  readonly isLastAttempt: boolean;
+  /** Fires when the run is no longer this process's: the process ends, or the queue gave the job to another. */
+  readonly signal: AbortSignal;
+}
+
+/** One kind of work: how it is done, and within which bounds. */
+export interface WorkKind {
+  /** Names its entries and its queue. */
+  readonly name: string;
+  /** Entries that one process works on at once. */
+  readonly concurrency: number;
+  /** Entries of one account that are worked on at once, in the whole installation. */
+  readonly perAccountMax: number;
+  /** Tries of one revision (`WorkResult.isTry`). */
+  readonly attemptsMax: number;
+  /** Least time between two runs for one entry, ms, whatever is asked for. Default: 0. */
+  readonly gapMs?: number;
+  /** Kinds of entries that are no work themselves: `prepare` makes entries of this kind of them. */
+  readonly madeOf?: readonly string[];
+  /** Called when something is due, before entries are offered. @returns false when none may be offered now */
+  readonly prepare?: () => Promise<boolean>;
+  /**
+   * Works on an entry. The same entry may be worked on again, or in two places at once. What it throws, the queue tries
+   * again.
+   */
+  readonly handle: (entry: WorkEntry, run: WorkRun) => Promise<WorkResult>;
+  /** Ends an entry whose jobs were lost `LOST_MAX` times. Default: it is tried again in an hour. */
+  readonly giveUp?: (entry: WorkEntry) => Promise<WorkResult>;
+}
+
+/** Jobs of one revision that ended without a result. */
+const LOST_MAX = 10;
+const GIVEN_UP: WorkResult = {
+  is: 'again',
+  afterMs: 60 * 60_000,
+  isTry: false,
+  reason: 'Its jobs ended without a result again and again.',
+};
+const STORE_AWAY_MS = 5_000;
+
+/** What the queue runs: handlers whose result is written to the list. */
+export const workJobs = (kinds: readonly WorkKind[], list: WorkList): readonly JobKind[] =>
+  kinds.map((kind) => ({ name: kind.name, concurrency: kind.concurrency, handle: runEntry(kind, list) }));
+
+/** A `WorkEntry`, as a job carries it. */
+const Entry = z.object({
+  kind: z.string(),
+  customerId: z.int(),
+  key: z.string(),
+  revision: z.string(),
+  askedAt: z.string(),
+  data: z.record(z.string(), z.json()),
+  attempts: z.int(),
+  lost: z.int(),
+});
+
+const runEntry =
+  (kind: WorkKind, list: WorkList): HandleJob =>
+  async ({ data, isLastAttempt: isLastOfJob, signal }) => {
+    const entry = Entry.parse(data);
+    const attempt = entry.attempts + 1;
+    const run = { attempt, isLastAttempt: attempt >= kind.attemptsMax, signal };
+    const work =
+      entry.lost < LOST_MAX ? kind.handle(entry, run) : (kind.giveUp?.(entry) ?? Promise.resolve(GIVEN_UP));
+    const result = await work.catch(async (error: unknown): Promise<WorkResult> => {
+      // Another worker has the job, or will have it.
+      if (signal.aborted) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      if (isLastOfJob && isStoreAway(error)) {
+        return { is: 'again', afterMs: STORE_AWAY_MS, isTry: false, reason };
+      }
+      await list.noteError(entry, reason);
+      throw error;
+    });
+    await list.settle(entry, result, kind.gapMs);
+  };
+
+/** No reason to give an entry up, however long it lasts. */
+const isStoreAway = (error: unknown): boolean =>
+  error instanceof EventStoreUnavailableError || error instanceof AppendOutcomeUnknownError;
+
+export interface OfferWorkOptions {
+  readonly kinds: readonly WorkKind[];
+  readonly list: WorkList;
+  /** The queue of a kind; undefined while it is away. */
+  readonly queue: (kind: string) => JobQueue | undefined;
+  /** Begins to watch the list; resolves when something may be due that was not, or after that many milliseconds. */
+  readonly watch: () => (ms: number) => Promise<void>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Entries are due by time, too, and jobs may be lost: so a timer of each process looks, and no schedule of the queue. */
+const EVERY_MS = 500;
+/** Between two looks at least: what becomes due within it is offered together. */
+const GATHER_MS = 30;
+const AFTER_FAILURE_MS = 2_000;
+
+/**
+ * Turns entries that are due into jobs, until `signal`; resolves when the last look has added its jobs. Many processes may
+ * do this at once.
+ */
+export const offerWork = async (options: OfferWorkOptions): Promise<void> => {
+  const { kinds, list, watch, log, signal } = options;
+  while (!signal.aborted) {
+    const changed = watch();
+    let isIdle = true;
+    try {
+      const due = await list.due(kinds.flatMap(namesOf));
+      for (const kind of kinds.filter((one) => namesOf(one).some((name) => due.includes(name)))) {
+        if ((await offerOnce(options, kind)) > 0) isIdle = false;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn({ err: error }, 'work cannot be offered now; trying again');
+      await sleep(AFTER_FAILURE_MS, signal);
+    }
+    await sleep(GATHER_MS, signal);
+    if (isIdle) await changed(EVERY_MS);
+  }
+};
+
+const namesOf = ({ name, madeOf = [] }: WorkKind): readonly string[] => [name, ...madeOf];
+
+const offerOnce = async (
+  { list, queue, signal }: OfferWorkOptions,
+  { name, concurrency, perAccountMax, prepare }: WorkKind,
+): Promise<number> => {
+  const jobs = queue(name);
+  if (jobs === undefined || signal.aborted || (await prepare?.()) === false) return 0;
+  // Enough to keep workers busy until the next look.
+  const countMax = concurrency - (await jobs.waiting());
+  if (countMax <= 0 || signal.aborted) return 0;
+  // From here to the end also after `signal`: a lease without a job delays the entry until the lease ends.
+  const offered = await list.offer(name, { countMax, perAccountMax });
+  const live = await withLiveJob(jobs, offered);
+  const fresh = offered.filter((entry) => !live.includes(entry));
+  const lost = fresh.filter(({ leasedRevision }) => leasedRevision !== undefined);
+  if (lost.length > 0) await list.countLost(lost);
+  if (fresh.length > 0) await jobs.enqueue(...fresh.map((entry) => jobOf(entry, lost.includes(entry))));
+  return fresh.length;
+};
+
+/** Those whose lease ended while their job waits or runs: no second one, also of a newer revision, is made. */
+const withLiveJob = async (
+  jobs: JobQueue,
+  offered: readonly OfferedEntry[],
+): Promise<readonly OfferedEntry[]> => {
+  const live: OfferedEntry[] = [];
+  for (const entry of offered) {
+    const { leasedRevision } = entry;
+    if (leasedRevision === undefined) continue;
+    if (await jobs.hasLiveJob(workJobId({ ...entry, revision: leasedRevision }))) live.push(entry);
+  }
+  return live;
+};
+
+/** Of one revision, so that a later one is another job, whatever became of the earlier. */
+export const workJobId = ({ key, revision }: Pick<WorkEntry, 'key' | 'revision'>): string =>
+  `${key}_${revision.replaceAll('.', '_')}`;
+
+const jobOf = ({ leasedRevision: _before, ...entry }: OfferedEntry, isLost: boolean): Job => ({
+  id: workJobId(entry),
+  data: { ...entry, lost: entry.lost + (isLost ? 1 : 0) },
+});

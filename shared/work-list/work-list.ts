@@ -1,0 +1,282 @@
+import type { Pool } from 'pg';
+import { coalesce } from '../async/coalesce.ts';
+import type { JsonObject } from '../event-store/event-store.ts';
+import { advisoryLocks } from '../postgres/advisory-locks.ts';
+import { boolArray, int8Array, textArray, uuidArray } from '../postgres/binary-array.ts';
+import { inTransaction } from '../postgres/pool.ts';
+
+/** An entry of the list, as a worker is given it. */
+export interface WorkEntry {
+  readonly kind: string;
+  readonly customerId: number;
+  /** UUID of what is to be worked on. */
+  readonly key: string;
+  /** What was asked for. */
+  readonly revision: string;
+  /** When the entry was asked for last. */
+  readonly askedAt: string;
+  readonly data: JsonObject;
+  /** Tries of this revision that failed. */
+  readonly attempts: number;
+  /** Jobs of it that ended without a result, since the last one that had a result. */
+  readonly lost: number;
+}
+
+export interface OfferedEntry extends WorkEntry {
+  /** The revision of which a job was made before, when that job has not said how it ended. */
+  readonly leasedRevision: string | undefined;
+}
+
+/**
+ * What becomes of an entry. Whatever it is: an entry that was asked for again while the worker had it stays on the list,
+ * and is due as it was asked for.
+ */
+export type WorkResult =
+  /** Nothing is left to do, or the entry was superseded. */
+  | { readonly is: 'done' }
+  /** It went well; the entry is due again after so long, ms. Without `afterMs`: when it is asked for again. */
+  | { readonly is: 'next'; readonly afterMs?: number }
+  /** It failed, or must wait. `isTry`: counts as one of the attempts. */
+  | {
+      readonly is: 'again';
+      readonly afterMs: number;
+      readonly isTry: boolean;
+      /** For operators: logged and shown. */
+      readonly reason: string;
+    };
+
+export const DONE: WorkResult = { is: 'done' };
+
+export interface OfferOptions {
+  readonly countMax: number;
+  /** Entries of one account that workers have at once, in the whole installation. */
+  readonly perAccountMax: number;
+}
+
+export interface WorkList {
+  /** Those of the kinds of which something is to be offered now. */
+  due(kinds: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Leases at most `countMax` entries that are due: first those whose lease has ended without a result, then those of the
+   * accounts that have the fewest leases. A lease ends after `LEASE_SECONDS` unless it is extended by the next offer.
+   */
+  offer(kind: string, options: OfferOptions): Promise<readonly OfferedEntry[]>;
+  /** Counts jobs that ended without a result; jobs of the current revisions take their place. */
+  countLost(entries: readonly WorkEntry[]): Promise<void>;
+  /** Says why a run failed that the queue tries again. */
+  noteError(entry: WorkEntry, reason: string): Promise<void>;
+  /**
+   * Ends the lease of an entry with the result of its run.
+   * @param gapMs the entry is not due for so long, whatever is asked for
+   */
+  settle(entry: WorkEntry, result: WorkResult, gapMs?: number): Promise<void>;
+}
+
+/** How long an entry stays with a job of which nothing is heard. */
+const LEASE_SECONDS = 15;
+/** Longer than the queue takes to see that a job has ended: a job of the same id would not be added before that. */
+export const AGAIN_MS_MIN = 250;
+
+/** @param pool that sees the rows of all accounts. Its commits need not wait for the disk: a lost one is done once more */
+export const createWorkList = (pool: Pool): WorkList => {
+  const settleSome = coalesce(
+    async (ends: readonly End[]) => {
+      const reached = await settleAll(pool, ends, 'skip locked');
+      return ends.map(({ entry }) => reached.has(placeOf(entry)));
+    },
+    { batchMax: 100, inFlightMax: 1 },
+  );
+  return {
+    due: async (kinds) => {
+      const { rows } = await pool.query<{ kind: string }>({
+        name: 'work-due',
+        text: `select kind from unnest($1::text[]) as k(kind)
+               where exists (select from work_list w
+                             where w.kind = k.kind and w.leased_until is null and w.due_at <= now())
+                 or exists (select from work_list w where w.kind = k.kind and w.leased_until <= now())`,
+        values: [textArray(kinds)],
+      });
+      return rows.map(({ kind }) => kind);
+    },
+    offer: (kind, options) => offer(pool, kind, options),
+    countLost: async (entries) => {
+      await pool.query({
+        name: 'work-lost',
+        text: `with lost as (
+                 select w.kind, w.customer_id, w.key
+                 from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[]) as l(kind, customer_id, key, revision)
+                 join work_list w using (kind, customer_id, key, revision)
+                 for update of w skip locked
+               )
+               update work_list w set lost = w.lost + 1, leased_revision = w.revision
+               from lost where (w.kind, w.customer_id, w.key) = (lost.kind, lost.customer_id, lost.key)`,
+        values: [...keysOf(entries), textArray(entries.map(({ revision }) => revision))],
+      });
+    },
+    noteError: async ({ kind, customerId, key, revision }, reason) => {
+      await pool.query({
+        name: 'work-error',
+        text: `update work_list set last_error = $5, failed_at = now()
+               where kind = $1 and customer_id = $2 and key = $3 and revision = $4`,
+        values: [kind, customerId, key, revision, reason],
+      });
+    },
+    settle: async (entry, result, gapMs = 0) => {
+      const end = { entry, result, gapMs };
+      if (await settleSome(end)) return;
+      // A projection has the row: what becomes of the entry depends on what it writes.
+      await settleAll(pool, [end], '').catch((error: unknown) => {
+        // Held for long: the entry is offered again when its lease ends.
+        if (!isNotReached(error)) throw error;
+      });
+    },
+  };
+};
+
+/** A statement that was cancelled by its timeout, or to end a deadlock. */
+const isNotReached = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '40P01');
+
+interface EntryRow {
+  readonly customer_id: string;
+  readonly key: string;
+  readonly revision: string;
+  readonly askedAt: string;
+  readonly data: JsonObject;
+  readonly attempts: number;
+  readonly lost: number;
+  readonly before: string | null;
+}
+
+/**
+ * One process at a time counts leases and gives more: a statement sees what was committed when it began, so the lock is
+ * another statement. Rows that a projection writes at the moment are passed over.
+ */
+const offer = (
+  pool: Pool,
+  kind: string,
+  { countMax, perAccountMax }: OfferOptions,
+): Promise<readonly OfferedEntry[]> =>
+  inTransaction(pool, async (client) => {
+    await client.query({
+      name: 'work-offer-lock',
+      text: 'select pg_advisory_xact_lock($1)',
+      values: [advisoryLocks.workOffers],
+    });
+    const { rows } = await client.query<EntryRow>({
+      name: 'work-offer',
+      text: `with recursive accounts (customer_id) as (
+               (select customer_id from work_list where kind = $1 order by customer_id limit 1)
+               union all
+               select (select w.customer_id from work_list w where w.kind = $1 and w.customer_id > a.customer_id
+                       order by w.customer_id limit 1)
+               from accounts a where a.customer_id is not null
+             ), counted as (
+               select a.customer_id, (select count(*) from work_list w where w.kind = $1
+                                      and w.customer_id = a.customer_id and w.leased_until is not null) as leases
+               from accounts a where a.customer_id is not null
+             ), due as (
+               select again.customer_id, again.key, again.leased_until as due_at, 0 as turn
+               from counted c, lateral (
+                 select w.customer_id, w.key, w.leased_until from work_list w
+                 where w.kind = $1 and w.customer_id = c.customer_id and w.leased_until <= now()
+               ) again
+               union all
+               select first.customer_id, first.key, first.due_at, first.turn
+               from counted c, lateral (
+                 select w.customer_id, w.key, w.due_at, c.leases + row_number() over (order by w.due_at) as turn
+                 from work_list w
+                 where w.kind = $1 and w.customer_id = c.customer_id and w.leased_until is null and w.due_at <= now()
+                 order by w.due_at limit greatest($3 - c.leases, 0)
+               ) first
+               order by turn, due_at limit $2
+             ), taken as (
+               select w.customer_id, w.key, w.leased_revision as before from due
+               join work_list w on w.kind = $1 and w.customer_id = due.customer_id and w.key = due.key
+               for update of w skip locked
+             )
+             update work_list w set leased_until = now() + make_interval(secs => $4),
+               leased_revision = coalesce(w.leased_revision, w.revision)
+             from taken where w.kind = $1 and w.customer_id = taken.customer_id and w.key = taken.key
+             returning w.customer_id, w.key, w.revision, w.asked_at::text as "askedAt", w.data, w.attempts, w.lost, taken.before`,
+      values: [kind, countMax, perAccountMax, LEASE_SECONDS],
+    });
+    return rows.map(({ customer_id, before, ...row }) => ({
+      kind,
+      customerId: Number(customer_id),
+      ...row,
+      leasedRevision: before ?? undefined,
+    }));
+  });
+
+interface End {
+  readonly entry: WorkEntry;
+  readonly result: WorkResult;
+  readonly gapMs: number;
+}
+
+const placeOf = ({ kind, customerId, key }: Pick<WorkEntry, 'kind' | 'customerId' | 'key'>): string =>
+  `${kind} ${customerId} ${key}`;
+
+/** @returns the places of those whose rows were there and not locked */
+const settleAll = async (
+  pool: Pool,
+  ends: readonly End[],
+  locked: 'skip locked' | '',
+): Promise<ReadonlySet<string>> => {
+  const { rows } = await pool.query<{ kind: string; customer_id: string; key: string }>({
+    name: `work-settle-${locked}`,
+    text: `with ended as (
+             select w.kind, w.customer_id, w.key, o.result, o.is_try, o.reason, o.after_ms, o.gap_ms,
+               w.asked_at = o.asked_at::timestamptz as is_same, w.revision = o.revision as is_same_revision
+             from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::boolean[],
+                    $8::text[], $9::bigint[], $10::bigint[])
+               as o(kind, customer_id, key, revision, asked_at, result, is_try, reason, after_ms, gap_ms)
+             join work_list w using (kind, customer_id, key)
+             order by w.customer_id, w.key for update of w ${locked}
+           ), done as (
+             delete from work_list w using ended e
+             where w.kind = e.kind and w.customer_id = e.customer_id and w.key = e.key
+               and e.result = 'done' and e.is_same
+           ), released as (
+             update work_list w
+             set leased_until = null, leased_revision = null, lost = 0,
+               not_before = now() + e.gap_ms * interval '1 millisecond',
+               due_at = greatest(now() + greatest(e.gap_ms, $11) * interval '1 millisecond',
+                 case when not e.is_same then w.due_at
+                   when e.after_ms < 0 then 'infinity' else now() + e.after_ms * interval '1 millisecond' end),
+               attempts = case when not e.is_same_revision or e.result = 'next' then 0
+                 else w.attempts + e.is_try::int end,
+               last_error = case when e.is_same_revision then nullif(e.reason, '') end,
+               failed_at = case when e.is_same_revision and e.reason <> '' then now() end
+             from ended e
+             where w.kind = e.kind and w.customer_id = e.customer_id and w.key = e.key
+               and not (e.result = 'done' and e.is_same)
+           )
+           select kind, customer_id, key from ended`,
+    values: [
+      ...keysOf(ends.map(({ entry }) => entry)),
+      textArray(ends.map(({ entry }) => entry.revision)),
+      textArray(ends.map(({ entry }) => entry.askedAt)),
+      textArray(ends.map(({ result }) => result.is)),
+      boolArray(ends.map(({ result }) => result.is === 'again' && result.isTry)),
+      textArray(ends.map(({ result }) => (result.is === 'again' ? result.reason : ''))),
+      int8Array(ends.map(({ result }) => afterMsOf(result))),
+      int8Array(ends.map(({ gapMs }) => gapMs)),
+      AGAIN_MS_MIN,
+    ],
+  });
+  return new Set(rows.map(({ customer_id, ...row }) => placeOf({ ...row, customerId: Number(customer_id) })));
+};
+
+/** Negative: not before it is asked for again. */
+const afterMsOf = (result: WorkResult): number => {
+  if (result.is === 'done') return 0;
+  return result.afterMs === undefined ? -1 : Math.ceil(result.afterMs);
+};
+
+const keysOf = (entries: readonly WorkEntry[]): readonly Buffer[] => [
+  textArray(entries.map(({ kind }) => kind)),
+  int8Array(entries.map(({ customerId }) => customerId)),
+  uuidArray(entries.map(({ key }) => key)),
+];
