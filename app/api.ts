@@ -19,7 +19,6 @@ import { campaignCreativeWriteRoutes } from '../command/creatives/campaign-route
 import { libraryCreativeWriteRoutes } from '../command/creatives/library-routes.ts';
 import { creativeReviewRoutes } from '../command/creatives/review-routes.ts';
 import { engineWriteRoutes } from '../command/engines/routes.ts';
-import { slotIdOf } from '../command/engines/run-on-connection.ts';
 import { askSandboxEngine } from '../command/engines/sandbox-engine.ts';
 import { createVerifyKey } from '../command/engines/verify-key.ts';
 import { eventSourceWriteRoutes } from '../command/event-sources/routes.ts';
@@ -34,11 +33,11 @@ import { audienceReadRoutes } from '../query/audiences/routes.ts';
 import { campaignReadRoutes } from '../query/campaigns/routes.ts';
 import { catalogReadRoutes } from '../query/catalogs/routes.ts';
 import { creativeSessionReadRoutes } from '../query/creative-sessions/routes.ts';
-import { createSessionCursors } from '../query/creative-sessions/session-cursor.ts';
+import { createSessionCursors } from '../query/resources/session-cursor.ts';
 import { creativeReadRoutes } from '../query/creatives/routes.ts';
 import { engineReadRoutes } from '../query/engines/routes.ts';
 import { eventSourceReadRoutes } from '../query/event-sources/routes.ts';
-import type { AuditedKind } from '../query/history/audited-kind.ts';
+import type { AuditedKind } from '../query/resources/audited-kind.ts';
 import type { KeptFolds } from '../query/history/kept-folds.ts';
 import { withHistory } from '../query/history/routes.ts';
 import { sellerReadRoutes } from '../query/sellers/routes.ts';
@@ -149,7 +148,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
       verifyKey,
       findAdvertiserNames: lookups.findAdvertiserNames,
     }),
-    ...engineReadRoutes({ ...reads, slotIdOf }),
+    ...engineReadRoutes(reads),
     ...agentWriteRoutes({
       ...writes,
       secrets,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { match } from 'path-to-regexp';
-import { auditedKinds } from '../app/audited-kinds/all-kinds.ts';
+import { auditedKinds } from '../query/history/all-kinds.ts';
 import type { Installation } from '../app/installation.ts';
 import { historyAlone } from '../query/history/routes.ts';
 import type { Config } from '../app/config.ts';

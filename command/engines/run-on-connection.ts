@@ -1,5 +1,6 @@
 import {
   ENGINE_CONNECTION,
+  WHOLE_ACCOUNT,
   engineConnectionAggregate,
   type EngineConnectionRefusal,
 } from '../../domain/engines/engine-connection.ts';
@@ -10,9 +11,6 @@ import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { advertiserRefused } from '../advertisers/load.ts';
 
 export type ConnectionStores = Required<CommandStores>;
-
-/** Connections belong to the account, not to an advertiser. */
-const WHOLE_ACCOUNT = 0;
 
 /** One stream per account and engine, so that concurrent connects conflict. */
 export const slotIdOf = (customerId: number, engineId: number): string =>

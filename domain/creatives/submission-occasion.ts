@@ -18,3 +18,9 @@ export const isSubmissionOccasion = ({ type, data }: Occasion): boolean => {
       return false;
   }
 };
+
+/**
+ * The name of the command that submits a creative: a repeat of the submission is the same command.
+ * @param position of the event that made the submission due
+ */
+export const submissionName = (position: string): string => `submit:${position}`;

@@ -10,6 +10,9 @@ import type { EngineConnection } from './engine-connection-resource.ts';
 /** Category of the streams: their names begin with it. */
 export const ENGINE_CONNECTION = 'engineConnection';
 
+/** Connections belong to the account, not to an advertiser. */
+export const WHOLE_ACCOUNT = 0;
+
 /**
  * The stream of an account's connections to one engine, one after the other: so two that connect at once meet in it,
  * and no more than one connection lives.

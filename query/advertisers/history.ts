@@ -1,6 +1,6 @@
 import { advertiserFold, advertiserStream } from '../../domain/advertisers/advertiser.ts';
-import { auditedKind } from '../history/audited-kind.ts';
-import { lastFirst } from '../history/places.ts';
+import { auditedKind } from '../resources/audited-kind.ts';
+import { lastFirst } from '../resources/resource-paths.ts';
 import { advertiserList, advertiserPlace, advertiserRead } from './routes.ts';
 
 /** An advertiser as history and the audit log know it. */

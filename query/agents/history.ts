@@ -1,7 +1,7 @@
 import { agentIdOf, agentResource, shownAgentId, type Agent } from '../../domain/agents/agent-resource.ts';
 import { agentFold, agentStream } from '../../domain/agents/agent.ts';
-import { auditedKind, type ListRead } from '../history/audited-kind.ts';
-import { byShownId, each, lastFirst, streamsByShownId } from '../history/places.ts';
+import { auditedKind, type ListRead } from '../resources/audited-kind.ts';
+import { byShownId, each, lastFirst, streamsByShownId } from '../resources/resource-paths.ts';
 import { agentLists, agentPlace, agentRead } from './routes.ts';
 
 /** An agent as history and the audit log know it. */

@@ -1,7 +1,7 @@
 import { campaignIdOf, campaignResource, shownCampaignId } from '../../domain/campaigns/resource.ts';
 import { campaignFold, campaignStream } from '../../domain/campaigns/campaign.ts';
-import { auditedKind } from '../history/audited-kind.ts';
-import { byShownId, each, lastFirst, streamsByShownId } from '../history/places.ts';
+import { auditedKind } from '../resources/audited-kind.ts';
+import { byShownId, each, lastFirst, streamsByShownId } from '../resources/resource-paths.ts';
 import { campaignList, campaignPlace, campaignRead } from './routes.ts';
 
 /** A campaign as history and the audit log know it. */

@@ -1,3 +1,4 @@
+import type { SessionPlace } from '../resources/session-cursor.ts';
 import {
   type CreativeSessionResource,
   sessionIdOf,
@@ -17,13 +18,6 @@ export interface SessionListReads {
 }
 
 export const CREATIVE_SESSIONS = { readModel: 'creative-sessions', table: 'creative_sessions' } as const;
-
-/** The place of a session in the list. */
-export interface SessionPlace {
-  readonly updatedAt: string;
-  /** UUID. */
-  readonly id: string;
-}
 
 export interface SessionPage {
   readonly sessions: readonly CreativeSessionResource[];

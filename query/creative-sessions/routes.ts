@@ -13,7 +13,7 @@ import { cursorLimitOf, cursorParameters, pathTextId } from '../../shared/http/s
 import { behind } from '../resources/behind.ts';
 import { stateReader, type RowReads } from '../resources/read-row.ts';
 import { CREATIVE_SESSIONS, listSessions } from './list-sessions.ts';
-import type { SessionCursors } from './session-cursor.ts';
+import type { SessionCursors } from '../resources/session-cursor.ts';
 
 export interface SessionReads extends RowReads {
   readonly cursors: SessionCursors;

@@ -9,18 +9,18 @@ import {
   CreativeEngineResource,
   creativeEngines,
 } from '../../domain/engines/engine-resource.ts';
-import { engineConnectionFold } from '../../domain/engines/engine-connection.ts';
+import {
+  ENGINE_CONNECTION,
+  engineConnectionFold,
+  WHOLE_ACCOUNT,
+} from '../../domain/engines/engine-connection.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Pagination, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, queryOffset } from '../../shared/http/schemas.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { behind } from '../resources/behind.ts';
 import { stateReader, type RowReads } from '../resources/read-row.ts';
 import { findAdvertiserNames } from './find-advertiser-names.ts';
-
-export interface EngineReads extends RowReads {
-  /** UUID of an account's place for an engine. */
-  readonly slotIdOf: (customerId: number, engineId: number) => string;
-}
 
 const path = '/api/v2/buyer/creative-engines';
 const tag = 'Creatives';
@@ -28,7 +28,7 @@ const TAKE_MAX = 200;
 const params = z.object({ id: pathIntegerId('engine') });
 
 /** The directory of creative engines, and an account's connections to them (decisions.md section 2). */
-export const engineReadRoutes = (reads: EngineReads): readonly Route[] => [
+export const engineReadRoutes = (reads: RowReads): readonly Route[] => [
   listEnginesRoute,
   engineRoute,
   listConnectionsRoute(reads),
@@ -77,13 +77,17 @@ export const engineConnectionList = declaration({
   }),
 });
 
+/** The id, a UUID, of the stream of an account's connections to one engine. */
+export const slotIdOf = (customerId: number, engineId: number): string =>
+  resourceIdOf(ENGINE_CONNECTION, customerId, WHOLE_ACCOUNT, String(engineId));
+
 const connectionRows = {
   ...engineConnectionFold,
   readModel: 'engine-connections',
   table: 'engine_connections',
 };
 
-const listConnectionsRoute = (reads: EngineReads): Route => {
+const listConnectionsRoute = (reads: RowReads): Route => {
   const readConnection = stateReader(reads, connectionRows);
   return route({
     ...engineConnectionList,
@@ -95,7 +99,7 @@ const listConnectionsRoute = (reads: EngineReads): Route => {
       const { accountsOffset = 0, mappingsOffset = 0 } = query;
       const offsets = { accountsOffset, mappingsOffset };
       const { customerId } = request.principal;
-      const connection = await readConnection(customerId, reads.slotIdOf(customerId, id));
+      const connection = await readConnection(customerId, slotIdOf(customerId, id));
       const live = connection?.status === 'connected' ? [connection] : [];
       const { data, pagination } = pageIn(live, pageOf(query));
       const shown = data.map(async (one) => {

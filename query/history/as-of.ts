@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route, type RouteDeclaration } from '../../shared/http/route.ts';
 import { parameterNames } from '../../shared/http/openapi.ts';
-import type { Asked, AuditedKind, Detail, Place } from './audited-kind.ts';
+import type { Asked, AuditedKind, Detail, Place } from '../resources/audited-kind.ts';
 import { expectReached, findHistory, momentOf, notThere, type HistoryReads } from './find-history.ts';
 import { pointInTime, type PointInTime } from './point-in-time.ts';
 

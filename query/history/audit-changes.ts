@@ -1,4 +1,4 @@
-import type { AuditedKind } from './audited-kind.ts';
+import type { AuditedKind } from '../resources/audited-kind.ts';
 import type { EventRow } from './audit-entries.ts';
 import type { Subject } from './audit-log-entry.ts';
 import type { ForEach } from '../../shared/async/limit.ts';

@@ -17,7 +17,7 @@ import { changesOfRows, subjectsOf, type Namesake } from './audit-changes.ts';
 import { listAuditRows, type AuditRow, type EventRow } from './audit-entries.ts';
 import { entryOfAttempt, entryOfEvent } from './audit-log-entry.ts';
 import { LISTED_MAX, type AuditFilters } from './audit-search.ts';
-import type { AuditedKind } from './audited-kind.ts';
+import type { AuditedKind } from '../resources/audited-kind.ts';
 import type { HistoryReads } from './find-history.ts';
 import { jsonBytes, PAGE_BYTES_MAX } from './page-bytes.ts';
 import type { StreamHistory } from './stream-history.ts';

@@ -1,7 +1,7 @@
 import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import type { CauseNode, CommandNode, JobNode } from '../../domain/history/cause-resource.ts';
 import type { CausedRow, EventRow } from './audit-entries.ts';
-import type { SeenJob } from './seen-job.ts';
+import type { SeenJob } from '../resources/seen-job.ts';
 
 /** What the tree of a page is made of. */
 export interface Caused {

@@ -1,4 +1,4 @@
-import type { AuditedKind } from './audited-kind.ts';
+import type { AuditedKind } from '../resources/audited-kind.ts';
 import type { CausedRow } from './audit-entries.ts';
 import type { EarlierEvent } from './find-caused.ts';
 

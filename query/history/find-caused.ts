@@ -3,7 +3,7 @@ import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/fol
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { attemptColumns, eventColumns, type AttemptRow, type CausedRow } from './audit-entries.ts';
-import type { CauseInLog } from './audited-kind.ts';
+import type { CauseInLog } from '../resources/audited-kind.ts';
 
 /** Of the refusals of one request id, so many are shown: whoever gave it to many requests has more. */
 export const REFUSED_MAX = 100;

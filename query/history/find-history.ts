@@ -1,6 +1,6 @@
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import type { Asked, AuditedKind, FoundStream, Moment, Place } from './audited-kind.ts';
+import type { Asked, AuditedKind, FoundStream, Moment, Place } from '../resources/audited-kind.ts';
 import type { KeyUsers } from './event-resource.ts';
 import type { Folded } from './fold.ts';
 import type { ForEach } from '../../shared/async/limit.ts';

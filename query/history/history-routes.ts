@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Change, changesBetween } from '../../domain/history/change-resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, queryOffset, takeParameter } from '../../shared/http/schemas.ts';
-import type { Asked, AuditedKind, Place } from './audited-kind.ts';
+import type { Asked, AuditedKind, Place } from '../resources/audited-kind.ts';
 import { HistoryEvent, historyEvent, SetBy, setByResource } from './event-resource.ts';
 import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
 import type { Folded } from './fold.ts';

@@ -14,10 +14,10 @@ import { pageOf } from '../../shared/http/schemas.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
-import type { SessionCursors } from '../creative-sessions/session-cursor.ts';
+import type { SessionCursors } from '../resources/session-cursor.ts';
 import { behind } from '../resources/behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import type { Asked, AuditedKind, ListOwner, ListRead, SharedListRead } from './audited-kind.ts';
+import type { Asked, AuditedKind, ListOwner, ListRead, SharedListRead } from '../resources/audited-kind.ts';
 import { momentOf, type HistoryReads } from './find-history.ts';
 
 interface ListAsOfReads extends HistoryReads, ResourceReads {

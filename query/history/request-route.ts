@@ -10,7 +10,7 @@ import { entriesOf, type AuditReads } from './audit-routes.ts';
 import { causeTree } from './cause-tree.ts';
 import { causesOf, type Effect } from './causes-of.ts';
 import { findCaused, findEarlier, REFUSED_MAX, type EarlierEvent } from './find-caused.ts';
-import type { SeenJob } from './seen-job.ts';
+import type { SeenJob } from '../resources/seen-job.ts';
 import type { StreamHistory } from './stream-history.ts';
 
 const TAKE_MAX = 500;

@@ -3,10 +3,10 @@ import { connectionIdOf } from '../../domain/engines/engine-connection-resource.
 import { sourceOfStream } from '../../domain/conversions/conversion-events.ts';
 import { eventSourceStream } from '../../domain/event-sources/event-source.ts';
 import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
-import { createSessionCursors } from '../creative-sessions/session-cursor.ts';
+import { createSessionCursors } from '../resources/session-cursor.ts';
 import type { EventRow } from './audit-entries.ts';
 import { auditLogRoute, type AuditReads } from './audit-routes.ts';
-import type { AuditedKind } from './audited-kind.ts';
+import type { AuditedKind } from '../resources/audited-kind.ts';
 import { pastLists, withListAsOf } from './list-as-of.ts';
 import { findKeyUsers } from './key-users.ts';
 import { requestRoute } from './request-route.ts';

@@ -7,7 +7,7 @@ import {
 import { toDomainEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { UnheardError } from '../../shared/http/errors.ts';
-import type { AuditedKind, FoundStream } from './audited-kind.ts';
+import type { AuditedKind, FoundStream } from '../resources/audited-kind.ts';
 import type { KeptFolds } from './kept-folds.ts';
 import type { Fold, Folded, Until } from './fold.ts';
 import { jsonBytes, PAGE_BYTES_MAX } from './page-bytes.ts';

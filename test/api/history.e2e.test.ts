@@ -10,8 +10,8 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import { png as pngOf } from '../support/sample-media.ts';
 import { reserve, send, upload } from '../support/uploads.ts';
-import { auditedKinds } from '../../app/audited-kinds/all-kinds.ts';
-import { subjectsOfRoutes } from '../../app/audited-kinds/subjects-of-routes.ts';
+import { auditedKinds } from '../../query/history/all-kinds.ts';
+import { subjectsOfRoutes } from '../../app/subjects-of-routes.ts';
 import { createUser } from '../../cli/accounts.ts';
 import { auditSearch, SCANNED_MAX, type AuditFilters } from '../../query/history/audit-search.ts';
 import { builtStatement, sql } from '../../shared/postgres/build-statement.ts';

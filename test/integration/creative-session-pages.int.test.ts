@@ -13,7 +13,7 @@ import {
   listSessionsQuery,
   type SessionPlace,
 } from '../../query/creative-sessions/list-sessions.ts';
-import { createSessionCursors } from '../../query/creative-sessions/session-cursor.ts';
+import { createSessionCursors } from '../../query/resources/session-cursor.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { categoryOf, START, type Position } from '../../shared/event-store/event-store.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';

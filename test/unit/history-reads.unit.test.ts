@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventRow } from '../../query/history/audit-entries.ts';
 import { entriesOf, type AuditReads } from '../../query/history/audit-routes.ts';
-import { auditedKind } from '../../query/history/audited-kind.ts';
+import { auditedKind } from '../../query/resources/audited-kind.ts';
 import { createKeptFolds } from '../../query/history/kept-folds.ts';
 import type { Until } from '../../query/history/fold.ts';
 import { createSharedForEach } from '../../shared/async/limit.ts';

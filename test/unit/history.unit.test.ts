@@ -14,7 +14,7 @@ import { createMemoryEventStore } from '../../shared/event-store/memory-event-st
 import { createKeptFolds } from '../../query/history/kept-folds.ts';
 import type { Until } from '../../query/history/fold.ts';
 import { createStreamHistory } from '../../query/history/stream-history.ts';
-import { auditedKind } from '../../query/history/audited-kind.ts';
+import { auditedKind } from '../../query/resources/audited-kind.ts';
 import { createAttemptLog, type AttemptLogOptions } from '../../command/audit/attempt-log.ts';
 import type { AccountEvent } from '../../domain/accounts/account-events.ts';
 import { accountPast } from '../../domain/accounts/account-history.ts';

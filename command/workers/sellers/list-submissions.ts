@@ -1,10 +1,11 @@
+import { submissionName } from '../../../domain/creatives/submission-occasion.ts';
 import type { Pool } from 'pg';
 import { workKinds } from '../../../domain/work-kinds.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
 
 /** Named after the last occasion, so that submitting twice because of it is one command. */
 export const submissionId = (creativeId: string, position: string): string =>
-  derivedId(creativeId, `submit:${position}`);
+  derivedId(creativeId, submissionName(position));
 
 /** Of up to 1,000 creatives each. */
 const CAMPAIGNS_MAX = 5;

@@ -6,10 +6,10 @@ import {
   type Audience,
 } from '../../domain/audiences/audience-resource.ts';
 import { AUDIENCE, audienceFold, audienceStream } from '../../domain/audiences/audience.ts';
-import { findAudienceSizes } from '../../query/audiences/find-audience-sizes.ts';
-import { audienceList, audiencesTable } from '../../query/audiences/routes.ts';
-import { auditedKind, type AuditedKind } from '../../query/history/audited-kind.ts';
-import type { ResourceReads } from '../../query/resources/resource-reads.ts';
+import { findAudienceSizes } from './find-audience-sizes.ts';
+import { audienceList, audiencesTable } from './routes.ts';
+import { auditedKind, type AuditedKind } from '../resources/audited-kind.ts';
+import type { ResourceReads } from '../resources/resource-reads.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import {
   buyer,
@@ -18,7 +18,7 @@ import {
   lastFirst,
   listedOfAdvertiser,
   streamsByKey,
-} from '../../query/history/places.ts';
+} from '../resources/resource-paths.ts';
 
 const audienceMembers = ({
   key,

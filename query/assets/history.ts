@@ -7,8 +7,8 @@ import {
   type StoredAsset,
 } from '../../domain/assets/asset-resource.ts';
 import { assetFold, assetStream } from '../../domain/assets/asset.ts';
-import { assetList, assetRead } from '../../query/assets/routes.ts';
-import { auditedKind, type AuditedKind } from '../../query/history/audited-kind.ts';
+import { assetList, assetRead } from './routes.ts';
+import { auditedKind, type AuditedKind } from '../resources/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import {
   buyer,
@@ -18,7 +18,7 @@ import {
   listedOfAdvertiser,
   streamsByShownId,
   ofAdvertiser,
-} from '../../query/history/places.ts';
+} from '../resources/resource-paths.ts';
 
 /** What happened to it is nothing that a read of one asset needs: it is not in the library before its bytes are. */
 const assetMembers = ({ assetId, customerId: _customer, ...rest }: Asset) => ({

@@ -1,4 +1,5 @@
-import { submissionId } from '../../command/workers/sellers/list-submissions.ts';
+import { submissionName } from '../../domain/creatives/submission-occasion.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
 import { CAMPAIGN } from '../../domain/campaigns/campaign.ts';
 import { categoryOf } from '../../shared/event-store/event-store.ts';
 import { z } from 'zod';
@@ -22,16 +23,11 @@ import {
   campaignCreativeList,
   campaignCreativeRead,
   creativeDetailRead,
-} from '../../query/creatives/routes.ts';
-import {
-  auditedKind,
-  type AuditedKind,
-  type ListRead,
-  type Moment,
-} from '../../query/history/audited-kind.ts';
+} from './routes.ts';
+import { auditedKind, type AuditedKind, type ListRead, type Moment } from '../resources/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
-import { isInLibrary } from './asset.ts';
-import { campaignKind } from '../../query/campaigns/history.ts';
+import { isInLibrary } from '../assets/history.ts';
+import { campaignKind } from '../campaigns/history.ts';
 import {
   buyer,
   byShownId,
@@ -40,8 +36,8 @@ import {
   listedOfAdvertiser,
   listedOfCampaign,
   streamsByShownId,
-} from '../../query/history/places.ts';
-import { sellersKind } from './seller-directory.ts';
+} from '../resources/resource-paths.ts';
+import { sellersKind } from '../sellers/history.ts';
 
 /** A creative with all that it is made of, as everything was then. */
 const detailThen = async (creative: Creative, assets: AuditedKind, baseUrl: string, then: Moment) => {
@@ -112,7 +108,7 @@ export const creativeKind = (assets: AuditedKind, baseUrl: () => string): Audite
       isCause: (cause, { stream, causationId }) => {
         const mayBe = cause.stream === stream || categoryOf(cause.stream) === CAMPAIGN;
         // Its name ends with the UUID of the creative.
-        return mayBe && submissionId(stream.slice(-36), cause.position) === causationId;
+        return mayBe && derivedId(stream.slice(-36), submissionName(cause.position)) === causationId;
       },
     },
     place: {

@@ -11,10 +11,10 @@ import {
 } from '../../domain/accounts/account-history.ts';
 import { accountStream, type OpenedAccount } from '../../domain/accounts/account.ts';
 import { valueOf } from '../../domain/accounts/shared-map.ts';
-import { apiKeyList } from '../../query/accounts/routes.ts';
-import { auditedKind } from '../../query/history/audited-kind.ts';
+import { apiKeyList } from './routes.ts';
+import { auditedKind } from '../resources/audited-kind.ts';
 import { boundedText } from '../../shared/http/schemas.ts';
-import { buyer } from '../../query/history/places.ts';
+import { buyer } from '../resources/resource-paths.ts';
 
 type Open = AccountPast & { readonly account: OpenedAccount };
 const isOpen = (past: AccountPast): past is Open => past.account.status !== 'NONE';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { taskFold, taskStream } from '../../domain/tasks/task.ts';
-import { auditedKind } from '../../query/history/audited-kind.ts';
+import { auditedKind } from '../resources/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
-import { buyer } from '../../query/history/places.ts';
+import { buyer } from '../resources/resource-paths.ts';
 
 export const taskKind = auditedKind({
   ...taskFold,

@@ -1,7 +1,7 @@
-import type { RouteSubject } from '../../command/audit/attempt-log.ts';
-import type { AuditedKind } from '../../query/history/audited-kind.ts';
-import type { Route } from '../../shared/http/route.ts';
-import { buyer } from '../../query/history/places.ts';
+import type { RouteSubject } from '../command/audit/attempt-log.ts';
+import type { AuditedKind } from '../query/resources/audited-kind.ts';
+import type { Route } from '../shared/http/route.ts';
+import { buyer } from '../query/resources/resource-paths.ts';
 
 /** Where routes have things that history has elsewhere: one of them, or all of an owner. */
 const otherPlaces: readonly PlaceOfRoutes[] = [

@@ -1,6 +1,9 @@
 import { z } from 'zod';
-import { resourceStream } from '../../command/workers/syndication/record-steps.ts';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
+import { audienceFold } from '../../domain/audiences/audience.ts';
+import { catalogFold } from '../../domain/catalogs/catalog.ts';
+import { eventSourceFold } from '../../domain/event-sources/event-source.ts';
+import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { shownAgentId } from '../../domain/agents/agent-resource.ts';
 import { syndicationEvents, type SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
 import {
@@ -15,9 +18,9 @@ import {
   type SyndicationRecord,
 } from '../../domain/syndication/syndication-resource.ts';
 import { syndicationFold, syndicationStream } from '../../domain/syndication/syndication.ts';
-import { syndicationStatusList } from '../../query/syndication/routes.ts';
-import { auditedKind } from '../../query/history/audited-kind.ts';
-import type { SeenJob } from '../../query/history/seen-job.ts';
+import { syndicationStatusList } from './routes.ts';
+import { auditedKind } from '../resources/audited-kind.ts';
+import type { SeenJob } from '../resources/seen-job.ts';
 import { toDomainEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
@@ -29,7 +32,19 @@ import {
   lastFirst,
   streamsByShownId,
   ofAdvertiser,
-} from '../../query/history/places.ts';
+} from '../resources/resource-paths.ts';
+
+const resources = {
+  AUDIENCE: audienceFold,
+  EVENT_SOURCE: eventSourceFold,
+  CATALOG: catalogFold,
+} as const;
+
+/** The stream of the resource that a record syndicates. */
+const resourceStream = ({ resourceType, customerId, advertiserId: owner, resourceId }: SyndicationRecord) => {
+  const { category, stream } = resources[resourceType];
+  return stream(customerId, resourceIdOf(category, customerId, owner, resourceId));
+};
 
 const TASKS = {
   AUDIENCE: 'sync_audiences',

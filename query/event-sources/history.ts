@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { conversionStream } from '../../domain/conversions/conversion-events.ts';
 import { eventSourceResource, notSeen } from '../../domain/event-sources/event-source-resource.ts';
 import { EVENT_SOURCE, eventSourceFold, eventSourceStream } from '../../domain/event-sources/event-source.ts';
-import { eventSourcesTable, findEventSources } from '../../query/event-sources/find-event-sources.ts';
-import { eventSourceList, eventSourceRead, theOneEventSource } from '../../query/event-sources/routes.ts';
-import { auditedKind, type AuditedKind } from '../../query/history/audited-kind.ts';
-import { behind } from '../../query/resources/behind.ts';
-import type { ResourceReads } from '../../query/resources/resource-reads.ts';
+import { eventSourcesTable, findEventSources } from './find-event-sources.ts';
+import { eventSourceList, eventSourceRead, theOneEventSource } from './routes.ts';
+import { auditedKind, type AuditedKind } from '../resources/audited-kind.ts';
+import { behind } from '../resources/behind.ts';
+import type { ResourceReads } from '../resources/resource-reads.ts';
 import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { buyer, each, lastFirst, listedOfAdvertiser, streamsByKey } from '../../query/history/places.ts';
+import { buyer, each, lastFirst, listedOfAdvertiser, streamsByKey } from '../resources/resource-paths.ts';
 
 export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
   auditedKind({

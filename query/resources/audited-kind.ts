@@ -5,8 +5,8 @@ import type { StorableEvent } from '../../shared/aggregate/recorded-domain-event
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Scope } from '../../shared/http/principal.ts';
 import type { RouteDeclaration } from '../../shared/http/route.ts';
-import type { ResourceTable } from '../resources/resource-reads.ts';
-import type { SessionCursors } from '../creative-sessions/session-cursor.ts';
+import type { ResourceTable } from './resource-reads.ts';
+import type { SessionCursors } from './session-cursor.ts';
 import type { SeenJob } from './seen-job.ts';
 
 /** Where the events of one thing are. */

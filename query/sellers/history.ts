@@ -1,5 +1,5 @@
 import { sellerDirectoryFold } from '../../domain/sellers/seller-directory.ts';
-import { auditedKind } from '../../query/history/audited-kind.ts';
+import { auditedKind } from '../resources/audited-kind.ts';
 
 /** The directory belongs to no account: nobody asks for its history, and details of creatives show names from it. */
 export const sellersKind = auditedKind({

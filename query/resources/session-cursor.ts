@@ -1,7 +1,13 @@
 import { ApiError } from '../../shared/http/errors.ts';
 import type { KeyRing } from '../../shared/secrets/key-ring.ts';
 import { createTextSigner } from '../../shared/secrets/signed-text.ts';
-import type { SessionPlace } from './list-sessions.ts';
+
+/** The place of a session in the list. */
+export interface SessionPlace {
+  readonly updatedAt: string;
+  /** UUID. */
+  readonly id: string;
+}
 
 /** Cursors of the list of one campaign's sessions: good for that list only, of whatever page size. */
 export interface SessionCursors {

@@ -11,9 +11,9 @@ import {
   creativeSessionFold,
   creativeSessionStream,
 } from '../../domain/creative-sessions/creative-session.ts';
-import type { SessionPlace } from '../../query/creative-sessions/list-sessions.ts';
-import { creativeSessionList, creativeSessionRead } from '../../query/creative-sessions/routes.ts';
-import { auditedKind } from '../../query/history/audited-kind.ts';
+import type { SessionPlace } from '../resources/session-cursor.ts';
+import { creativeSessionList, creativeSessionRead } from './routes.ts';
+import { auditedKind } from '../resources/audited-kind.ts';
 import { cursorLimitOf, pathTextId } from '../../shared/http/schemas.ts';
 import {
   buyer,
@@ -22,7 +22,7 @@ import {
   each,
   listedOfCampaign,
   streamsByShownId,
-} from '../../query/history/places.ts';
+} from '../resources/resource-paths.ts';
 
 /** The order of their list: those that changed last come first, of one time by their ids. */
 const inOrder = (one: CreativeSession, other: CreativeSession): number =>

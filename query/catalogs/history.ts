@@ -1,8 +1,8 @@
 import { catalogResource } from '../../domain/catalogs/catalog-resource.ts';
 import { z } from 'zod';
 import { CATALOG, catalogFold, catalogStream } from '../../domain/catalogs/catalog.ts';
-import { catalogList, catalogsTable } from '../../query/catalogs/routes.ts';
-import { auditedKind } from '../../query/history/audited-kind.ts';
+import { catalogList, catalogsTable } from './routes.ts';
+import { auditedKind } from '../resources/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import {
   buyer,
@@ -12,7 +12,7 @@ import {
   lastFirst,
   listedOfAdvertiser,
   streamsByKey,
-} from '../../query/history/places.ts';
+} from '../resources/resource-paths.ts';
 
 export const catalogKind = auditedKind({
   ...catalogFold,

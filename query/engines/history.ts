@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { slotIdOf } from '../../command/engines/run-on-connection.ts';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { engineConnectionEvents } from '../../domain/engines/engine-connection-events.ts';
 import {
@@ -16,12 +15,12 @@ import {
   engineConnectionStream,
 } from '../../domain/engines/engine-connection.ts';
 import { creativeEngineOf } from '../../domain/engines/engine-resource.ts';
-import { engineConnectionList } from '../../query/engines/routes.ts';
-import { auditedKind, type Asked, type Moment } from '../../query/history/audited-kind.ts';
+import { engineConnectionList, slotIdOf } from './routes.ts';
+import { auditedKind, type Asked, type Moment } from '../resources/audited-kind.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
-import { advertiserKind } from '../../query/advertisers/history.ts';
-import { buyer } from '../../query/history/places.ts';
+import { advertiserKind } from '../advertisers/history.ts';
+import { buyer } from '../resources/resource-paths.ts';
 
 /** An account's connections to one engine, one after the other, and which there were. */
 interface Connections {

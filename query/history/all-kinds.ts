@@ -1,0 +1,43 @@
+import type { AuditedKind } from '../resources/audited-kind.ts';
+import type { ResourceReads } from '../resources/resource-reads.ts';
+import { accountKind, apiKeyKind, userKind } from '../accounts/history.ts';
+import { advertiserKind } from '../advertisers/history.ts';
+import { agentKind } from '../agents/history.ts';
+import { assetKind } from '../assets/history.ts';
+import { audienceKind } from '../audiences/history.ts';
+import { campaignKind } from '../campaigns/history.ts';
+import { catalogKind } from '../catalogs/history.ts';
+import { sessionKind } from '../creative-sessions/history.ts';
+import { creativeKind } from '../creatives/history.ts';
+import { connectionKind } from '../engines/history.ts';
+import { eventSourceKind } from '../event-sources/history.ts';
+import { syndicationKind } from '../syndication/history.ts';
+import { taskKind } from '../tasks/history.ts';
+
+/**
+ * Everything whose changes are kept, each kind once; its file says how its stream becomes a state, what of the state is
+ * shown, and where the API has it. History, states of the past, differences, explanations and the audit log follow from
+ * a line here.
+ */
+export const auditedKinds = (
+  reads: ResourceReads & { readonly baseUrl: () => string },
+): readonly AuditedKind[] => {
+  const assets = assetKind(reads.baseUrl);
+  return [
+    advertiserKind,
+    campaignKind,
+    creativeKind(assets, reads.baseUrl),
+    sessionKind,
+    assets,
+    eventSourceKind(reads),
+    audienceKind(reads),
+    catalogKind,
+    agentKind,
+    syndicationKind,
+    connectionKind,
+    taskKind,
+    accountKind,
+    apiKeyKind,
+    userKind,
+  ];
+};
