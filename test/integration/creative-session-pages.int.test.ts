@@ -8,12 +8,8 @@ import {
 } from '../../domain/creative-sessions/creative-session-resource.ts';
 import { campaignsProjection } from '../../projections/campaigns.ts';
 import { creativeSessionsProjection } from '../../projections/creative-sessions.ts';
-import {
-  listSessions,
-  listSessionsQuery,
-  type SessionPlace,
-} from '../../query/creative-sessions/list-sessions.ts';
-import { createSessionCursors } from '../../query/resources/session-cursor.ts';
+import { listSessions, listSessionsQuery } from '../../query/creative-sessions/list-sessions.ts';
+import { createSessionCursors, type SessionPlace } from '../../query/resources/session-cursor.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { categoryOf, START, type Position } from '../../shared/event-store/event-store.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
