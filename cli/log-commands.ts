@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Installation } from '../app/installation.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import { comparePositions, START, type Position } from '../shared/event-store/event-store.ts';
-import type { Asked, ExpectedHash } from '../shared/log-chain/asked-range.ts';
+import type { RangeQuery, ExpectedHash } from '../shared/log-chain/resolve-range.ts';
 import type { SealOptions } from '../shared/log-chain/chain-end.ts';
 import { lastCheckpoint } from '../shared/log-chain/checkpoints.ts';
 import { listPublicKeys, logKeysOf } from '../shared/log-chain/log-keys.ts';
@@ -115,7 +115,7 @@ const seal = async (
 /** @throws Error when the signatures or the chain leave the result in doubt */
 const verify = async (given: VerifyOptions, tools: Tools): Promise<void> => {
   const installation = await tools.installation();
-  const asked: Asked = {
+  const asked: RangeQuery = {
     chain: given.chain,
     from: positionOf(installation, given.from),
     to: positionOf(installation, given.to),
@@ -152,7 +152,7 @@ const verify = async (given: VerifyOptions, tools: Tools): Promise<void> => {
 /** The range for the progress display only. `verifyLog` checks the requested range itself. */
 const extentOf = async (
   { store, pool, logBytes }: Installation,
-  { chain, from = START, to }: Asked,
+  { chain, from = START, to }: RangeQuery,
 ): Promise<{ readonly end: Position; readonly whole: number }> => {
   const end = (await lastCheckpoint(pool, chain))?.last ?? START;
   const upTo = to === undefined || comparePositions(to, end) > 0 ? end : to;

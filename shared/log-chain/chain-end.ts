@@ -17,12 +17,12 @@ export interface SealOptions {
   readonly pool: Pool;
   readonly log: LogBytes;
   readonly keys: LogKeys;
-  /** Tells when a checkpoint is sealed. */
+  /** Provides the time stamps of checkpoints. */
   readonly clock: Clock;
   readonly signal?: AbortSignal;
 }
 
-/** Why nothing is sealed: each may be an attack, and none goes away by itself unless somebody puts it right. */
+/** Why sealing is refused. Each reason may be an attack, so an operator must resolve it. */
 export const refusals = [
   'forged-end',
   'unsigned-end',
@@ -38,7 +38,7 @@ export const refusals = [
 ] as const;
 export type Refusal = (typeof refusals)[number];
 
-/** The chain must not be extended: what is there would be vouched for by the next signature. */
+/** The chain must not be extended: the next signature would also vouch for its current content. */
 export class SealRefusedError extends Error {
   override readonly name = 'SealRefusedError';
   readonly reason: Refusal;
@@ -49,24 +49,24 @@ export class SealRefusedError extends Error {
   }
 }
 
-/** What an operator has said, and what this process knows by itself. */
+/** Options of an operator, and the state that this process remembers. */
 export interface SealHow {
-  /** Begin another chain behind the newest one, whatever that ends with. */
+  /** Start a new chain after the newest one, without checking how that one ends. */
   readonly newChain?: boolean;
-  /** Sign behind an end that is unsigned, or signed with a key that the settings do not know. */
+  /** Accept and sign an end that is unsigned, or signed with an unknown key. */
   readonly adopt?: boolean;
-  /** Where this process saw the chain end last: it must still hold that. */
+  /** The end that this process last saw. The chain must still contain it. */
   readonly known?: ChainEnd | undefined;
 }
 
 export interface TrustedEnd {
   readonly end: ChainEnd;
-  /** Only the operator's word makes it good. */
+  /** The end is accepted only because the operator said so. */
   readonly adopted: boolean;
 }
 
 /**
- * Where the newest chain ends, if it may be gone on with: of what is sealed behind it, a signature vouches for all.
+ * Returns the end of the newest chain, if it may be extended: the next signature vouches for everything before it.
  * @throws SealRefusedError
  */
 export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<TrustedEnd> => {
@@ -76,18 +76,18 @@ export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<Tr
     const name = keys.current?.keyId ?? '';
     throw new SealRefusedError(
       'key-name-taken',
-      `LOG_SIGNING_KEYS: another key was named ${name} before (table log_keys); give this one a name of its own`,
+      `LOG_SIGNING_KEYS: another key was named ${name} before (table log_keys); give this key a different name`,
     );
   }
-  // In this order: a key comes into the table behind its first checkpoint.
+  // Query the keys first: a key is stored after its first checkpoint.
   const wasSigned = await isAnyKeyKept(pool);
   const last = await lastCheckpoint(pool);
-  // Behind that: what is removed between the two is missed now, or is still known the next time.
+  // Check `known` after reading `last`: a checkpoint removed between the two is missed now or on the next run.
   if (known !== undefined && known.number > 0 && !(await isInChain(pool, known))) {
     throw new SealRefusedError(
       'own-seal-gone',
-      `chain ${known.chain} does not hold checkpoint ${known.number} (${known.last}=${known.hash.toString('hex')}) ` +
-        'any more, which this process saw there: checkpoints were removed or replaced',
+      `checkpoint ${known.number} (${known.last}=${known.hash.toString('hex')}), which this process saw in ` +
+        `chain ${known.chain}, is missing: checkpoints were removed or replaced`,
     );
   }
   if (how.newChain === true) {
@@ -98,8 +98,8 @@ export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<Tr
     if (wasSigned) {
       throw new SealRefusedError(
         'checkpoints-gone',
-        'there is no checkpoint, but log_keys says that some were signed: they were removed. Bring them back, or begin ' +
-          'anew with `exchange log seal --new-chain`',
+        'there is no checkpoint, but log_keys shows that some were signed: they were removed. Restore them, or ' +
+          'start a new chain with `exchange log seal --new-chain`',
       );
     }
     return { end: beginning({ chain: 1, format: log.format }), adopted: false };
@@ -110,8 +110,8 @@ export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<Tr
   if (comparePositions(last.last, head) > 0) {
     throw new SealRefusedError(
       'log-behind',
-      `chain ${last.chain} ends at ${last.last}, and the log at ${head === START ? 'its start' : head}: an older log ` +
-        'was restored, or its end was cut off',
+      `chain ${last.chain} ends at ${last.last}, but the log ends at ${head === START ? 'its start' : head}: an ` +
+        'older log was restored, or its end was cut off',
     );
   }
   return { end: last, adopted };
@@ -121,14 +121,14 @@ const assertSameStore = ({ log }: SealOptions, { chain, format }: ChainEnd): voi
   if (format === log.format) return;
   throw new SealRefusedError(
     'other-store',
-    `chain ${chain} is over a log of another store (${format}, this is ${log.format}): ` +
-      'verify it there, then begin a new one with `exchange log seal --new-chain`',
+    `chain ${chain} belongs to the log of another store (${format}, this is ${log.format}): ` +
+      'verify it there, then start a new chain with `exchange log seal --new-chain`',
   );
 };
 
-const adoption = 'verify the log, then say so with `exchange log seal --adopt`';
+const adoption = 'verify the log, then accept the checkpoint with `exchange log seal --adopt`';
 
-/** @returns whether it is good by the operator's word alone @throws SealRefusedError */
+/** @returns true if the end is accepted only because the operator said so. @throws SealRefusedError */
 const assertTrusted = async (
   { pool, keys }: SealOptions,
   last: Checkpoint,
@@ -137,19 +137,19 @@ const assertTrusted = async (
   const where = `checkpoint ${last.number} of chain ${last.chain}, where it ends (${last.last}),`;
   const found = keys.check(signedText(last), last.signature);
   if (found === 'invalid')
-    throw new SealRefusedError('forged-end', `${where} was forged: its signature is not of what it says`);
-  // Nobody's word makes that good: verifying would call it broken ever after.
+    throw new SealRefusedError('forged-end', `${where} was forged: its signature does not match its content`);
+  // `adopt` cannot repair this: verification would report the chain as broken forever.
   if (found === 'unsigned' && (await isSignedBefore(pool, last.chain, last.number))) {
     throw new SealRefusedError(
       'forged-end',
-      `${where} is not signed, and one before it is: no process of this service has written it`,
+      `${where} is not signed, but an earlier one is: this service did not write it`,
     );
   }
   if (keys.current === undefined) {
     if (found === 'unsigned' && !adopt) return false;
     throw new SealRefusedError(
       'no-key',
-      `${where} ${found === 'unsigned' ? 'is to be signed' : 'is signed'}, and LOG_SIGNING_KEYS is not set here`,
+      `${where} ${found === 'unsigned' ? 'must be signed' : 'is signed'}, but LOG_SIGNING_KEYS is not set here`,
     );
   }
   switch (found) {
@@ -159,10 +159,13 @@ const assertTrusted = async (
     case 'unknown':
       if (adopt) return true;
       throw found === 'unsigned'
-        ? new SealRefusedError('unsigned-end', `${where} is not signed, whoever made it: ${adoption}`)
+        ? new SealRefusedError(
+            'unsigned-end',
+            `${where} is not signed, so its author is unknown: ${adoption}`,
+          )
         : new SealRefusedError(
             'unknown-key',
-            `${where} is signed with the key ${last.signature?.keyId ?? ''}, which the settings do not know: put its ` +
+            `${where} is signed with the key ${last.signature?.keyId ?? ''}, which is not in the settings: put its ` +
               `public key into LOG_VERIFY_KEYS, or ${adoption}`,
           );
     default:

@@ -1,33 +1,30 @@
 import { createHash } from 'node:crypto';
 
-/**
- * The hash chain over the log: h(n) = SHA-256(h(n-1), bytes of event n). Whoever knows h(n) knows every event up to n, in
- * this order and no other.
- */
+/** The hash chain over the log: h(n) = SHA-256(h(n-1), bytes of event n). h(n) fixes events 1 to n and their order. */
 
-/** What of each value of the chain is kept beside its checkpoint: enough to say where it was left. */
+/** Bytes of each event's hash that its checkpoint stores: enough to find the first event that differs. */
 export const LEAF_BYTES = 8;
 
-/** One chain over one log: another format, or another place to begin, is another chain. */
+/** Identifies a chain. Another format or another start is another chain. */
 export interface ChainIdentity {
   /** From 1. */
   readonly chain: number;
-  /** How events become bytes: `LogBytes.format`. */
+  /** How events are encoded as bytes: `LogBytes.format`. */
   readonly format: string;
 }
 
-/** @param previous what the chain before came to: whoever knows a value of this one knows that one whole, too */
+/** @param previous end hash of the previous chain: the new chain's hashes then also fix the previous chain */
 export const genesis = ({ chain, format }: ChainIdentity, previous?: Buffer): Buffer =>
   createHash('sha256')
     .update(`buyer-exchange log chain ${chain} of ${format}`)
     .update(previous === undefined ? '' : ` behind ${previous.toString('hex')}`)
     .digest();
 
-/** @param bytes of the event, as text in UTF-8 */
+/** @param bytes the encoded event, UTF-8 text */
 export const nextHash = (hash: Buffer, bytes: string): Buffer =>
   createHash('sha256').update(hash).update(bytes).digest();
 
-/** An event as the chain takes it: every column, each of a length that is known before it comes. */
+/** The encoded columns of an event. The encoding starts with the lengths of the texts, so it is unambiguous. */
 export interface EventColumns {
   readonly position: string;
   readonly revision: number;
@@ -39,7 +36,7 @@ export interface EventColumns {
   readonly metadata: string;
 }
 
-/** The same as `bytesSql` of `log-bytes.ts` makes of a row. */
+/** Must give the same text as `bytesSql` in `log-bytes.ts`. */
 export const eventBytes = (event: EventColumns): string => {
   const { stream, type, data, metadata } = event;
   const lengths = [stream, type, data, metadata].map((text) => Buffer.byteLength(text));

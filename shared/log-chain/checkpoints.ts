@@ -5,27 +5,27 @@ import { genesis, type ChainIdentity } from './chain.ts';
 import { microsSql } from './log-bytes.ts';
 import type { Signature } from './log-keys.ts';
 
-/** What the chain had come to behind an event. */
+/** The state of the chain after a range of events. */
 export interface Checkpoint extends ChainIdentity {
   /** From 1, without gaps. */
   readonly number: number;
-  /** Its events are behind this position, up to `last`. */
+  /** The checkpoint covers the events after this position, up to and including `last`. */
   readonly after: Position;
   readonly last: Position;
-  /** Its own events. */
+  /** Number of events covered. */
   readonly events: number;
   readonly hash: Buffer;
-  /** `LEAF_BYTES` an event. */
+  /** `LEAF_BYTES` for each event. */
   readonly leaves: Buffer;
-  /** When, by the sealing process's clock: microseconds since 1970 in digits, exactly as stored; `Infinity` for none. */
+  /** Clock of the sealing process: microseconds since 1970 as digits, exactly as stored; `Infinity` is possible. */
   readonly sealedAtMicros: string;
   readonly signature: Signature | undefined;
 }
 
-/** Where a chain is gone on with. */
+/** The point where the next checkpoint continues. */
 export type ChainEnd = Pick<Checkpoint, 'chain' | 'format' | 'number' | 'last' | 'hash'>;
 
-/** What is signed: everything that the checkpoint says. */
+/** The signed text. It contains every field of the checkpoint. */
 export const signedText = (checkpoint: Omit<Checkpoint, 'signature'>): string => {
   const { chain, number, format, after, last, events, hash, leaves, sealedAtMicros } = checkpoint;
   const leavesHash = createHash('sha256').update(leaves).digest('hex');
@@ -43,7 +43,6 @@ export const signedText = (checkpoint: Omit<Checkpoint, 'signature'>): string =>
   ].join('\n');
 };
 
-/** @param previous the end of the chain before, if there is one */
 export const beginning = (identity: ChainIdentity, previous?: ChainEnd): ChainEnd => ({
   ...identity,
   number: 0,
@@ -51,7 +50,7 @@ export const beginning = (identity: ChainIdentity, previous?: ChainEnd): ChainEn
   hash: genesis(identity, previous?.hash),
 });
 
-/** ISO 8601, UTC; undefined when the checkpoint names no time that there is. */
+/** @returns ISO 8601, UTC; undefined if the stored time is not a valid date */
 export const sealedAtOf = ({ sealedAtMicros }: Pick<Checkpoint, 'sealedAtMicros'>): string | undefined => {
   const date = new Date(Number(sealedAtMicros) / 1_000);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
@@ -91,10 +90,7 @@ const checkpointOf = ({
 
 type Database = Pick<Pool, 'query'>;
 
-/**
- * The last checkpoint of a chain, by its number.
- * @param chain default: the newest one
- */
+/** Returns the checkpoint with the highest number. @param chain default: the newest chain */
 export const lastCheckpoint = async (pool: Database, chain?: number): Promise<Checkpoint | undefined> => {
   const { rows } = await pool.query<Row>(
     `select ${columns} from log_checkpoints
@@ -105,7 +101,7 @@ export const lastCheckpoint = async (pool: Database, chain?: number): Promise<Ch
   return rows[0] && checkpointOf(rows[0]);
 };
 
-/** The last checkpoint of a chain that ends before a position. */
+/** Returns the last checkpoint that ends before a position. */
 export const checkpointBefore = async (
   pool: Database,
   chain: number,
@@ -119,7 +115,7 @@ export const checkpointBefore = async (
   return rows[0] && checkpointOf(rows[0]);
 };
 
-/** Where the first checkpoint ends that a position is sealed with; undefined when it is not sealed. */
+/** Returns the end of the checkpoint that covers a position; undefined if no checkpoint covers it. */
 export const sealedUpTo = async (
   pool: Database,
   chain: number,
@@ -132,7 +128,7 @@ export const sealedUpTo = async (
   return rows[0]?.last;
 };
 
-/** Whether any checkpoint before a number is signed, by whomever. */
+/** Returns true if a checkpoint before this number has a signature, valid or not. */
 export const isSignedBefore = async (pool: Database, chain: number, number: number): Promise<boolean> => {
   const { rowCount } = await pool.query(
     'select from log_checkpoints where chain = $1 and number < $2 and signature is not null limit 1',
@@ -141,7 +137,7 @@ export const isSignedBefore = async (pool: Database, chain: number, number: numb
   return rowCount === 1;
 };
 
-/** Whether the chain is still what it was: whoever goes on from there knows. */
+/** Returns true if the chain still contains this checkpoint unchanged. */
 export const isInChain = async (pool: Database, { chain, number, hash }: ChainEnd): Promise<boolean> => {
   const { rowCount } = await pool.query(
     'select from log_checkpoints where chain = $1 and number = $2 and hash = $3',
@@ -150,7 +146,7 @@ export const isInChain = async (pool: Database, { chain, number, hash }: ChainEn
   return rowCount === 1;
 };
 
-/** Checkpoints of a chain behind a number, in order, some at a time. */
+/** Returns at most 100 checkpoints after a number, in order. */
 export const checkpointsAfter = async (
   pool: Database,
   chain: number,
@@ -163,7 +159,7 @@ export const checkpointsAfter = async (
   return rows.map(checkpointOf);
 };
 
-/** @returns false when somebody else has written it: go on behind that one */
+/** @returns false if another process has written a checkpoint with this number */
 export const insertCheckpoint = async (pool: Database, checkpoint: Checkpoint): Promise<boolean> => {
   const { chain, number, format, after, last, events, hash, leaves, signature, sealedAtMicros } = checkpoint;
   const { rowCount } = await pool.query({

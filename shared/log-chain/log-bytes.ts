@@ -11,26 +11,26 @@ import { canonicalJson } from '../json/canonical-json.ts';
 import { isPostgresUnavailable } from '../postgres/postgres-unavailable.ts';
 import { eventBytes } from './chain.ts';
 
-/** An event of the log, and what the chain takes of it. */
+/** An event, encoded for the chain. */
 export interface EventBytes {
   readonly position: Position;
-  /** Undefined: what is stored is no event. */
+  /** Undefined if the stored row is not a valid event. */
   readonly bytes: string | undefined;
 }
 
-/** A log as the chain reads it. */
+/** The log, as the chain reads it. */
 export interface LogBytes {
-  /** How events become bytes. Part of the chain's identity. */
+  /** Name of the encoding. Part of the chain's identity. */
   readonly format: string;
-  /** Where positions are dense: the one behind `position`. Undefined: only the log knows. */
+  /** Returns the next position; undefined if positions are not dense. */
   next(position: Position): Position | undefined;
-  /** Whether it is one that an event of this log can have. */
+  /** Returns true if an event of this log can have this position. */
   isPosition(position: Position): boolean;
-  /** The position of the last event, `START` for an empty log. */
+  /** Returns the position of the last event; `START` for an empty log. */
   head(): Promise<Position>;
   /**
-   * The next events behind a position, in order, 16 MiB of them at most, one aside; empty at the end of the log.
-   * @param limit events at most, 1 to `PAGE`
+   * Returns the next events after a position, in order; empty at the end of the log. Bounded to 16 MiB, or one event.
+   * @param limit number of events, 1 to `PAGE`
    */
   page(after: Position, limit: number): Promise<readonly EventBytes[]>;
 }
@@ -38,12 +38,12 @@ export interface LogBytes {
 const PAGE = 5_000;
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** A time as whole microseconds since 1970; whatever is stored there makes some text. */
+/** Whole microseconds since 1970. Gives a text for every value that the column can hold. */
 export function microsSql(column: string): string {
   return `trunc((extract(epoch from ${column}) * 1000000)::numeric)::text`;
 }
 
-/** As `eventBytes` makes of the same event; `data` and `metadata` are the texts that are stored, byte by byte. */
+/** Must give the same text as `eventBytes`. Uses the stored texts of `data` and `metadata` unchanged. */
 const bytesSql = `e.position || ' ' || e.revision || ' ' || e.id || ' '
   || ${microsSql('e.recorded_at')} || ' ' || octet_length(e.stream) || ' '
   || octet_length(e.type) || ' ' || octet_length(e.data) || ' ' || octet_length(e.metadata) || E'\\n'
@@ -56,8 +56,8 @@ const dense: Pick<EventStore, 'distance'> = {
 const asText = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
 
 /**
- * The log in Postgres, column by column as it is stored: a byte that no reader of events would notice, in a time's
- * microseconds or between two members of JSON, is another event here.
+ * Reads the stored columns of the Postgres log. It also detects changes that a reader of events cannot see, for example
+ * in the microseconds of a time or in white space of JSON.
  */
 export const postgresLogBytes = (pool: Pool): LogBytes => ({
   format: 'postgres-1',
@@ -89,7 +89,7 @@ export const postgresLogBytes = (pool: Pool): LogBytes => ({
   },
 });
 
-/** Any other log, as its events are read: JSON in its canonical form, times in milliseconds. */
+/** Reads any other log through its port, with canonical JSON and times in milliseconds. */
 export const portLogBytes = (
   store: Pick<EventStore, 'readAll' | 'head' | 'distance'>,
   format: string,
@@ -114,9 +114,9 @@ const RETRY = { baseMs: 200, capMs: 3_000 };
 const TRIES_MAX = 6;
 
 /**
- * Reads once more where the store was away or took too long: hours of work must not end at one slow page.
- * @param read told how often it has failed
- * @throws its last error, some ten seconds later; any other error at once
+ * Retries a read when the store is unavailable or slow, because one slow page must not end hours of verification.
+ * @param read receives the number of failed attempts
+ * @throws the last error after 6 attempts, about 10 s; any other error immediately
  */
 export const untilRead = async <T>(
   read: (failures: number) => Promise<T>,
@@ -133,7 +133,7 @@ export const untilRead = async <T>(
   }
 };
 
-/** Pages from a position on, the next one being read while the last is worked on; smaller ones where that takes long. */
+/** Yields pages after a position. Reads the next page in advance, and uses smaller pages after a failure. */
 export async function* pagesOf(log: LogBytes, after: Position): AsyncGenerator<readonly EventBytes[]> {
   const ending = new AbortController();
   const read = (behind: Position): Promise<readonly EventBytes[]> =>
@@ -145,7 +145,7 @@ export async function* pagesOf(log: LogBytes, after: Position): AsyncGenerator<r
       const last = page.at(-1);
       if (last === undefined) return;
       reading = read(last.position);
-      // Whoever ends early does not wait for it; whoever goes on gets its error.
+      // A consumer that stops early ignores this error. A consumer that continues receives it at the next `await`.
       reading.catch(() => undefined);
       yield page;
     }

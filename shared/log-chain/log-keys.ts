@@ -2,31 +2,31 @@ import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 
 import type { Pool } from 'pg';
 import type { KeyRing } from '../secrets/key-ring.ts';
 
-/** A signature of a checkpoint, and whose it is. */
+/** A signature of a checkpoint, and the id of its key. */
 export interface Signature {
   readonly keyId: string;
   readonly signature: Buffer;
 }
 
 export interface LogKeys {
-  /** Undefined without a key: the chain is unsigned. */
+  /** @returns undefined without a signing key: the chain is then unsigned */
   sign(text: string): Signature | undefined;
-  /** `unknown`: made with a key that the settings do not know, so that anybody may have made it. */
+  /** `unknown`: signed with a key that is not in the settings, so it proves nothing. */
   check(text: string, signature: Signature | undefined): 'valid' | 'invalid' | 'unsigned' | 'unknown';
-  /** False: no checkpoint can be told from a forged one. */
+  /** False: without any key, a forged checkpoint cannot be detected. */
   readonly canProve: boolean;
-  /** The public key that is signed with. */
+  /** The signing key's public key. */
   readonly current: { readonly keyId: string; readonly publicKey: Buffer } | undefined;
 }
 
 export interface LogKeySettings {
-  /** Seeds of Ed25519 keys; the first one signs. */
+  /** Seeds of Ed25519 keys. The first key signs. */
   readonly LOG_SIGNING_KEYS?: KeyRing | undefined;
-  /** Public keys of such that sign no more, or that other machines sign with. */
+  /** Public keys of retired keys, and of other machines' keys. */
   readonly LOG_VERIFY_KEYS?: KeyRing | undefined;
 }
 
-/** RFC 8410: what stands before the 32 bytes of an Ed25519 key in DER. */
+/** DER prefixes of Ed25519 keys, followed by the 32 bytes of the key (RFC 8410). */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 
@@ -57,11 +57,11 @@ export const logKeysOf = ({ LOG_SIGNING_KEYS, LOG_VERIFY_KEYS }: LogKeySettings)
   };
 };
 
-/** Whether anything was ever signed here. */
+/** Returns true if any checkpoint was ever signed. */
 export const isAnyKeyKept = async (pool: Pick<Pool, 'query'>): Promise<boolean> =>
   (await pool.query('select from log_keys limit 1')).rowCount === 1;
 
-/** Whether the table has another public key under the name of the one that is signed with. */
+/** Returns true if the table contains a different public key with the id of the signing key. */
 export const isNameTaken = async (pool: Pick<Pool, 'query'>, { current }: LogKeys): Promise<boolean> => {
   if (current === undefined) return false;
   const values = [current.keyId, current.publicKey];
@@ -70,8 +70,8 @@ export const isNameTaken = async (pool: Pick<Pool, 'query'>, { current }: LogKey
 };
 
 /**
- * Keeps the public key that is signed with, so that it is still there when the private one is gone. After its first
- * checkpoint: a key without any checkpoint says that they were removed.
+ * Stores the public key of the signing key, so that it outlives the private key. Call it after the key's first
+ * checkpoint is stored: a stored key without a checkpoint means that checkpoints were removed.
  */
 export const keepPublicKey = async (pool: Pick<Pool, 'query'>, { current }: LogKeys): Promise<void> => {
   if (current === undefined) return;
@@ -81,7 +81,7 @@ export const keepPublicKey = async (pool: Pick<Pool, 'query'>, { current }: LogK
   ]);
 };
 
-/** Every public key that was ever signed with, the current one included, in the form of LOG_VERIFY_KEYS. */
+/** Returns all public keys that ever signed, and the current one, in the format of LOG_VERIFY_KEYS. */
 export const listPublicKeys = async (
   pool: Pick<Pool, 'query'>,
   { current }: LogKeys,

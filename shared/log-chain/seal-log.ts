@@ -6,17 +6,17 @@ import { insertCheckpoint, sealedAtOf, signedText, type ChainEnd, type Checkpoin
 import { pagesOf, type EventBytes, type LogBytes } from './log-bytes.ts';
 import { keepPublicKey } from './log-keys.ts';
 
-/** Of one checkpoint at most: about 8 KiB of leaves. */
+/** Events per checkpoint; gives about 8 KiB of leaves. */
 const EVENTS_MAX = 1_000;
-/** Events between which others of the process get a turn: about a millisecond. */
-const TURN = 250;
+/** Events hashed without yielding to the event loop: about 1 ms. */
+const YIELD_EVERY = 250;
 
 /**
- * Writes down what the chain has come to behind everything that is in the log now. Any number of processes may do so at
- * once: of the same checkpoint the first one's counts.
- * @yields each checkpoint that it has written
- * @returns where the chain ends that it has found good, or written
- * @throws SealRefusedError when the chain must not be extended; any error of the database
+ * Writes checkpoints up to the end of the log. Several processes may do so at the same time: the first writer of a
+ * checkpoint number succeeds, the others stop.
+ * @yields each checkpoint that it wrote
+ * @returns the end of the chain that it verified or wrote
+ * @throws SealRefusedError when the chain must not be extended; any database error
  */
 export async function* sealLog(
   options: SealOptions,
@@ -38,7 +38,7 @@ export async function* sealLog(
   for await (const page of pagesOf(options.log, end.last)) {
     assertDense(options.log, left.at(-1)?.position ?? end.last, page);
     left = left.length === 0 ? page : [...left, ...page];
-    // What does not fill a checkpoint goes with the next page, or last.
+    // Events that do not fill a checkpoint wait for the next page, or become the last checkpoint.
     for (; left.length >= EVENTS_MAX; left = left.slice(EVENTS_MAX)) {
       const checkpoint = await add(left.slice(0, EVENTS_MAX));
       if (checkpoint === undefined) return end;
@@ -46,7 +46,7 @@ export async function* sealLog(
     }
     if (signal?.aborted === true) return end;
   }
-  // Without events it signs what was adopted.
+  // An adopted end without new events is signed by an empty checkpoint.
   if (left.length > 0 || adopted) {
     const checkpoint = await add(left);
     if (checkpoint !== undefined) yield checkpoint;
@@ -54,22 +54,22 @@ export async function* sealLog(
   return end;
 }
 
-/** A hole that is sealed over is no hole any more: nobody would miss the events. */
+/** A sealed gap would hide missing events forever: verification would not report it. */
 const assertDense = (log: LogBytes, after: Position, page: readonly EventBytes[]): void => {
   let before = after;
   for (const { position, bytes } of page) {
     const expected = log.next(before);
     if (expected !== undefined && position !== expected) {
       const cause = new LogGapError(`after ${before}: expected ${expected}, got ${position}`);
-      throw new SealRefusedError('log-gap', `the log has a hole: ${cause.message}`, cause);
+      throw new SealRefusedError('log-gap', `the log has a gap: ${cause.message}`, cause);
     }
     if (bytes === undefined)
-      throw new SealRefusedError('unreadable-event', `what is stored at ${position} is no event`);
+      throw new SealRefusedError('unreadable-event', `the row at ${position} is not a valid event`);
     before = position;
   }
 };
 
-/** @returns undefined when another process has gone on from there */
+/** @returns undefined if another process has written the checkpoint */
 const seal = async (
   { pool, keys, clock }: SealOptions,
   { chain, format, number, last, hash: before }: ChainEnd,
@@ -80,7 +80,7 @@ const seal = async (
   for (const [at, { bytes }] of events.entries()) {
     hash = nextHash(hash, bytes as string);
     hash.copy(leaves, LEAF_BYTES * at, 0, LEAF_BYTES);
-    if (at % TURN === TURN - 1) await nextTurn();
+    if (at % YIELD_EVERY === YIELD_EVERY - 1) await nextTurn();
   }
   const unsigned = {
     chain,
@@ -97,7 +97,7 @@ const seal = async (
   return (await insertCheckpoint(pool, checkpoint)) ? checkpoint : undefined;
 };
 
-/** What to keep of a checkpoint elsewhere: `exchange log verify --expect POSITION=HASH`. */
+/** The values to record outside the database for `exchange log verify --expect POSITION=HASH`. */
 export const witnessOf = (checkpoint: Checkpoint) => ({
   chain: checkpoint.chain,
   number: checkpoint.number,

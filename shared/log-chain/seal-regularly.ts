@@ -6,9 +6,9 @@ import { sealLog, witnessOf } from './seal-log.ts';
 import type { SealMetrics } from './seal-metrics.ts';
 
 /**
- * Keeps sealing, `everyMs` apart, until `signal`. Each checkpoint goes to the log of the program, too: kept elsewhere, it
- * is a witness that nobody reaches who can write to the database. A refusal is an error of that log and counted, again at
- * each try, and nothing is sealed until somebody has put it right.
+ * Seals the log every `everyMs` ms until `signal` aborts. Also logs each checkpoint: in logs that are stored elsewhere,
+ * it is a witness that a person with write access to the database cannot change. A refusal is logged as an error and
+ * counted at each attempt. Sealing stays blocked until an operator resolves the cause.
  */
 export const sealRegularly = (
   options: SealOptions & { readonly signal: AbortSignal },
@@ -21,7 +21,7 @@ export const sealRegularly = (
     let last: Checkpoint | undefined;
     const sealing = sealLog(options, { known });
     let next = await sealing.next();
-    // Remembered one by one: what comes behind it may fail.
+    // Updated after each checkpoint, because the next one may fail.
     for (; next.done !== true; next = await sealing.next()) known = last = next.value;
     known = next.value;
     metrics?.sealed();
@@ -30,7 +30,7 @@ export const sealRegularly = (
   const run = async (): Promise<void> => {
     let failures = 0;
     while (!options.signal.aborted) {
-      // At first, too: a process that has just been started has other things to do.
+      // Sleeps before the first run, too: a process that has just started has more urgent work.
       await sleep(
         failures === 0 ? everyMs : backoffMs(failures, { baseMs: 1_000, capMs: everyMs }),
         options.signal,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { comparePositions, START, type Position } from '../event-store/event-store.ts';
-import { askedRange, type Asked, type Range } from './asked-range.ts';
+import { resolveRange, type RangeQuery, type Range } from './resolve-range.ts';
 import type { SealOptions } from './chain-end.ts';
 import { LEAF_BYTES, nextHash } from './chain.ts';
 import {
@@ -15,51 +15,51 @@ import { pagesOf, untilRead, type EventBytes } from './log-bytes.ts';
 
 export interface LogVerification {
   readonly chain: number;
-  /** Events that were hashed and compared. */
+  /** Number of events that were hashed and compared. */
   readonly events: number;
-  /** The first and the last position that were verified; undefined when none was. */
+  /** First and last verified position; undefined if none was verified. */
   readonly from: Position | undefined;
   readonly to: Position | undefined;
   readonly checkpoints: number;
-  /** Of them, signed with a key that the settings know. */
+  /** Number of checkpoints signed with a key in the settings. */
   readonly signed: number;
-  /** When the last of them was sealed, as it says; ISO 8601. */
+  /** Time stamp in the last verified checkpoint; ISO 8601. */
   readonly sealedAt: string | undefined;
-  /** What was written down elsewhere was found: up to there nothing was cut off. */
+  /** The expected hash was found, so no events up to it were cut off. */
   readonly witnessed: boolean;
-  /** The first thing that does not fit; undefined when all does. */
-  readonly broken: Broken | undefined;
-  /** What could not be found out; with none of it and nothing broken, everything that was asked for fits. */
+  /** The first mismatch; undefined if everything matches. */
+  readonly broken: Mismatch | undefined;
+  /** Open questions. If this is empty and `broken` is undefined, the whole requested range is verified. */
   readonly doubts: readonly string[];
 }
 
-export interface Broken {
+export interface Mismatch {
   readonly position: Position;
   readonly problem: string;
 }
 
-export interface VerifyOptions extends Omit<SealOptions, 'clock' | 'signal'>, Asked {
+export interface VerifyOptions extends Omit<SealOptions, 'clock' | 'signal'>, RangeQuery {
   readonly onProgress?: (verified: { readonly events: number; readonly position: Position }) => void;
 }
 
-/** What was found out so far. */
+/** Progress of the verification. */
 interface Run {
   end: ChainEnd;
-  /** The last one that was verified. */
+  /** Last verified checkpoint. */
   last: Checkpoint | undefined;
   events: number;
   checkpoints: number;
   signed: number;
   first: Position | undefined;
   witnessed: boolean;
-  /** A checkpoint was signed, by whomever: from there on all must be. */
+  /** A checkpoint had a signature, so every later checkpoint must have one. */
   isSigned: boolean;
-  /** Checkpoints that a signature behind them has yet to vouch for: each holds the hash of all before it. */
+  /** First checkpoint without a later valid signature. A signature vouches for all checkpoints before it. */
   unvouched: Checkpoint | undefined;
 }
 
 class BrokenError extends Error {
-  readonly broken: Broken;
+  readonly broken: Mismatch;
 
   constructor(position: Position, problem: string) {
     super(problem);
@@ -68,13 +68,12 @@ class BrokenError extends Error {
 }
 
 /**
- * Hashes the log anew and compares it with what was sealed, a page of each in memory at a time. Ends at the first thing
- * that does not fit: what is behind it is not what was sealed either, or cannot be known. Goes on behind the range to the
- * next good signature, where nothing within it vouches for it.
- * @throws NotVerifiableError; any error of the database
+ * Hashes the log again and compares it with the checkpoints, one page of each in memory. Stops at the first mismatch:
+ * later hashes cannot match. If no valid signature covers the end of the range, it continues to the next one.
+ * @throws NotVerifiableError; any database error
  */
 export const verifyLog = async (options: VerifyOptions): Promise<LogVerification> => {
-  const range = await askedRange(options, options);
+  const range = await resolveRange(options, options);
   const run: Run = {
     end: range.start,
     last: undefined,
@@ -97,7 +96,7 @@ export const verifyLog = async (options: VerifyOptions): Promise<LogVerification
   }
 };
 
-const resultOf = (run: Run, broken: Broken | undefined, doubts: readonly string[]): LogVerification => ({
+const resultOf = (run: Run, broken: Mismatch | undefined, doubts: readonly string[]): LogVerification => ({
   chain: run.end.chain,
   events: run.events,
   from: run.first,
@@ -112,14 +111,14 @@ const resultOf = (run: Run, broken: Broken | undefined, doubts: readonly string[
 
 const doubtsOf = ({ keys, to }: VerifyOptions, run: Run, { newest }: Range): readonly string[] => {
   const doubts: string[] = [];
-  if (run.events === 0) doubts.push('nothing was verified: no event is sealed there');
+  if (run.events === 0) doubts.push('nothing was verified: no event in this range is sealed');
   if (to !== undefined && comparePositions(run.end.last, to) < 0)
-    doubts.push(`what is behind ${newest.last}, up to ${to}, is not sealed`);
+    doubts.push(`events after ${newest.last}, up to ${to}, are not sealed`);
   if (run.unvouched !== undefined && keys.canProve) {
     const { number, last } = run.unvouched;
     doubts.push(
-      `from checkpoint ${number} (up to ${last}) on it cannot be vouched for: none is signed with a key of the ` +
-        'settings, and whoever can write to the database may have made them',
+      `checkpoints from ${number} (up to ${last}) on are not proven: none is signed with a key of the ` +
+        'settings, so a person with write access to the database may have made them',
     );
   }
   return doubts;
@@ -130,13 +129,13 @@ const verifyStart = async (options: VerifyOptions, run: Run, range: Range): Prom
   if (isPredecessorGone) {
     throw new BrokenError(
       START,
-      `chain ${newest.chain - 1}, which chain ${newest.chain} goes on from, was removed`,
+      `chain ${newest.chain - 1}, which chain ${newest.chain} continues, was removed`,
     );
   }
   if (anchor === undefined) return;
   run.isSigned = await untilRead(() => isSignedBefore(options.pool, anchor.chain, anchor.number));
   checkSignature(options, run, anchor);
-  // Its own events are not asked for.
+  // The events of the anchor are outside the requested range.
   run.signed = 0;
   compareWitness(options, run, anchor);
 };
@@ -172,17 +171,17 @@ const missing = ({ number, last }: ChainEnd): BrokenError =>
 const compareWitness = ({ expected }: VerifyOptions, run: Run, { last, hash }: Checkpoint): void => {
   if (expected === undefined || last !== expected.position) return;
   if (hash.toString('hex') !== expected.hash) {
-    throw new BrokenError(last, 'the chain has come to another hash here than was written down elsewhere');
+    throw new BrokenError(last, 'the chain has another hash here than the expected one');
   }
   run.witnessed = true;
 };
 
-/** However verifying has ended: that it lies within the range is known. */
+/** `resolveRange` has checked that the expected position is within the range. */
 const verifyWitness = ({ expected }: VerifyOptions, { witnessed }: Run): void => {
   if (expected === undefined || witnessed) return;
   throw new BrokenError(
     expected.position,
-    `no checkpoint ends at ${expected.position}, and one did: they, or more, were cut off`,
+    `no checkpoint ends at ${expected.position}, but one did when this hash was recorded: checkpoints were removed`,
   );
 };
 
@@ -196,7 +195,7 @@ const verifyOne = async (
   const { number, after, last, leaves } = checkpoint;
   if (number !== end.number + 1 || after !== end.last) throw missing(end);
   if (leaves.length !== LEAF_BYTES * checkpoint.events) {
-    throw new BrokenError(after, `checkpoint ${number} was changed: it is not whole`);
+    throw new BrokenError(after, `checkpoint ${number} was changed: it is incomplete`);
   }
   checkSignature(options, run, checkpoint);
   let { hash } = end;
@@ -205,12 +204,13 @@ const verifyOne = async (
     const expected = options.log.next(before);
     const event = events.take() ?? (await events.takeNext());
     if (event === undefined) {
-      throw new BrokenError(expected ?? before, `the log ends at ${before}, and was sealed up to ${last}`);
+      throw new BrokenError(expected ?? before, `the log ends at ${before}, but was sealed up to ${last}`);
     }
     if (expected !== undefined && event.position !== expected) {
       throw new BrokenError(expected, 'the event is missing');
     }
-    if (event.bytes === undefined) throw new BrokenError(event.position, 'what is stored here is no event');
+    if (event.bytes === undefined)
+      throw new BrokenError(event.position, 'the stored row is not a valid event');
     hash = nextHash(hash, event.bytes);
     if (hash.compare(leaves, LEAF_BYTES * at, LEAF_BYTES * (at + 1), 0, LEAF_BYTES) !== 0) {
       throw new BrokenError(event.position, problemAt(end, at));
@@ -238,8 +238,8 @@ const checkSignature = ({ keys }: VerifyOptions, run: Run, checkpoint: Checkpoin
   if (found === 'unsigned' && run.isSigned) {
     throw new BrokenError(
       after,
-      `checkpoint ${number} (up to ${last}) is not signed with a key of the settings, or any other, and one before it ` +
-        'is: whoever can write to the database may have made it',
+      `checkpoint ${number} (up to ${last}) has no signature, but an earlier checkpoint has one: ` +
+        'a person with write access to the database may have made it',
     );
   }
   run.isSigned ||= found !== 'unsigned';
@@ -251,7 +251,7 @@ const checkSignature = ({ keys }: VerifyOptions, run: Run, checkpoint: Checkpoin
     case 'invalid':
       throw new BrokenError(
         after,
-        `checkpoint ${number} (up to ${last}) was forged: its signature is not of what it says`,
+        `checkpoint ${number} (up to ${last}) was forged: its signature does not match its content`,
       );
     case 'unsigned':
     case 'unknown':
@@ -263,14 +263,14 @@ const checkSignature = ({ keys }: VerifyOptions, run: Run, checkpoint: Checkpoin
 };
 
 interface Reader {
-  /** The next event of the page that is there. */
+  /** Returns the next event of the current page. */
   take(): EventBytes | undefined;
-  /** The first one of the next page; undefined at the end of the log. */
+  /** Returns the first event of the next page; undefined at the end of the log. */
   takeNext(): Promise<EventBytes | undefined>;
   close(): Promise<void>;
 }
 
-/** Event by event; only between two pages is anything waited for. */
+/** Reads event by event, and awaits only between pages: an await for each event would be slow. */
 const createReader = ({ log }: VerifyOptions, after: Position): Reader => {
   const pages = pagesOf(log, after);
   let page: readonly EventBytes[] = [];

@@ -1,35 +1,35 @@
 import { createCipheriv } from 'node:crypto';
 
 /**
- * A puncturable pseudorandom function (Goldreich, Goldwasser, Micali): a tree of seeds, each giving sixteen below it. A
- * place is a path of hexadecimal digits, and its key is the seed there: all keys follow from the few seeds at the top,
- * so nothing is stored when one is used. To puncture a place is to replace the seeds above it by those beside its path:
- * every other key can still be made, that one by nobody any more.
+ * A puncturable pseudorandom function (Goldreich, Goldwasser, Micali): a tree of seeds with 16 children each. A place
+ * is a path of hexadecimal digits, and its key is the seed there. All keys are derived from the stored top seeds, so using
+ * a key stores nothing. Puncturing a place replaces the seeds on its path by their siblings: every other key can still
+ * be derived, the key of this place cannot.
  */
 
 export const SEED_BYTES = 32;
 const CHILDREN = 16;
 
-/** Seeds below a path; undefined: taken apart (then the longer path is in the tree), or punctured. */
+/** Child seeds of a path. Undefined: punctured, or expanded into the node of the longer path. */
 export type Node = readonly (Buffer | undefined)[];
 
-/** By path, the root's is empty. */
+/** Keyed by path; the root's path is empty. */
 export type KeyTree = ReadonlyMap<string, Node>;
 
-/** @param bytes random, `SEED_BYTES` times sixteen */
+/** @param bytes 16 seeds of `SEED_BYTES` random bytes */
 export const nodeOf = (bytes: Buffer): Node =>
   Array.from({ length: CHILDREN }, (_, n) => bytes.subarray(n * SEED_BYTES, (n + 1) * SEED_BYTES));
 
 const ZEROS = Buffer.alloc(SEED_BYTES * CHILDREN);
 const NONCE = Buffer.alloc(16);
 
-/** AES-256 in counter mode, each seed the key of one stream. */
+/** Derives the children with AES-256-CTR, keyed by the seed. */
 export const childrenOf = (seed: Buffer): Node =>
   nodeOf(createCipheriv('aes-256-ctr', seed, NONCE).update(ZEROS));
 
 const digitAt = (path: string, at: number): number => Number.parseInt(path[at] ?? '', 16);
 
-/** The seed at a path of the tree; undefined when the place, or one above it, is punctured. */
+/** @returns undefined if the place or one of its ancestors is punctured */
 export const seedAt = (tree: KeyTree, path: string): Buffer | undefined => {
   for (let depth = path.length - 1; depth >= 0; depth -= 1) {
     const node = tree.get(path.slice(0, depth));
@@ -44,8 +44,8 @@ export const seedAt = (tree: KeyTree, path: string): Buffer | undefined => {
 };
 
 /**
- * Takes the keys of places away, for good.
- * @returns the nodes that are to be stored instead of those of the same paths; none for what is punctured already
+ * Deletes the keys of places irrecoverably.
+ * @returns the nodes to store instead of those with the same paths; empty for places that are already punctured
  */
 export const punctured = (tree: KeyTree, places: readonly string[]): ReadonlyMap<string, Node> => {
   const changed = new Map<string, Node>();

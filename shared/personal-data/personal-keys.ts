@@ -3,60 +3,58 @@ import type { Pool, PoolClient } from 'pg';
 import { EventStoreUnavailableError } from '../event-store/event-store.ts';
 import { derivedId } from '../aggregate/ids.ts';
 import { inTransaction } from '../postgres/pool.ts';
-import { askedOnce, type KeyRing } from '../secrets/key-ring.ts';
+import { loadOnce, type KeyRing } from '../secrets/key-ring.ts';
 import { unseal } from '../secrets/seal.ts';
 import { createSecretStore, purposeOf } from '../secrets/secret-store.ts';
 import { nodeOf, punctured, SEED_BYTES, type KeyTree, type Node } from './key-tree.ts';
 import type { KeySet } from './sealed-items.ts';
 
 /**
- * The keys that accounts' personal data in the log are sealed with, encrypted among the secrets (`owner_kind`
- * `personal-keys`); `personal_keys` says which there are. They are no read model: what they have sealed is lost with them.
+ * The keys that encrypt personal data in the log. They are stored encrypted among the secrets (`owner_kind`
+ * `personal-keys`) and listed in the table `personal_keys`. They cannot be rebuilt: without them the data is lost.
  */
 export interface PersonalKeys {
-  /** What the account seals with now; made when there is none. @throws EventStoreUnavailableError */
+  /** Returns the account's current keys, and creates them if needed. @throws EventStoreUnavailableError */
   current(customerId: number): Promise<KeySet>;
   /**
-   * What something was sealed with; undefined when the account was forgotten.
-   * @throws MissingKeysError when such keys are not there, and nobody has said that they go;
-   *   EventStoreUnavailableError when they cannot be read now
+   * @returns the keys with this id; undefined if the account's keys were deleted
+   * @throws MissingKeysError when the keys are missing but were never deleted; EventStoreUnavailableError
    */
   of(customerId: number, id: string): Promise<KeySet | undefined>;
   /**
-   * Takes keys of single things away. Done at once in the database; other processes know it `PERSONAL_KEYS_KNOWN_MS`
-   * later.
-   * @param places by the id of their keys
+   * Deletes the keys of single items. Other processes may use cached keys for another `PERSONAL_KEYS_KNOWN_MS`.
+   * @param places keyed by the id of the key set
    */
   puncture(customerId: number, places: ReadonlyMap<string, readonly string[]>): Promise<void>;
-  /** Takes all keys of the account away. What it seals later has others. @returns how many there were */
+  /** Deletes all keys of the account. Later data gets new keys. @returns the number of deleted key sets */
   forget(customerId: number): Promise<number>;
 }
 
-/** Nobody has taken them away: the database is older than the log, or another one. */
+/** The keys are missing but were never deleted: the database is older than the log, or belongs to another log. */
 export class MissingKeysError extends Error {
   override readonly name = 'MissingKeysError';
 }
 
-/** How long a process goes by the keys that it has read. */
+/** How long, in ms, a process uses cached keys. */
 export const PERSONAL_KEYS_KNOWN_MS = 2_000;
-/** Accounts whose keys are kept in memory. */
+/** Maximum number of accounts in the cache. */
 const ACCOUNTS_MAX = 1_000;
 const OWNER_KIND = 'personal-keys';
 
-interface Known {
+interface CachedKeySet {
   readonly version: number;
-  /** Undefined: forgotten. */
+  /** Undefined: deleted. */
   readonly keys: KeySet | undefined;
 }
 
 interface Account {
-  /** By id, the newest last. */
-  readonly sets: ReadonlyMap<string, Known>;
+  /** Keyed by id, in order of creation. */
+  readonly sets: ReadonlyMap<string, CachedKeySet>;
 }
 
-/** @param ask for the keys of the installation, which encrypt these */
+/** @param ask loads the installation's keys, which encrypt the personal keys */
 export const createPersonalKeys = (pool: Pool, ask: () => Promise<KeyRing>): PersonalKeys => {
-  const ring = askedOnce(ask);
+  const ring = loadOnce(ask);
   const accounts = new Map<number, Promise<Account>>();
   const fresh = new Map<number, number>();
 
@@ -68,7 +66,7 @@ export const createPersonalKeys = (pool: Pool, ask: () => Promise<KeyRing>): Per
     ) {
       return before;
     }
-    // By the time that it was asked for, not answered: never known longer than is said.
+    // Cached from the time of the request, not of the answer, so that no key is used for longer than promised.
     fresh.set(customerId, performance.now());
     const reading = (before ?? Promise.resolve(undefined))
       .catch(() => undefined)
@@ -95,7 +93,7 @@ export const createPersonalKeys = (pool: Pool, ask: () => Promise<KeyRing>): Per
       forgetCached(customerId);
       const made = newestOf(await read(customerId));
       if (made === undefined)
-        throw new EventStoreUnavailableError(`account ${customerId} is being forgotten`);
+        throw new EventStoreUnavailableError(`the keys of account ${customerId} are being deleted`);
       return made;
     },
     of: async (customerId, id) => {
@@ -148,7 +146,7 @@ const readAccount = (
              from personal_keys where customer_id = $1 order by created_at, id`,
       values: [customerId],
     });
-    const sets = new Map<string, Known>();
+    const sets = new Map<string, CachedKeySet>();
     for (const { id, version, forgotten } of rows) {
       const known = before?.sets.get(id);
       if (known?.version === version) sets.set(id, known);
@@ -157,7 +155,7 @@ const readAccount = (
     return { sets };
   });
 
-/** As it is kept: the key of the whole, or the node of a path. */
+/** Stored form: the key of the whole, or the seeds of one path. */
 interface KeptText {
   readonly whole?: string;
   readonly path?: string;
@@ -208,7 +206,7 @@ const keepNodes = async (
   }
 };
 
-/** Two processes may do so at once: then there are two, and both are good. */
+/** Two processes may create keys at the same time. The account then has two key sets, and both stay valid. */
 const createKeys = (pool: Pool, ring: () => Promise<KeyRing>, customerId: number): Promise<void> =>
   inTransaction(pool, async (client) => {
     const id = randomUUID();

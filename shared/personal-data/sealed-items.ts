@@ -1,17 +1,16 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { childrenOf, seedAt, type KeyTree, type Node } from './key-tree.ts';
 
-/** Keys of an account's personal data. */
 export interface KeySet {
   /** UUID. */
   readonly id: string;
-  /** Over everything: without it nothing can be read. */
+  /** Encrypts all items together. */
   readonly whole: Buffer;
-  /** For each single thing. */
+  /** Derives the key of each item. */
   readonly tree: KeyTree;
 }
 
-/** What was sealed is not what is there: another event's, or changed. */
+/** The encrypted data was changed, or belongs to another event. */
 export class BrokenSealError extends Error {
   override readonly name = 'BrokenSealError';
 }
@@ -21,19 +20,18 @@ const TAG_BYTES = 16;
 const IV_BYTES = 16;
 const LENGTH_BYTES = 4;
 const options = { authTagLength: TAG_BYTES };
-/** Hexadecimal digits of an event's place in the tree, and of an item's below it. */
+/** Number of hexadecimal digits of an event's place in the tree, and of an item's place below it. */
 const EVENT_DIGITS = 10;
 const ITEM_DIGITS = 4;
 
-/** Where an event's keys are in the tree. */
 const placeOfEvent = (eventId: string): string =>
   createHash('sha256').update(eventId).digest('hex').slice(0, EVENT_DIGITS);
 
-/** Where the key of an event's item is. @param item from 0 to 65,535 */
+/** The place of an item's key in the tree. @param item index from 0 to 65,535 */
 export const placeOfItem = (eventId: string, item: number): string =>
   `${placeOfEvent(eventId)}${item.toString(16).padStart(ITEM_DIGITS, '0')}`;
 
-/** Keys of an event's items in a row; sixteen cost little more than one. */
+/** Derives the keys of an event's items. Caches nodes: 16 consecutive keys cost little more than one. */
 const itemKeys = (tree: KeyTree, eventId: string): ((item: number) => Buffer | undefined) => {
   const event = placeOfEvent(eventId);
   const base = seedAt(tree, event);
@@ -54,8 +52,8 @@ const itemKeys = (tree: KeyTree, eventId: string): ((item: number) => Buffer | u
 };
 
 /**
- * Seals texts, each under a key of its own and all of them under that of the account.
- * @param eventId what they are part of: nowhere else can they be opened
+ * Encrypts each text with its own key, and all of them together with the account's key.
+ * @param eventId binds the result to this event: it cannot be decrypted for another event
  * @returns base64
  */
 export const sealItems = ({ whole, tree }: KeySet, eventId: string, texts: readonly string[]): string => {
@@ -65,7 +63,7 @@ export const sealItems = ({ whole, tree }: KeySet, eventId: string, texts: reado
   lengths.writeUInt32LE(texts.length, 0);
   const items = texts.map((text, item) => {
     const key = keyOf(item);
-    if (key === undefined) throw new Error(`the keys of event ${eventId} are gone`);
+    if (key === undefined) throw new Error(`the keys of event ${eventId} were deleted`);
     const bytes = createCipheriv('aes-256-ctr', key, iv).update(text, 'utf8');
     lengths.writeUInt32LE(bytes.length, LENGTH_BYTES * (item + 1));
     return bytes;
@@ -78,7 +76,7 @@ export const sealItems = ({ whole, tree }: KeySet, eventId: string, texts: reado
 };
 
 /**
- * The texts that were sealed; undefined for each whose key is gone.
+ * Decrypts the texts. A text is undefined if its key was deleted.
  * @throws BrokenSealError
  */
 export const openItems = (
@@ -108,7 +106,7 @@ const openWhole = (whole: Buffer, eventId: string, bytes: Buffer): Buffer => {
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
     return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
   } catch (error) {
-    throw new BrokenSealError(`the personal data of event ${eventId} are not what was sealed`, {
+    throw new BrokenSealError(`the personal data of event ${eventId} cannot be decrypted`, {
       cause: error,
     });
   }

@@ -11,7 +11,7 @@ import { BrokenSealError, openItems, sealItems } from './sealed-items.ts';
 
 type Part = readonly [string, ...(readonly unknown[])];
 
-/** How the personal parts of an event type are taken out and put back. Structural: the domain says which there are. */
+/** Splits the personal parts from an event's data and joins them again. The domain defines it for each event type. */
 interface PartsOfType {
   readonly category: string;
   readonly sealedFrom: number;
@@ -25,19 +25,19 @@ interface PartsOfType {
 
 export type PartsByType = Readonly<Record<string, PartsOfType>>;
 
-interface Sealed {
+interface SealedParts {
   readonly keys: string;
   readonly items: string;
 }
 
-/** What an event's personal parts are sealed with and as; undefined when nothing of it is sealed. */
-export const sealedOf = ({ data }: Pick<NewEvent, 'data'>): Sealed | undefined => {
+/** @returns the id of the keys and the encrypted parts; undefined if no part of the event is encrypted */
+export const sealedOf = ({ data }: Pick<NewEvent, 'data'>): SealedParts | undefined => {
   const sealed = data['sealed'];
-  return typeof sealed === 'object' && sealed !== null ? (sealed as unknown as Sealed) : undefined;
+  return typeof sealed === 'object' && sealed !== null ? (sealed as unknown as SealedParts) : undefined;
 };
 
 /**
- * The personal parts of a sealed event in their order; undefined for each that was forgotten.
+ * Decrypts the personal parts of an event, in their order. A part is undefined if its key was deleted.
  * @throws EventStoreUnavailableError, MissingKeysError, BrokenSealError
  */
 export const openParts = async (
@@ -77,7 +77,7 @@ const open = async (keys: PersonalKeys, parts: PartsByType, event: RecordedEvent
     const opened = (await openParts(keys, event)).filter((part) => part !== undefined);
     return { ...event, data: type.join(rest, opened) as JsonObject };
   } catch (error) {
-    // As it is, it fits no schema: its stream is parked, and everything else goes on.
+    // The encrypted form matches no schema: the projector parks this stream, and other streams continue.
     if (error instanceof MissingKeysError || error instanceof BrokenSealError) return event;
     throw error;
   }
@@ -86,12 +86,12 @@ const open = async (keys: PersonalKeys, parts: PartsByType, event: RecordedEvent
 const ofType = (parts: PartsByType, { type }: Pick<NewEvent, 'type'>): PartsOfType | undefined =>
   Object.hasOwn(parts, type) ? parts[type] : undefined;
 
-/** Base64 and lengths: what is sealed takes at most so many times the bytes that it took. */
+/** Upper bound for encrypted size per plain size: base64 and lengths. */
 const GROWTH = 1.5;
 
 /**
- * The log as everybody but the operator sees it: what is of persons is sealed on its way in and opened on its way out,
- * without what was forgotten. Events of other types pass as they are.
+ * Encrypts personal data on append and decrypts it on read, without the deleted parts. Events of other types pass
+ * unchanged. Every part of the service except operator tools uses the log through this store.
  */
 export const createSealedStore = (store: EventStore, keys: PersonalKeys, parts: PartsByType): EventStore => {
   const opened = new Set(

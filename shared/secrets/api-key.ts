@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
-/** `bx_<key id>_<secret>` (decisions.md 1.4). The id is public; the secret is kept only as its SHA-256. */
+/** `bx_<key id>_<secret>` (decisions.md 1.4). The id is public. Only the SHA-256 of the secret is stored. */
 const API_KEY = /^bx_([A-Za-z0-9]{16})_([A-Za-z0-9_-]{43})$/;
 
 export interface ApiKey {
@@ -11,14 +11,13 @@ export interface ApiKey {
   readonly secretHash: Buffer;
 }
 
-// 256 bits of randomness need no slow hash: there is nothing to guess.
+// A slow password hash is not needed: a secret of 256 random bits cannot be guessed.
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** A new key with 256 bits of secret. */
+/** Generates a key with a secret of 256 bits. */
 export const generateApiKey = (keyId: string = publicId(randomBytes(32).toString('base64url'))): ApiKey =>
   apiKeyOf(keyId, randomBytes(32).toString('base64url'));
 
-/** The key of an id and its secret, as they were generated. */
 export const apiKeyOf = (keyId: string, secret: string): ApiKey => ({
   key: `bx_${keyId}_${secret}`,
   keyId,
@@ -26,7 +25,7 @@ export const apiKeyOf = (keyId: string, secret: string): ApiKey => ({
   secretHash: hashOf(secret),
 });
 
-/** The id of the key that a command issues: the same when the command is repeated. */
+/** Derives the key id from the command id, so a repeated command issues the same id. */
 export const keyIdOfCommand = (commandId: string): string => publicId(`api-key ${commandId}`);
 
 const publicId = (seed: string): string => {
@@ -35,11 +34,11 @@ const publicId = (seed: string): string => {
   return letters.length >= 16 ? letters.slice(0, 16) : publicId(digest);
 };
 
-/** Encrypts for whoever presents the same credential again, and for nobody else. */
+/** Encrypts text that only the holder of the same credential can decrypt. */
 export interface Sealer {
-  /** @param purpose binds the sealed text to it, e.g. a command's id */
+  /** @param purpose the text can be decrypted only for the same purpose, e.g. a command's id */
   seal(purpose: string, text: string): Buffer;
-  /** Undefined when it was sealed with another credential or for another purpose. */
+  /** @returns undefined if the text was encrypted with another credential or for another purpose */
   unseal(purpose: string, sealed: Buffer): string | undefined;
 }
 
@@ -47,8 +46,8 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * AES-256-GCM under a key derived from a credential, of which only the hash is stored: what is sealed cannot be
- * read from the database alone. The credential must hold 128 bits of randomness or more.
+ * AES-256-GCM with a key derived from a credential. The database stores only the credential's hash, so its contents
+ * alone cannot decrypt the text. The credential must contain at least 128 random bits.
  */
 export const sealerOf = (credential: string): Sealer => {
   const keyOf = (purpose: string): Buffer =>
@@ -62,7 +61,7 @@ export const sealerOf = (credential: string): Sealer => {
     },
     unseal: (purpose, sealed) => {
       const iv = sealed.subarray(0, IV_BYTES);
-      // Without the length a tag of four bytes would do.
+      // Without this length, Node accepts tags of 4 bytes.
       const options = { authTagLength: TAG_BYTES };
       const decipher = createDecipheriv('aes-256-gcm', keyOf(purpose), iv, options);
       try {
@@ -71,14 +70,14 @@ export const sealerOf = (credential: string): Sealer => {
           decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
         );
       } catch {
-        // Another credential's: the tag does not fit.
+        // The tag does not match: another credential or purpose.
         return undefined;
       }
     },
   };
 };
 
-/** The parts of a presented key; undefined when it is not of the form. */
+/** @returns the key's id and the hash of its secret; undefined if the text is not an API key */
 export const parseApiKey = (presented: string): { keyId: string; secretHash: Buffer } | undefined => {
   const match = API_KEY.exec(presented);
   if (match?.[1] === undefined || match[2] === undefined) return undefined;

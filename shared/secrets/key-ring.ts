@@ -3,21 +3,21 @@ import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** A key of AES-256. */
+/** An AES-256 key. */
 export interface SecretKey {
-  /** Kept with what it encrypts, so that keys can be replaced one after the other. */
+  /** Stored with each ciphertext, so that keys can be rotated. */
   readonly id: string;
   readonly bytes: Buffer;
 }
 
-/** The keys that secrets are encrypted with: the first one seals, all of them open. */
+/** The keys that encrypt secrets. The first key encrypts, every key decrypts. */
 export type KeyRing = readonly [SecretKey, ...SecretKey[]];
 
 const KEY = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9_-]{43})$/;
 
 /**
- * Reads `id:key` pairs, separated by commas; a key is 32 bytes as base64url.
- * @throws RangeError for anything else; it never shows the text
+ * Parses `id:key` pairs, separated by commas; a key is 32 bytes as base64url.
+ * @throws RangeError for any other text; the message does not contain the text
  */
 export const parseKeyRing = (text: string): KeyRing => {
   const [first, ...others] = text.split(',').map((pair): SecretKey => {
@@ -29,18 +29,18 @@ export const parseKeyRing = (text: string): KeyRing => {
   });
   if (first === undefined) throw new RangeError('must have at least one key');
   const ids = new Set([first, ...others].map(({ id }) => id));
-  if (ids.size !== others.length + 1) throw new RangeError('must give every key another id');
+  if (ids.size !== others.length + 1) throw new RangeError('must give every key a different id');
   return [first, ...others];
 };
 
-/** The keys of an installation: those of its settings, else those of its folder. */
+/** The key ring of the settings; default: the key file in the data folder. */
 export const keyRingOf =
   ({ SECRET_KEYS, DATA_DIR }: { readonly SECRET_KEYS?: KeyRing | undefined; readonly DATA_DIR: string }) =>
   async (): Promise<KeyRing> =>
     SECRET_KEYS ?? keyRingOfFile(DATA_DIR);
 
-/** Asks for the keys once, when they are first needed; again after a failure. */
-export const askedOnce = (ask: () => Promise<KeyRing>): (() => Promise<KeyRing>) => {
+/** Loads the keys on first use and caches them. A failed load is retried on the next call. */
+export const loadOnce = (ask: () => Promise<KeyRing>): (() => Promise<KeyRing>) => {
   let ring: Promise<KeyRing> | undefined;
   return () => {
     ring ??= ask();
@@ -55,8 +55,8 @@ const FILE_NAME = 'secret-keys.json';
 const KeyFile = z.object({ keys: z.string() });
 
 /**
- * The keys of `dataDir`, for installations that bring none: drawn once, in a file that only its owner can read. Of
- * several processes that start on an empty folder, all use the first one's.
+ * Reads the key file of `dataDir`, and creates it with a random key and mode 0600 if it does not exist. If several
+ * processes create it at the same time, all use the key of the first.
  */
 export const keyRingOfFile = async (dataDir: string): Promise<KeyRing> => {
   const path = join(dataDir, FILE_NAME);
@@ -69,12 +69,12 @@ export const keyRingOfFile = async (dataDir: string): Promise<KeyRing> => {
   const draft = join(dataDir, `.${FILE_NAME}-${process.pid}-${randomBytes(6).toString('base64url')}`);
   const file = await open(draft, 'wx', 0o600);
   try {
-    // Sorts before any id that is given later, like a year: `keyed-digest.ts` goes by what sorts first.
+    // The id must sort before later ids such as a year: `keyed-digest.ts` uses the first id.
     await file.writeFile(
       `${JSON.stringify({ keys: `0-${randomBytes(6).toString('base64url')}:${randomBytes(32).toString('base64url')}` })}\n`,
     );
     await file.sync();
-    // Unlike a rename, a link never replaces what is there.
+    // Unlike a rename, a link never replaces an existing file.
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto';
-import { askedOnce, type KeyRing } from './key-ring.ts';
+import { loadOnce, type KeyRing } from './key-ring.ts';
 
-/** A digest that only who has the installation's keys can make: nobody else can try out what it was made of. */
+/** An HMAC with a key of the installation. Without the key, an attacker cannot test guesses of the input. */
 export type KeyedDigest = (bytes: Buffer) => Promise<Buffer>;
 
 /**
- * Made with the key whose id sorts first, wherever it stands: ids that go up, like dates, leave kept digests what they
- * were until the old key is taken away, and all processes make the same ones while only some know a new key.
- * @param purpose what it is for: of the same key, another purpose has other digests
+ * Uses the key whose id sorts first, regardless of its place in the ring. With ascending ids, such as dates, digests
+ * stay the same until the oldest key is removed. Processes agree while only some of them have a new key.
+ * @param purpose separates digests: the same bytes have another digest for another purpose
  */
 export const createKeyedDigest = (purpose: string, ask: () => Promise<KeyRing>): KeyedDigest => {
-  const keys = askedOnce(ask);
+  const keys = loadOnce(ask);
   return async (bytes) => {
     const { bytes: key } = (await keys()).reduce((one, other) => (other.id < one.id ? other : one));
     const own = createHmac('sha256', key).update(purpose).digest();

@@ -4,15 +4,14 @@ import type { KeyRing } from './key-ring.ts';
 import { seal, unseal, UnreadableSecretError } from './seal.ts';
 import { purposeOf } from './secret-store.ts';
 
-/** What became of a page of secrets. */
+/** The result for one page of secrets. */
 export interface ReEncryption {
-  /** Looked at. */
   readonly seen: number;
-  /** Encrypted with the first key now. */
+  /** Number of secrets re-encrypted with the first key. */
   readonly done: number;
-  /** How many could not be read, by the id of the key that they need. */
+  /** Number of secrets that could not be decrypted, keyed by the id of the key that they need. */
   readonly unreadable: Readonly<Record<string, number>>;
-  /** How many need which key after that, by its id. */
+  /** Number of secrets on the page after its update, keyed by the id of their key. */
   readonly needed: Readonly<Record<string, number>>;
 }
 
@@ -27,13 +26,11 @@ const ROWS_MAX = 1_000;
 const FIRST = { customerId: 0, id: '00000000-0000-0000-0000-000000000000' };
 
 /**
- * Encrypts with the first key every secret that another one has encrypted, a page at a time; each page is done when it
- * is yielded. Ended anywhere and begun again, it goes on with what is left. Beside it anybody may keep, replace, read and
- * remove secrets, as long as all of them know the first key: what was replaced or removed since it was read is left as
- * it is, and a row holds at any moment what one of the keys opens.
- *
- * Each query reads one page by the primary key, whatever is done already: no statement takes longer as the table grows.
- * @param rowsMax of a page
+ * Re-encrypts every secret of an older key with the first key, page by page. A page is written before it is yielded. An
+ * interrupted run can be repeated: it skips finished secrets. The service can run meanwhile, if every process has the
+ * first key. The update compares the old ciphertext, so a secret that was replaced or deleted since the read stays
+ * unchanged. Each query reads one page by primary key, so its duration does not grow with the table.
+ * @param rowsMax page size in rows
  */
 export async function* reEncryptSecrets(
   pool: Pick<Pool, 'query'>,
@@ -66,7 +63,7 @@ const reEncryptPage = async (
 ): Promise<Pick<ReEncryption, 'done' | 'unreadable'>> => {
   const unreadable: Record<string, number> = {};
   const changes = rows.flatMap((row) => {
-    const bytes = sealedAnew(keys, row);
+    const bytes = reEncrypted(keys, row);
     if (bytes === undefined) unreadable[row.keyId] = (unreadable[row.keyId] ?? 0) + 1;
     return bytes === undefined ? [] : [{ ...row, bytes }];
   });
@@ -85,7 +82,7 @@ const reEncryptPage = async (
   return { done: rowCount ?? 0, unreadable };
 };
 
-/** Asked anew: what was replaced since it was read may need another key now. */
+/** Queries the page again: a secret replaced since the first read may use another key. */
 const neededFor = async (
   pool: Pick<Pool, 'query'>,
   after: Pick<SecretRow, 'customerId' | 'id'>,
@@ -100,7 +97,7 @@ const neededFor = async (
   return Object.fromEntries(rows.map(({ keyId, count }) => [keyId, count]));
 };
 
-const sealedAnew = (keys: KeyRing, { customerId, id, keyId, sealed }: SecretRow): Buffer | undefined => {
+const reEncrypted = (keys: KeyRing, { customerId, id, keyId, sealed }: SecretRow): Buffer | undefined => {
   const purpose = purposeOf(customerId, id);
   try {
     return seal(keys, purpose, unseal(keys, purpose, { keyId, bytes: sealed })).bytes;

@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { KeyRing } from './key-ring.ts';
 
-export interface Sealed {
-  /** Of the key that opens it. */
+export interface Ciphertext {
+  /** Id of the key that decrypts the bytes. */
   readonly keyId: string;
   /** Nonce, tag and ciphertext. */
   readonly bytes: Buffer;
 }
 
-/** The secret cannot be read: its key is not among ours, or it is not what was written for this purpose. */
+/** The secret cannot be decrypted: its key is not in the ring, the purpose differs, or the bytes were changed. */
 export class UnreadableSecretError extends Error {
   override readonly name = 'UnreadableSecretError';
 }
@@ -16,14 +16,14 @@ export class UnreadableSecretError extends Error {
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Otherwise a tag of four bytes would do: one that can be guessed. */
+/** Without this length, Node accepts tags of 4 bytes, which can be guessed. */
 const options = { authTagLength: TAG_BYTES };
 
 /**
  * Encrypts a text with the first key.
- * @param purpose what it is for, e.g. its row: it can be opened for nothing else
+ * @param purpose e.g. the id of its row; the text can be decrypted only for the same purpose
  */
-export const seal = ([key]: KeyRing, purpose: string, text: string): Sealed => {
+export const seal = ([key]: KeyRing, purpose: string, text: string): Ciphertext => {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key.bytes, nonce, options);
   cipher.setAAD(Buffer.from(purpose));
@@ -32,7 +32,7 @@ export const seal = ([key]: KeyRing, purpose: string, text: string): Sealed => {
 };
 
 /** @throws UnreadableSecretError */
-export const unseal = (keys: KeyRing, purpose: string, { keyId, bytes }: Sealed): string => {
+export const unseal = (keys: KeyRing, purpose: string, { keyId, bytes }: Ciphertext): string => {
   const key = keys.find(({ id }) => id === keyId);
   if (key === undefined) throw new UnreadableSecretError(`no key ${keyId}`);
   try {
@@ -42,6 +42,6 @@ export const unseal = (keys: KeyRing, purpose: string, { keyId, bytes }: Sealed)
     const text = [decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()];
     return Buffer.concat(text).toString('utf8');
   } catch (error) {
-    throw new UnreadableSecretError('not what was sealed', { cause: error });
+    throw new UnreadableSecretError('the secret cannot be decrypted', { cause: error });
   }
 };

@@ -1,33 +1,30 @@
 import type { Pool } from 'pg';
-import { askedOnce, type KeyRing } from './key-ring.ts';
+import { loadOnce, type KeyRing } from './key-ring.ts';
 import { seal, unseal } from './seal.ts';
 
-/** What a secret is kept for. */
+/** The aggregate that uses a secret. */
 export interface SecretOwner {
-  /** Category of its streams, e.g. `agent`. */
+  /** Category of the aggregate's streams, e.g. `agent`. */
   readonly kind: string;
   /** UUID. */
   readonly id: string;
 }
 
-/** Secrets that users entrust to the service, encrypted in a table of their own. Events hold their ids only. */
+/** Stores users' secrets encrypted in a separate table. Events contain only the ids of secrets. */
 export interface SecretStore {
   /**
-   * Keeps a text under an id; what was there before is replaced.
-   * @param owner what needs it: when that does not name the secret as its own, it is swept away some time later
+   * Stores a text, and replaces the previous text of the id.
+   * @param owner the aggregate that refers to the secret; a sweep deletes secrets that their owner does not refer to
    */
   put(customerId: number, id: string, text: string, owner: SecretOwner): Promise<void>;
-  /**
-   * Undefined when there is none.
-   * @throws UnreadableSecretError
-   */
+  /** @returns undefined if no secret has this id. @throws UnreadableSecretError */
   get(customerId: number, id: string): Promise<string | undefined>;
   remove(customerId: number, id: string): Promise<void>;
 }
 
-/** @param keys asked for once, by the first that needs them */
+/** @param keys loaded on first use */
 export const createSecretStore = (pool: Pick<Pool, 'query'>, keys: () => Promise<KeyRing>): SecretStore => {
-  const keyRing = askedOnce(keys);
+  const keyRing = loadOnce(keys);
   return {
     put: async (customerId, id, text, owner) => {
       const { keyId, bytes } = seal(await keyRing(), purposeOf(customerId, id), text);
@@ -61,5 +58,5 @@ export const createSecretStore = (pool: Pick<Pool, 'query'>, keys: () => Promise
   };
 };
 
-/** One account's row copied over another's cannot be opened. */
+/** Binds a ciphertext to its row: a copy in another account's row cannot be decrypted. */
 export const purposeOf = (customerId: number, id: string): string => `secret:${customerId}:${id}`;

@@ -1,29 +1,29 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { askedOnce, type KeyRing } from './key-ring.ts';
+import { loadOnce, type KeyRing } from './key-ring.ts';
 
-/** Text that goes to a client and comes back as it was, or is not taken. */
+/** Signs text that a client must return unmodified. */
 export interface TextSigner {
   /**
-   * The same text and context give the same token, as long as the key is in use.
-   * @param context what the token is good for besides, e.g. whose it is; it is not in the token
+   * Returns the same token for the same text and context while the signing key stays the same.
+   * @param context what else the token is valid for, e.g. the account; it is not part of the token
    */
   sign(text: string, context?: string): Promise<string>;
-  /** The text of a token that one of our keys has signed for this purpose and context. */
+  /** @returns the signed text; undefined if no key of the ring signed the token for this purpose and context */
   verify(token: string, context?: string): Promise<string | undefined>;
 }
 
 const TOKEN = /^([A-Za-z0-9_-]{1,1000})\.[A-Za-z0-9_-]{43}$/;
 
 /**
- * Tokens of the form `base64url(text).base64url(HMAC-SHA256)`.
- * @param ask for the keys of the installation; the first one signs, all of them verify
- * @param purpose the keys encrypt secrets, too: what signs is made of them for this purpose alone
+ * Tokens have the form `base64url(text).base64url(HMAC-SHA256)`.
+ * @param ask loads the installation's keys; the first key signs, every key verifies
+ * @param purpose the same keys also encrypt secrets, so a separate signing key is derived for each purpose
  */
 export const createTextSigner = (ask: () => Promise<KeyRing>, purpose: string): TextSigner => {
-  const keys = askedOnce(ask);
+  const keys = loadOnce(ask);
   const signed = (payload: string, context: string, key: Buffer): string => {
     const own = createHmac('sha256', key).update(purpose).digest();
-    // No payload holds a line break, so that no payload and context can be taken for others.
+    // The payload contains no line break, so two pairs of payload and context never give the same text.
     const bound = context === '' ? payload : `${payload}\n${context}`;
     return `${payload}.${createHmac('sha256', own).update(bound).digest('base64url')}`;
   };
@@ -36,7 +36,7 @@ export const createTextSigner = (ask: () => Promise<KeyRing>, purpose: string): 
       const payload = TOKEN.exec(token)?.[1];
       if (payload === undefined) return undefined;
       const given = Buffer.from(token);
-      // Compared as text: the last letter of a signature has bits that mean nothing, and may not be another one.
+      // Compares text: the last base64url letter of a signature has unused bits, and variants of it must fail.
       const isOurs = (await keys()).some(({ bytes }) =>
         timingSafeEqual(given, Buffer.from(signed(payload, context, bytes))),
       );

@@ -1,12 +1,12 @@
 import { ObjectStoreUnavailableError } from './object-store.ts';
 
-/** @throws ObjectStoreUnavailableError for whatever the file system refuses: a full disk, a lost mount */
+/** @throws ObjectStoreUnavailableError on any file-system error, for example a full disk or a lost mount */
 export const orUnavailable = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
     if (error instanceof ObjectStoreUnavailableError) throw error;
-    throw new ObjectStoreUnavailableError('the file system refused', { cause: error });
+    throw new ObjectStoreUnavailableError('file system error', { cause: error });
   }
 };
 

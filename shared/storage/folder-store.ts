@@ -5,19 +5,18 @@ import type { ByteRange, ObjectKey, ObjectStore } from './object-store.ts';
 import { createSpool } from './spool.ts';
 
 /**
- * Objects as files of a folder. Drafts are beside them, in the same file system, so that a rename makes one an object:
- * there is no moment in which a part of one could be read. The bytes are on the disk before the rename, and the folder's
- * entry after it.
+ * Stores objects as files of a local folder. Drafts are on the same file system, so a rename publishes an object
+ * atomically. The bytes are synced to disk before the rename, the folder entry after it.
  */
 export const createFolderStore = (folder: string): ObjectStore => {
   const spool = createSpool(join(folder, 'drafts'), true);
-  // Two levels of folders: a million files are some fifteen in each.
+  // Two levels of folders: one million files give about 15 files per folder.
   const pathOf = (key: ObjectKey): string => join(folder, 'objects', key.slice(0, 2), key.slice(2, 4), key);
   return {
     kind: 'folder',
     begin: async (key) => {
       const path = pathOf(key);
-      // While the bytes come: its folder is on the disk before they are.
+      // Runs while the bytes arrive.
       const place = makeFolder(dirname(path));
       place.catch(() => undefined);
       const file = await spool.create();
@@ -49,7 +48,7 @@ export const createFolderStore = (folder: string): ObjectStore => {
   };
 };
 
-/** A folder, and the entries of the folders above that were made for it, on the disk. */
+/** Creates the folder and its missing ancestors, and syncs each new folder entry to disk. */
 const makeFolder = (path: string): Promise<void> =>
   orUnavailable(async () => {
     const made = await mkdir(path, { recursive: true });
@@ -69,7 +68,7 @@ const syncFolder = async (path: string): Promise<void> => {
   }
 };
 
-/** Opened before anything is promised: an object that is removed meanwhile can still be read to its end. */
+/** Opens the file before it returns, so an object that is deleted later can still be read to its end. */
 const read = async (path: string, range: ByteRange | undefined) => {
   const file = await open(path, 'r').catch(ifMissing(undefined));
   return file?.createReadStream(range === undefined ? {} : { start: range.first, end: range.last });

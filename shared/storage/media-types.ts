@@ -1,19 +1,18 @@
-/** What is known of a media type. */
 export interface MediaType {
   readonly kind: 'image' | 'video' | 'audio' | 'html' | 'text' | 'document' | 'other';
-  /** Of the files that hold it: one for each type, so that the type follows from a file's name. */
+  /** Unique for each type, so that the file name determines the type. */
   readonly extension: string;
-  /** As which types its bytes may be detected; `text`: as none that is not text. Default: as the type itself. */
+  /** Accepted detected types; `text`: any bytes not detected as a binary type. Default: the type itself. */
   readonly bytes?: RegExp | 'text' | 'any';
-  /** Nothing in it can run, whoever opens it: a browser may show it where it is. */
+  /** The type cannot contain code, so browsers may show it inline. */
   readonly isPassive?: true;
-  /** What browsers are told instead. */
+  /** `Content-Type` sent to browsers instead of the type itself. */
   readonly servedAs?: string;
 }
 
-/** One container: an encoder's brand in it does not say what its first track is. */
+/** Types with the same container: the brand that the encoder writes does not name the type of the first track. */
 export const FILM = /^(video|audio)\/(mp4|quicktime|x-m4[av]|3gpp2?)$/;
-/** Documents and programs are archives, too. */
+/** Many document and program formats are ZIP archives. */
 const ARCHIVE =
   /^(application\/(zip|java-archive|epub\+zip|x-xpinstall|vnd\.(openxmlformats-|oasis\.|android\.|visio$|ms-.+\.macroenabled).*)|model\/3mf)$/;
 
@@ -41,7 +40,7 @@ const types: Readonly<Record<string, MediaType>> = {
   'text/css': { kind: 'text', extension: 'css', bytes: 'text' },
   'text/csv': { kind: 'text', extension: 'csv', bytes: 'text' },
   'text/vtt': { kind: 'text', extension: 'vtt', bytes: 'text' },
-  // As what it is, a page of this host could load it, or make it its service worker, which no other header prevents.
+  // Served as JavaScript, a page of this host could run it or register it as a service worker. No header prevents that.
   'text/javascript': { kind: 'text', extension: 'js', bytes: 'text', servedAs: 'text/plain' },
   'application/json': { kind: 'text', extension: 'json', bytes: 'text' },
   'application/xml': { kind: 'document', extension: 'xml', bytes: 'text' },
@@ -51,17 +50,17 @@ const types: Readonly<Record<string, MediaType>> = {
 
 const other: MediaType = { kind: 'other', extension: 'bin', bytes: 'any' };
 
-/** RFC 6838, 4.2, in lower case and without parameters. */
+/** Format: RFC 6838, section 4.2, in lower case and without parameters. */
 export const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;
 
-/** @param name of a media type, as `MEDIA_TYPE` has it; one that is not known is bytes of no known form */
+/** @param name must match `MEDIA_TYPE`; for an unknown type any bytes are accepted */
 export const mediaTypeOf = (name: string): MediaType => types[name] ?? other;
 
 const byExtension = new Map(
   Object.entries(types).map(([name, type]) => [type.extension, { name, ...type }] as const),
 );
 
-/** The type that a file of this name is served as, and whether it is passive. */
+/** @returns the `Content-Type` for a file of this name, and whether the type is passive */
 export const servedTypeOf = (fileName: string): { readonly name: string; readonly isPassive: boolean } => {
   const type = byExtension.get(fileName.slice(fileName.lastIndexOf('.') + 1));
   return {

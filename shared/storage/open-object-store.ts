@@ -3,7 +3,7 @@ import { createFolderStore } from './folder-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { S3Location } from './s3-location.ts';
 
-/** The SDK takes time and memory to load: only who uses it does. */
+/** Loads the S3 SDK only when it is configured, because the SDK takes time and memory to load. */
 export const openObjectStore = async (
   location: S3Location | undefined,
   dataDir: string,

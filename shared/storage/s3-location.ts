@@ -1,14 +1,13 @@
 import { isHttpUrl } from '../outbound/outbound-url.ts';
 
-/** Where objects are in an S3-compatible store. */
 export interface S3Location {
   readonly bucket: string;
-  /** Before every key; empty, or ends with `/`. */
+  /** Prepended to every key; empty, or ends with `/`. */
   readonly prefix: string;
   readonly region: string;
-  /** Of a store that is not Amazon's; buckets are then part of the path. */
+  /** URL of a store other than Amazon S3; the bucket is then part of the path. */
   readonly endpoint?: string;
-  /** Absent: what the environment of the process gives, as for every program that uses the SDK. */
+  /** Default: the SDK's credential chain, for example environment variables. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
 
@@ -17,8 +16,8 @@ const PREFIX = /^(?:[A-Za-z0-9_.-]+\/)*$/;
 const REGION = /^[a-z0-9-]{1,40}$/;
 
 /**
- * Reads `s3://[key:secret@]bucket[/prefix]?region=R[&endpoint=URL]`; key and secret are percent-encoded.
- * @throws RangeError for anything else; it never shows the text
+ * Parses `s3://[key:secret@]bucket[/prefix]?region=R[&endpoint=URL]`; key and secret are percent-encoded.
+ * @throws RangeError for any other text; the message does not contain the text
  */
 export const parseS3Location = (text: string): S3Location => {
   if (!URL.canParse(text)) throw wrong();

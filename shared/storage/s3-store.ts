@@ -14,21 +14,19 @@ import { ObjectStoreUnavailableError, type ObjectKey, type ObjectStore } from '.
 import type { S3Location } from './s3-location.ts';
 import { createSpool } from './spool.ts';
 
-/** The SDK's own lines are no log lines; what fails is thrown, and said by whoever meets it. */
+/** Silences the SDK's logger: its errors are thrown, and the caller logs them. */
 const say = (): void => undefined;
 const silent = { trace: say, debug: say, info: say, warn: say, error: say };
 
-/** Of one call, without the bytes that it brings. */
 const CONNECT_MS_MAX = 2_000;
-/** Without a byte in either direction. */
+/** Longest time, in ms, without a byte in either direction. */
 const SILENCE_MS_MAX = 10_000;
-/** Whoever reads an asset slowly keeps one for as long: of the 50 of the SDK none would be left for anybody else. */
+/** A client that reads an asset slowly holds a socket. With the SDK's default of 50, a few such clients block all. */
 const SOCKETS = { maxSockets: 2_000 };
 
 /**
- * Objects in an S3-compatible store. A draft is a file on this machine until it is known to be what was promised; then
- * it goes over in one request, of known length, so that the store has all of it or nothing: there are no
- * parts of an upload to be swept, and the memory of an upload does not depend on its size.
+ * Stores objects in an S3-compatible store. A draft is a local file until its content is verified. It is then uploaded
+ * in one request of known length. So the upload is atomic, needs no cleanup of parts, and takes constant memory.
  * @param spoolFolder for drafts
  */
 export const createS3Store = (location: S3Location, spoolFolder: string): ObjectStore => {
@@ -44,7 +42,7 @@ export const createS3Store = (location: S3Location, spoolFolder: string): Object
       httpAgent: SOCKETS,
       httpsAgent: SOCKETS,
     },
-    // Stores that are not Amazon's do not all know the SDK's own sums; the bytes are checked before they go over.
+    // Some S3-compatible stores do not support the SDK's checksums. The bytes are verified before the upload.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
@@ -75,7 +73,7 @@ export const createS3Store = (location: S3Location, spoolFolder: string): Object
       orUnavailable(async () => {
         const Range = range === undefined ? {} : { Range: `bytes=${range.first}-${range.last}` };
         const { Body } = await client.send(new GetObjectCommand({ ...at(key), ...Range }));
-        if (!(Body instanceof Readable)) throw new Error('the SDK gives no stream');
+        if (!(Body instanceof Readable)) throw new Error('the SDK returned no stream');
         return Body;
       }).catch(ifNoSuchKey),
     remove: (key) =>
@@ -101,7 +99,7 @@ const put = async (
   try {
     await client.send(new PutObjectCommand({ ...at, ContentType, ContentLength: size, Body }));
   } finally {
-    // The SDK leaves it open when the request breaks off.
+    // The SDK does not close the stream when the request fails.
     Body.destroy();
   }
 };
@@ -119,14 +117,16 @@ const orUnavailable = async <T>(work: () => Promise<T>): Promise<T> => {
       error.$metadata.httpStatusCode === 404 &&
       error.name !== 'NoSuchBucket';
     if (isMissing) throw new NoSuchKeyError('no such object', { cause: error });
-    throw new ObjectStoreUnavailableError('the S3 store refused, or did not answer', { cause: error });
+    throw new ObjectStoreUnavailableError('the S3 store refused the request or did not answer', {
+      cause: error,
+    });
   }
 };
 
-/** An answer without a body does not say what is missing: where no object is asked for, it is the bucket. */
+/** A 404 without a body does not name what is missing. This call addresses no object, so it is the bucket. */
 const ifNoBucket = (error: unknown): never => {
   throw error instanceof NoSuchKeyError
-    ? new ObjectStoreUnavailableError('the S3 store has no such bucket', { cause: error })
+    ? new ObjectStoreUnavailableError('the S3 bucket does not exist', { cause: error })
     : error;
 };
 

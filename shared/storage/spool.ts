@@ -7,14 +7,13 @@ import { systemClock } from '../async/clock.ts';
 import { type ByteSource, ObjectStoreUnavailableError, type Draft } from './object-store.ts';
 import { ifMissing, orUnavailable } from './file-errors.ts';
 
-/** A folder of files that are being written, each of use only to the upload that writes it. */
+/** A folder of drafts. Each draft is used only by the upload that writes it. */
 export interface Spool {
   create(): Promise<SpoolFile>;
-  /** Deletes files that were not written to for so long. @returns how many */
+  /** Deletes files without a write in the last `olderThanMs` ms. @returns the number of deleted files */
   sweep(olderThanMs: number): Promise<number>;
 }
 
-/** A file that is written once. */
 export interface SpoolFile extends Pick<Draft, 'write' | 'inspect'> {
   readonly path: string;
   remove(): Promise<void>;
@@ -22,12 +21,12 @@ export interface SpoolFile extends Pick<Draft, 'write' | 'inspect'> {
 
 const PREFIX = 'draft-';
 
-/** Bytes of one file that wait to be written: a few chunks, so that the next one is hashed meanwhile. */
+/** Write buffer of a file: a few chunks, so that the next chunk is hashed while these are written. */
 const WAITING_BYTES_MAX = 256 * 1024;
 
 /**
- * @param folder made when it is first needed
- * @param flush whether the bytes are on the disk (`fsync`) once they are written
+ * @param folder created on first use
+ * @param flush whether `write` syncs the bytes to disk (`fsync`)
  */
 export const createSpool = (folder: string, flush: boolean): Spool => ({
   create: async () => {
@@ -40,9 +39,9 @@ export const createSpool = (folder: string, flush: boolean): Spool => ({
         try {
           await pipeline(bytes, createWriteStream(path, options));
         } catch (error) {
-          // Refusals of the file system name a system call; everything else comes from `bytes`.
+          // File-system errors have a `syscall`; any other error comes from `bytes`.
           if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
-          throw new ObjectStoreUnavailableError('the file system refused', { cause: error });
+          throw new ObjectStoreUnavailableError('file system error', { cause: error });
         }
       },
       inspect: (look) => inspect(path, look),

@@ -197,12 +197,12 @@ describe('a log that was sealed and signed', () => {
       await seal(keys);
     };
     await forge(unsignedForger);
-    expect((await broken())[1]).toContain('not signed with a key of the settings');
+    expect((await broken())[1]).toContain('has no signature');
     // Also when a signature follows, and without any key to check with.
     await store.append('sample-later', [sampleEvent()], 'no-stream');
     await seal(forgerOf(oneKey.sign));
-    expect((await broken())[1]).toContain('and one before it is');
-    expect((await broken({ keys: unsigned }))[1]).toContain('and one before it is');
+    expect((await broken())[1]).toContain('but an earlier checkpoint has one');
+    expect((await broken({ keys: unsigned }))[1]).toContain('but an earlier checkpoint has one');
     await statement('update log_checkpoints set key_id = null, signature = null');
     // Without a key to check with it cannot be told; with what was written down elsewhere it can.
     expect((await verify({ keys: unsigned })).broken).toBeUndefined();
@@ -249,12 +249,12 @@ describe('a log that was sealed and signed', () => {
     expect(await verify(beyond)).toMatchObject({
       events,
       broken: undefined,
-      doubts: [expect.stringContaining('is not sealed')],
+      doubts: [expect.stringContaining('are not sealed')],
     });
     await expect(verify(nothing)).rejects.toThrow('nothing is sealed at');
-    await expect(verify({ from: at(20), to: at(10) })).rejects.toThrow('is behind --to');
-    await expect(verify({ to: 'first' as Position })).rejects.toThrow('no position of this log');
-    await expect(verify({ from: at(0) })).rejects.toThrow('no position of this log');
+    await expect(verify({ from: at(20), to: at(10) })).rejects.toThrow('is after --to');
+    await expect(verify({ to: 'first' as Position })).rejects.toThrow('not a position of this log');
+    await expect(verify({ from: at(0) })).rejects.toThrow('not a position of this log');
     await expect(verify({ chain: 7 })).rejects.toThrow('there is no chain 7');
   });
 
@@ -406,7 +406,7 @@ it('a range is vouched for by a signature behind it; where there is none, that i
   await restore();
   await cutTo(2_000);
   await seal(unsigned);
-  const nobody = expect.stringContaining('cannot be vouched for');
+  const nobody = expect.stringContaining('are not proven');
   expect(await verify()).toMatchObject({ broken: undefined, doubts: [nobody] });
   await seal(oneKey, log, { adopt: true });
   await grow();
@@ -508,7 +508,7 @@ it('two processes that seal regularly make one chain; another store begins anoth
   await statement('update log_checkpoints set hash = sha256(hash) where chain = 1');
   expect((await broken({ log: other }))[1]).toContain('the end of chain 1');
   await statement('delete from log_checkpoints where chain = 1');
-  expect((await verify({ log: other })).broken?.problem).toContain('chain 1, which chain 2 goes on from');
+  expect((await verify({ log: other })).broken?.problem).toContain('chain 1, which chain 2 continues');
 });
 
 it('of very many events, one byte anywhere', async () => {

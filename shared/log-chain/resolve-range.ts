@@ -10,65 +10,65 @@ import {
 } from './checkpoints.ts';
 import { untilRead, type LogBytes } from './log-bytes.ts';
 
-/** What a witness outside of the database says. */
+/** A hash of the chain that was recorded outside the database. */
 export interface ExpectedHash {
   readonly position: Position;
-  /** In hexadecimal digits. */
+  /** Hexadecimal. */
   readonly hash: string;
 }
 
-export interface Asked {
-  /** Default: the newest one. */
+export interface RangeQuery {
+  /** Default: the newest chain. */
   readonly chain?: number | undefined;
-  /** First position that is asked for; default: the first of the chain. What is sealed together is verified together. */
+  /** First position to verify; default: the start of the chain. Verification includes its whole checkpoint. */
   readonly from?: Position | undefined;
-  /** Last position; default: the last that is sealed. */
+  /** Last position to verify; default: the end of the chain. */
   readonly to?: Position | undefined;
   readonly expected?: ExpectedHash | undefined;
 }
 
-/** Cannot be found out: there is nothing to verify, or the words make no sense. */
+/** No checkpoint covers the requested range, or the options are invalid. */
 class NotVerifiableError extends Error {
   override readonly name = 'NotVerifiableError';
 }
 
-/** What is asked for, as the chain has it. */
+/** The requested range, resolved against the chain. */
 export interface Range {
-  /** Where verifying begins: what the chain had come to there. */
+  /** The state of the chain where verification starts. */
   readonly start: ChainEnd;
-  /** The same, where it is a checkpoint. */
+  /** The checkpoint at `start`; undefined at the beginning of the chain. */
   readonly anchor: Checkpoint | undefined;
-  /** The end of the chain that this one goes on from, which is gone: only then. */
+  /** The chain continues an older chain, and the older chain's checkpoints are missing. */
   readonly isPredecessorGone: boolean;
   readonly to: Position | undefined;
-  /** Where the chain ended when verifying began. What is sealed meanwhile is not asked for. */
+  /** The last checkpoint when verification began. Later checkpoints are ignored. */
   readonly newest: Checkpoint;
 }
 
 /** @throws NotVerifiableError */
-export const askedRange = async (
+export const resolveRange = async (
   { pool, log }: { readonly pool: Pool; readonly log: LogBytes },
-  asked: Asked,
+  query: RangeQuery,
 ): Promise<Range> => {
-  assertWords(log, asked);
-  const { from, to } = asked;
-  const newest = await untilRead(() => lastCheckpoint(pool, asked.chain));
+  assertPositions(log, query);
+  const { from, to } = query;
+  const newest = await untilRead(() => lastCheckpoint(pool, query.chain));
   if (newest === undefined) {
     throw new NotVerifiableError(
-      asked.chain === undefined
-        ? 'nothing is sealed yet: `exchange log seal` begins'
-        : `there is no chain ${asked.chain}`,
+      query.chain === undefined
+        ? 'nothing is sealed yet: run `exchange log seal`'
+        : `there is no chain ${query.chain}`,
     );
   }
   const { chain, format, last } = newest;
   if (format !== log.format)
-    throw new NotVerifiableError(`chain ${chain} is over a log of another store (${format})`);
+    throw new NotVerifiableError(`chain ${chain} belongs to the log of another store (${format})`);
   if (from !== undefined && comparePositions(from, last) > 0)
-    throw new NotVerifiableError(`nothing is sealed at ${from} or behind it: chain ${chain} ends at ${last}`);
+    throw new NotVerifiableError(`nothing is sealed at ${from} or after it: chain ${chain} ends at ${last}`);
   const anchor = from === undefined ? undefined : await untilRead(() => checkpointBefore(pool, chain, from));
   const start = anchor?.last ?? START;
   const end = to === undefined ? undefined : ((await untilRead(() => sealedUpTo(pool, chain, to))) ?? to);
-  assertExpectedWithin(asked.expected, start, end);
+  assertExpectedWithin(query.expected, start, end);
   if (anchor !== undefined) return { start: anchor, anchor, isPredecessorGone: false, to, newest };
   const previous = chain === 1 ? undefined : await untilRead(() => lastCheckpoint(pool, chain - 1));
   return {
@@ -80,17 +80,17 @@ export const askedRange = async (
   };
 };
 
-const assertWords = (log: LogBytes, { from, to, expected }: Asked): void => {
-  const words = { '--from': from, '--to': to, '--expect': expected?.position };
-  for (const [name, position] of Object.entries(words)) {
+const assertPositions = (log: LogBytes, { from, to, expected }: RangeQuery): void => {
+  const positions = { '--from': from, '--to': to, '--expect': expected?.position };
+  for (const [name, position] of Object.entries(positions)) {
     if (position !== undefined && !log.isPosition(position))
-      throw new NotVerifiableError(`${name}: ${JSON.stringify(position)} is no position of this log`);
+      throw new NotVerifiableError(`${name}: ${JSON.stringify(position)} is not a position of this log`);
   }
   if (from !== undefined && to !== undefined && comparePositions(from, to) > 0)
-    throw new NotVerifiableError(`--from ${from} is behind --to ${to}`);
+    throw new NotVerifiableError(`--from ${from} is after --to ${to}`);
 };
 
-/** @param end of what is sealed with `to`; undefined: the chain's */
+/** @param end last position of the checkpoint that contains `to`; undefined: the end of the chain */
 const assertExpectedWithin = (
   expected: ExpectedHash | undefined,
   start: Position,
@@ -101,6 +101,6 @@ const assertExpectedWithin = (
   const isBefore = comparePositions(position, start) < 0;
   if (!isBefore && (end === undefined || comparePositions(position, end) <= 0)) return;
   throw new NotVerifiableError(
-    `--expect ${position} is outside of what --from and --to ask for (${start} to ${end ?? 'the end'})`,
+    `--expect ${position} is outside the range of --from and --to (${start} to ${end ?? 'the end'})`,
   );
 };
