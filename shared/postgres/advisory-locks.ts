@@ -1,21 +1,18 @@
 /**
- * Every advisory lock that has one fixed key, in one place: two uses of one key would wait for each other.
- * 7216002 is the log's own, taken inside the SQL function `append_to_log` (`migrations/event-log.ts`).
+ * All advisory locks with a fixed key, so that no key is used twice. The SQL function `append_to_log`
+ * (`migrations/event-log.ts`) uses 7216002.
  */
 export const advisoryLocks = {
-  /** Held while migrating. */
+  /** Held during migration. */
   migration: 7_216_001,
-  /** Held while looking whether an installation is empty, and opening its first account. */
+  /** Held while a process checks that an installation is empty and creates its first account. */
   firstAccount: 7_216_003,
-  /**
-   * Held by the process that runs a read model. The first of two keys; the second is made of the read model's
-   * name. (A pair never meets a single key, whatever the numbers.)
-   */
+  /** Held by the process that runs a projection. First of two keys; the second is a hash of the read model's name. */
   projections: 7_216_004,
-  /** Held by whoever makes a copy of a read model beside the live one; the second key as of `projections`. */
+  /** Held by the process that fills a copy of a read model. First of two keys; the second is as in `projections`. */
   readModelCopies: 7_216_033,
-  /** Held while work is handed out to the queues (`work_list`). */
+  /** Held while work is put on the queues (`work_list`). */
   workOffers: 7_216_005,
-  /** Held while persons of an account are forgotten. The first of two keys; the second is the account. */
+  /** Held while persons of an account are forgotten. First of two keys; the second is the account id. */
   forgetting: 7_216_035,
 } as const;

@@ -1,20 +1,17 @@
 import knex, { type Knex } from 'knex';
 
-/**
- * Builds the SQL of statements that have optional filters. It has no connection, and its values are names: of the
- * parameters that `builtStatement` makes of them.
- */
+/** Builds SQL with optional filters. It has no connection. Its values are parameter names (`builtStatement`). */
 export const sql = knex({ client: 'pg', wrapIdentifier: (name) => name });
 
-/** SQL with the names of its parameters: `$1` is the first of them. */
+/** SQL and the names of its parameters: the first name is `$1`. */
 export interface BuiltStatement {
   readonly text: string;
   readonly parameters: readonly string[];
 }
 
 /**
- * The SQL of a query whose values are names of parameters. A name that is used several times is one parameter; `customerId`
- * is always `$1`. Building takes some 0.2 ms, so it is done once for each set of filters.
+ * Renders a query whose values are parameter names. Equal names become one parameter; `customerId` is always `$1`.
+ * Building takes about 0.2 ms, so callers do it once for each set of filters.
  */
 export const builtStatement = (query: Knex.Raw): BuiltStatement => {
   const { sql: built, bindings } = query.toSQL().toNative();
@@ -29,9 +26,9 @@ export const builtStatement = (query: Knex.Raw): BuiltStatement => {
 const names = new Map<string, string>();
 
 /**
- * A short name for a prepared statement: Postgres takes 63 characters, which the names of many filters exceed.
- * @param about begins the name
- * @param filters names of all of them; there are only so many sets
+ * Returns a short name for a prepared statement. Postgres allows 63 characters, which a list of filters can exceed.
+ * @param about prefix of the name
+ * @param filters names of all filters; the number of sets must be bounded, because each name is kept
  */
 export const statementName = (about: string, filters: string): string => {
   const long = `${about}-${filters}`;
@@ -42,6 +39,6 @@ export const statementName = (about: string, filters: string): string => {
   return name;
 };
 
-/** SQL of a timestamptz as the API shows times: ISO 8601 in UTC with milliseconds. */
+/** SQL that formats a timestamptz as in the API: ISO 8601 in UTC with milliseconds. */
 export const isoTimestampSql = (column: string): string =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

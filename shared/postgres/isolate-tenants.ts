@@ -1,16 +1,15 @@
 import { Client } from 'pg';
 import { advisoryLocks } from './advisory-locks.ts';
 
-/** Under which rights requests read: this role's, or the owner's bound by forced policies. */
+/** How row policies bind requests: requests use `REQUEST_ROLE`, or the policies are forced on the owner. */
 export type TenantIsolation = 'role' | 'forced';
 
 /**
- * The role that requests run under: owns nothing, cannot log in, bypasses no policy. Roles belong to the whole
- * server, so that installations in several of its databases share it; its rights are each database's own.
+ * The role of requests. It owns nothing, cannot log in, and cannot bypass policies. Roles belong to the server, so
+ * installations in several databases share it; privileges belong to each database.
  */
 export const REQUEST_ROLE = 'exchange_requests';
 
-/** What requests may read all of. */
 const READABLE = [
   'advertisers',
   'advertiser_counts',
@@ -47,7 +46,7 @@ const READABLE = [
   'projection_checkpoints',
 ] as const;
 
-/** What requests may do. `api_keys.secret_hash` is written and never read: who asks is found out before. */
+/** Requests write `api_keys.secret_hash` but cannot read it: the key is verified before a request gets its account. */
 const GRANTS = `
   grant select on ${READABLE.join(', ')} to ${REQUEST_ROLE};
   grant select (projection, stream, customer_id) on parked_streams to ${REQUEST_ROLE};
@@ -102,7 +101,7 @@ const TABLES = [
   'forgettings',
 ] as const;
 
-/** Connections that are no request's say so, where the owner itself is bound by the policies. */
+/** Set by the service's own connections, because forced policies also bind the owner. */
 export const SYSTEM_ACCESS = 'app.access=system';
 
 const FORCE = TABLES.map(
@@ -115,9 +114,8 @@ const FORCE = TABLES.map(
 const UNFORCE = TABLES.map((table) => `alter table ${table} no force row level security;`).join('');
 
 /**
- * Sees to it that the policies of the migrations bind requests. Usually under `REQUEST_ROLE`, which is made if
- * the connection may; where it neither exists for us nor can be made (an ordinary role without CREATEROLE), the
- * policies are forced on the owner itself. Safe to repeat, and on many nodes at once.
+ * Makes the row policies of the migrations bind requests. Creates `REQUEST_ROLE` if the connection may. If the role
+ * cannot be used or created (no CREATEROLE), forces the policies on the owner. Idempotent and safe on several nodes.
  */
 export const isolateTenants = async (connectionString: string): Promise<TenantIsolation> => {
   const client = new Client({
@@ -140,7 +138,7 @@ export const isolateTenants = async (connectionString: string): Promise<TenantIs
   }
 };
 
-/** What was set up before, so that a start changes nothing when nothing has to change. */
+/** Reads the current isolation, so that a restart changes nothing. */
 const current = async (client: Client): Promise<TenantIsolation | undefined> => {
   const { rows } = await client.query<{ forced: boolean; granted: boolean }>(
     `select bool_and(c.relforcerowsecurity) as forced,
@@ -167,12 +165,12 @@ const canUseRole = async (client: Client): Promise<boolean> => {
   if (role?.may !== true) return false;
   return makeRole(client, role.exists).then(
     () => true,
-    // A role that another installation made, and that is not ours to use.
+    // The role belongs to another installation.
     (error: unknown) => (isRefused(error) ? false : Promise.reject(error)),
   );
 };
 
-/** On the embedded Postgres, whose superuser is ours to ask: its ordinary role may make no others. */
+/** For the embedded Postgres: creates the role as superuser, because the ordinary role has no CREATEROLE. */
 export const provideRequestRole = async ({
   adminUrl,
   url,
@@ -199,7 +197,7 @@ export const provideRequestRole = async ({
 const isRefused = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '42501';
 
-/** Roles are the server's: another database's start may be making the same one right now. */
+/** Roles belong to the server: a process of another database may create the same role at the same time. */
 const makeRole = async (client: Client, exists: boolean, member = 'current_user'): Promise<void> => {
   if (!exists) {
     await client.query(`do $$ begin

@@ -4,25 +4,25 @@ import { advisoryLocks } from './advisory-locks.ts';
 import { SYSTEM_ACCESS } from './isolate-tenants.ts';
 
 export interface Migration {
-  /** Unique, never renamed. */
+  /** Unique. Never rename it. */
   readonly name: string;
   up(knex: Knex): Promise<void>;
 }
 
-/** The schema was made by another line of migrations; the message says what the operator can do. */
+/** An incompatible version made the schema. The message names the operator's options. */
 export class ForeignSchemaError extends Error {
   override readonly name = 'ForeignSchemaError';
 }
 
 const CONNECT_MS_MAX = 5_000;
-/** Longest wait for another node's migration; then the caller starts again. */
+/** Longest wait, in ms, for another node's migration. After that the call fails. */
 const WAIT_MS_MAX = 60_000;
 
 /**
- * Brings the database's schema up to date. Safe when several nodes start at once and when one was killed in
- * the middle: an advisory lock, released by Postgres with its connection, is the only lock that counts.
- * @returns the names of the migrations that were run
- * @throws ForeignSchemaError for a database that another line of migrations has made
+ * Applies all pending migrations. Safe if several nodes start at once, or if one was killed during a migration: an
+ * advisory lock serialises them, and Postgres releases it with the connection.
+ * @returns the names of the applied migrations
+ * @throws ForeignSchemaError if an incompatible version made the schema
  */
 export const migrate = async (
   connectionString: string,
@@ -47,11 +47,11 @@ export const migrate = async (
   }
 };
 
-/** A schema that does not begin with our first migration cannot become ours. */
+/** A schema without this version's first migration cannot be migrated. */
 const refuseOtherSchema = (done: ReadonlySet<string>, [first]: readonly Migration[]): void => {
   if (done.size === 0 || first === undefined || done.has(first.name)) return;
   throw new ForeignSchemaError(
-    'The database was made by version 0.1.0, which this version cannot read: go on with 0.1.0, or begin with an ' +
+    'The database was made by version 0.1.0, which this version cannot read: continue with 0.1.0, or use an ' +
       'empty database (an empty DATA_DIR, or another DATABASE_URL)',
   );
 };
@@ -66,8 +66,8 @@ const namesDone = async (client: Client): Promise<ReadonlySet<string>> => {
 };
 
 /**
- * knex is loaded only here: an up-to-date start does not pay for it.
- * @param isFirst nobody uses the database yet: one transaction for all is the quickest then, and in nobody's way
+ * Loads knex only when a migration is pending.
+ * @param isFirst the database is empty and unused, so one transaction for all migrations blocks no client
  */
 const runPending = async (
   connectionString: string,
@@ -86,11 +86,11 @@ const runPending = async (
     getMigration: async (migration) => ({ up: (k) => migration.up(k), down: async () => undefined }),
   };
   try {
-    // knex's own lock is a row, and a killed migrator leaves it behind. Ours is held, so nobody else migrates.
+    // knex's lock is a row that a killed process leaves behind. The advisory lock excludes others.
     await knex.migrate.forceFreeMigrationsLock({ migrationSource });
     const names: string[] = [];
     for (;;) {
-      // One after the other: `latest` would keep the locks of all of them to the end of the last one.
+      // One transaction each: `latest` would hold the locks of every migration until the last one ends.
       const run = isFirst ? knex.migrate.latest({ migrationSource }) : knex.migrate.up({ migrationSource });
       const [, done] = (await run) as [number, string[]];
       names.push(...done);

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg';
 import type { Purgeable } from '../async/purge-regularly.ts';
 
-/** How long a table's rows are kept: since the time in a column that has an index. */
+/** How many days a table keeps a row, counted from the time in `column`, which must be indexed. */
 export interface Retention {
   readonly column: string;
   readonly days: number;
 }
 
-/** The rows of a table that are older than they are kept. @param table is not partitioned */
+/** Deletes rows that are older than their retention. @param table must not be partitioned */
 export const oldRows = (
   pool: Pick<Pool, 'query'>,
   table: string,

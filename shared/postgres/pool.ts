@@ -2,20 +2,20 @@ import { Pool, type ClientConfig, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { SYSTEM_ACCESS } from './isolate-tenants.ts';
 
-/** How long anything may wait on Postgres. The server gives up first, so that its answer is definite. */
+/** Limits for Postgres calls. The server's limit is shorter, so that a slow statement has a definite outcome. */
 export interface PostgresTimeouts {
-  /** Server side: a statement is cancelled and rolled back after this. */
+  /** Server side, in ms: the statement is cancelled and rolled back after this time. */
   readonly statementMs: number;
-  /** Client side: no answer by then is an unknown outcome. Larger than `statementMs`. */
+  /** Client side, in ms: after this time the outcome is unknown. Must be larger than `statementMs`. */
   readonly queryMs: number;
-  /** Opening a connection, waiting for a free one included. */
+  /** Time to open a connection, in ms, including the wait for a free one. */
   readonly connectMs: number;
 }
 
-/** A request must be answered within 3 s when Postgres stalls. */
+/** A request must be answered within 3 s even if Postgres stalls. */
 export const requestTimeouts: PostgresTimeouts = { statementMs: 2_000, queryMs: 2_500, connectMs: 2_000 };
 
-/** For whatever no request waits for: it rather takes longer than to end in its middle. */
+/** For work outside requests: finishing late is better than stopping halfway. */
 export const longTimeouts: PostgresTimeouts = {
   statementMs: 20_000,
   queryMs: 25_000,
@@ -24,27 +24,27 @@ export const longTimeouts: PostgresTimeouts = {
 
 export interface PoolOptions {
   readonly connectionString: string;
-  /** Shown in `pg_stat_activity`, to tell the connections of one process apart. */
+  /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly max: number;
   readonly timeouts?: PostgresTimeouts;
-  /** Commits do not wait for the disk: the last few may be lost in a crash, never torn or out of order. */
+  /** Commits do not wait for the disk. A crash can lose the last commits, but never tears or reorders them. */
   readonly asyncCommit?: boolean;
-  /** Statements are planned once: for single probes of an index. */
+  /** Uses generic plans. Only for statements that probe one index. */
   readonly planOnce?: boolean;
-  /** No request's: sees every account's rows also where the policies are forced on the owner. */
+  /** Not for requests: sees the rows of all accounts even if policies are forced on the owner. */
   readonly system?: boolean;
-  /** The schema that names without one are of. Default: the database's. */
+  /** Schema for names without a schema. Default: the database's. */
   readonly searchPath?: string;
-  /** Sets a new connection up; one that cannot be set up is not given out. */
+  /** Prepares a new connection. If this fails, the connection is not used. */
   readonly verify?: (client: PoolClient) => Promise<void>;
 }
 
 /**
- * Every statement of this service is a few index probes. A prepared statement keeps the plan of the day it was
- * made, and one that was planned on an empty table reads, sorts or hashes whole tables ever after (measured: a
- * list of 50 at 16,000 advertisers, 295/s instead of thousands). So the other ways are not on offer.
+ * All statements of this service are a few index probes. A prepared statement keeps its plan. If it was planned while
+ * the table was empty, it scans, sorts or hashes whole tables later. (Measured: a list of 50 of 16,000 advertisers,
+ * 295/s instead of thousands.) Therefore the other plan types are disabled.
  */
 const indexPlansOnly = [
   'jit=off',
@@ -55,13 +55,13 @@ const indexPlansOnly = [
 ] as const;
 
 /**
- * For statements that are single probes of an index, whose plan depends on nothing: it is made once for each
- * connection. By itself Postgres may plan them anew each time, which costs more than running them (measured: the
- * look-up of a key, 0.14 instead of 0.30 ms). Not for lists, whose first plan may be that of an empty table.
+ * For statements that probe one index: the plan does not depend on the values, so each connection plans once.
+ * Otherwise Postgres may plan at each execution, which costs more than the execution (measured: key lookup, 0.14
+ * instead of 0.30 ms). Not for lists: their first plan may be made for an empty table.
  */
 const PLAN_ONCE = 'plan_cache_mode=force_generic_plan';
 
-/** The settings of one connection; also for connections outside a pool (the append lanes, `LISTEN`). */
+/** Returns the settings of one connection, also for connections outside a pool (append partitions, `LISTEN`). */
 export const connectionConfig = (options: Omit<PoolOptions, 'max' | 'verify'>): ClientConfig => {
   const { statementMs, queryMs, connectMs } = options.timeouts ?? requestTimeouts;
   return {
@@ -85,7 +85,7 @@ export const connectionConfig = (options: Omit<PoolOptions, 'max' | 'verify'>): 
   };
 };
 
-/** A pool whose connections may die at any moment without taking the process along. */
+/** Creates a pool that survives broken connections. */
 export const createPool = (options: PoolOptions, log: Logger): Pool => {
   const { verify } = options;
   const pool = new Pool({
@@ -100,10 +100,7 @@ export const createPool = (options: PoolOptions, log: Logger): Pool => {
   return pool;
 };
 
-/**
- * Runs `work` in a transaction on one connection: committed when it resolves, rolled back when it throws.
- * A connection that failed in the middle is thrown away, never reused.
- */
+/** Runs `work` in a transaction: commits when it resolves, rolls back when it throws. Discards a broken connection. */
 export const inTransaction = async <T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> => {
   const client = await pool.connect();
   let broken: Error | undefined;

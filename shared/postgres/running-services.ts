@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 
-/** What every process of the service calls one connection that it holds for as long as it runs. */
+/** `application_name` of a connection that each process of the service holds while it runs. */
 export const SERVICE_CONNECTION = 'exchange-projector';
 
-/** Processes of the service that are connected to this database, whatever their roles. */
+/** Counts the service's processes that are connected to this database, in all roles. */
 export const countServices = async (pool: Pick<Pool, 'query'>): Promise<number> => {
   const { rows } = await pool.query<{ services: number }>(
     `select count(*)::int as services from pg_stat_activity

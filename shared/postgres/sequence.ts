@@ -1,30 +1,27 @@
 import type { Pool } from 'pg';
 import { coalesce } from '../async/coalesce.ts';
 
-/** Values that are fetched for each of several askers at once, so that most of the next ones need not wait. */
+/** Ids fetched for each waiting caller of a batch, so that most later calls need no query. */
 const AHEAD = 8;
 
-/** Where new integer ids come from. */
 export interface IdSequence {
-  /** An id that was never handed out, by this process or another. */
+  /** Returns an id that no process has returned before. */
   readonly next: () => Promise<number>;
   /**
-   * Skips this id, and every id that the table has: the database was restored to an earlier time, when they had not been
-   * handed out yet.
+   * Skips this id and all ids in the table. Needed after the database was restored to an earlier time, when these ids
+   * had not been issued yet.
    */
   readonly skipBeyond: (id: number) => Promise<void>;
 }
 
 /**
- * The values of a Postgres sequence, many in one round trip when many ask at once; then some more are kept for
- * those who come next. Who asks alone takes one and leaves no gap.
- *
- * Values may be lost (a crash, a refused command): gaps mean nothing, repeats never happen. Two processes hand
- * out values of different age: a larger one is not always the newer.
- * @param table whose column `id` has these ids
+ * Returns ids from a Postgres sequence. Concurrent calls share one query, which also prefetches ids. A single call
+ * takes one id and leaves no gap. Ids can be lost (crash, rejected command) but never repeat. Several processes
+ * prefetch, so a larger id is not always newer.
+ * @param table the table whose column `id` contains the ids
  */
 export const idSequence = (pool: Pool, sequence: string, table?: string): IdSequence => {
-  /** Descending, at most `AHEAD - 1` times the largest batch. */
+  /** Descending. At most `AHEAD - 1` times the largest batch. */
   let spare: number[] = [];
   const ask = async (keys: readonly undefined[]): Promise<readonly number[]> => {
     const count = keys.length > 1 ? AHEAD * keys.length : 1;
@@ -41,7 +38,7 @@ export const idSequence = (pool: Pool, sequence: string, table?: string): IdSequ
   return {
     next: async () => spare.pop() ?? next(undefined),
     skipBeyond: async (id) => {
-      // Two at once may leave the lower value: the next collision mends that.
+      // Two concurrent calls may leave the lower value. The next collision repairs that.
       const { rows } = await pool.query<{ used: number }>(
         `select greatest($1::int, ${table === undefined ? 'null' : `(select max(id) from ${table})`}) as used`,
         [id],

@@ -4,21 +4,21 @@ import { REQUEST_ROLE, type TenantIsolation } from './isolate-tenants.ts';
 import { createPool, type PoolOptions } from './pool.ts';
 import { prepareBinding, TenantQuery, type TenantQuestion, type TenantStatement } from './tenant-query.ts';
 
-/** The database as requests see it: every question is an account's, and sees the rows of that account only. */
+/** Database access for requests: each query is bound to one account and sees only that account's rows. */
 export interface TenantDatabase {
-  /** The rows for one account. */
+  /** Returns the rows for one account. */
   query<Row extends QueryResultRow>(
     customerId: number,
     statement: TenantStatement & { readonly values: readonly unknown[] },
   ): Promise<readonly Row[]>;
-  /** The same statement for several questions, of several accounts, in one round trip. */
+  /** Runs the same statement for several accounts in one round trip. */
   queryEach<Row extends QueryResultRow>(
     statement: TenantStatement,
     questions: readonly TenantQuestion[],
   ): Promise<readonly (readonly Row[])[]>;
 }
 
-/** Changes a statement before it is asked. For the tests that take its predicates away. */
+/** Used by tests that remove the account predicates from statements. */
 export type RewriteStatement = (statement: TenantStatement) => TenantStatement;
 
 export const createTenantDatabase = (
@@ -39,7 +39,7 @@ export const createTenantDatabase = (
         client.release(error ?? undefined);
         return true;
       };
-      // A connection that breaks while it works tells nobody but its listeners.
+      // `pg` reports a connection lost during a query only to the client's `error` listeners.
       const lost = (error: Error): void => {
         if (done(error)) reject(error);
       };
@@ -65,7 +65,7 @@ export const createTenantDatabase = (
   };
 };
 
-/** The same in the shape of a pool, for one account. */
+/** Wraps the database as a pool that is bound to one account. */
 export const boundTo = (database: TenantDatabase, customerId: number) => ({
   query: async (
     statement: TenantStatement & { readonly values: readonly unknown[] },
@@ -75,8 +75,8 @@ export const boundTo = (database: TenantDatabase, customerId: number) => ({
 });
 
 /**
- * The connections of requests. None is given out before it is bound to what `isolation` says: without the rights
- * to change roles, say, a request fails rather than reading with the owner's.
+ * Creates the pool for requests. A connection is used only after `isolation` is applied to it. If that fails, for
+ * example without the right to change the role, the request fails instead of reading with the owner's rights.
  * @param isolation undefined until the database is prepared
  */
 export const createRequestPool = (

@@ -1,30 +1,30 @@
 import { Query, type QueryResult, type QueryResultRow } from 'pg';
 
-/** One question of an account: the values of its parameters. */
+/** The parameter values of one account. */
 export interface TenantQuestion {
   readonly customerId: number;
   readonly values: readonly unknown[];
 }
 
-/** A prepared statement: one name, one text. */
+/** A prepared statement. Each name has exactly one text. */
 export interface TenantStatement {
   readonly name: string;
   readonly text: string;
   /**
-   * One plan for all values. For statements whose plan is the same for all of them, but is thought dearer for any than for
-   * the ones at hand: by itself Postgres would plan them each time, which takes longer than running them.
+   * Uses a generic plan. For statements whose plan is the same for all values, although Postgres estimates the generic
+   * plan as more expensive and so would plan each execution, which takes longer than the execution.
    */
   readonly planOnce?: boolean;
 }
 
 const bindAccount = `set_config('app.customer_id', $1, true)`;
 
-/** On a connection before its first `TenantQuery`. */
+/** Must run on a connection before its first `TenantQuery`. */
 export const prepareBinding = `prepare bind_account (text) as select ${bindAccount};
 prepare bind_account_plan_once (text) as
   select ${bindAccount}, set_config('plan_cache_mode', 'force_generic_plan', true)`;
 
-/** What `Query` and its connection have besides what their types say (pg 8.23, lib/query.js). */
+/** Internals of `Query` and its connection that the types omit (pg 8.23, lib/query.js). */
 interface Wire {
   readonly parsedStatements: Record<string, string>;
   readonly submittedNamedStatements: Record<string, string>;
@@ -41,15 +41,15 @@ interface QueryHandlers {
 const base = Query.prototype as unknown as QueryHandlers;
 
 /**
- * A statement asked for one or several accounts, each time by a transaction bound to that account, in one round
- * trip. Everything between two `Sync` messages of the protocol is one transaction: so the local setting that the
- * policies go by, and how it is planned, hold for the question behind it, are replaced for the next one's, and are gone at the end,
- * also after an error. `begin`, `set local`, `select`, `commit` as statements would be four times the messages.
+ * Runs a statement for one or several accounts in one round trip, each in the context of its account. All messages
+ * between two `Sync` messages are one transaction. Therefore the local settings (account and plan mode) apply to the
+ * query that follows, are replaced for the next account, and end with the transaction, also after an error. Separate
+ * `begin`, `set local`, `select` and `commit` statements would need four times the messages.
  */
 export class TenantQuery<Row extends QueryResultRow> extends Query<Row> {
   readonly #statement: TenantStatement;
   readonly #questions: readonly TenantQuestion[];
-  /** True while the answer to a binding is due, false while that to a question is. */
+  /** True while the next result belongs to a binding, false while it belongs to a query. */
   #isBinding = true;
 
   constructor(
@@ -90,7 +90,7 @@ export class TenantQuery<Row extends QueryResultRow> extends Query<Row> {
   }
 }
 
-/** Numbers, booleans, text, null as text; bytes, and arrays made by `binary-array.ts`, as they are. */
+/** Numbers and booleans become text. Buffers, also those of `binary-array.ts`, stay binary. */
 const asParameter = (value: unknown): string | Buffer | null => {
   if (value === null || value === undefined) return null;
   if (Buffer.isBuffer(value)) return value;

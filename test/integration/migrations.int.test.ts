@@ -60,7 +60,7 @@ it('a database of version 0.1.0 is refused in one sentence, and nothing is done 
   await migrate(database.url, [{ ...creates('events'), name: '0001-event-log' }]);
   await expect(migrate(database.url, migrations)).rejects.toThrow(
     new ForeignSchemaError(
-      'The database was made by version 0.1.0, which this version cannot read: go on with 0.1.0, or begin with an ' +
+      'The database was made by version 0.1.0, which this version cannot read: continue with 0.1.0, or use an ' +
         'empty database (an empty DATA_DIR, or another DATABASE_URL)',
     ),
   );

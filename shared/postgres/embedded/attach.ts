@@ -5,7 +5,7 @@ import { findPostmaster, lastPort } from './postmaster-file.ts';
 import { ForeignServerError, openUsage, type Usage } from './usage.ts';
 
 export interface AttachOptions extends StartOptions {
-  /** The superuser's URL when Postgres listens at `port`. */
+  /** Returns the superuser's URL for this port. */
   readonly adminUrl: (port: number) => string;
 }
 
@@ -14,23 +14,22 @@ export interface Attachment {
   readonly port: number;
 }
 
-/** Until Postgres answers. */
+/** Longest time, in ms, until Postgres answers. */
 const ATTACH_MS_MAX = 60_000;
-/** As long as Postgres says that it is starting: it replays its log, up to `max_wal_size`, after a crash. */
+/** Longest time, in ms, while Postgres reports that it starts: after a crash it replays up to `max_wal_size` of WAL. */
 const RECOVERY_MS_MAX = 600_000;
 
-/** Clients of this process know a port that Postgres cannot have now; waiting may help. */
+/** Clients of this process use a port that Postgres cannot have now. A later attempt may succeed. */
 export class PortTakenError extends Error {
   override readonly name = 'PortTakenError';
 }
 
 /**
- * Joins the Postgres of the data directory, and starts it if it does not run. If several processes start it at once, one
- * succeeds, by Postgres' own lock on the directory, and the others join that one.
- * @param port it must listen at; undefined for any
- * @param signal gives up
- * @throws PortTakenError when another program is at `port`, or Postgres is at another one
- * @throws RefusedSettingError at once; Error when Postgres does not come up
+ * Joins the Postgres of the data directory, and starts it if it does not run. If several processes start it at once,
+ * Postgres' own lock on the directory lets one succeed, and the others join that one.
+ * @param port required port; undefined for any
+ * @throws PortTakenError when another program uses `port`, or Postgres listens at another port
+ * @throws RefusedSettingError immediately; Error when Postgres does not become ready
  */
 export const attach = async (
   options: AttachOptions,
@@ -45,7 +44,7 @@ export const attach = async (
     const found = await findPostmaster(dataDirectory);
     const waitedMs = performance.now() - startMs;
     if (waitedMs > (found?.status === 'starting' ? RECOVERY_MS_MAX : ATTACH_MS_MAX)) {
-      throw new Error('the embedded Postgres does not come up', { cause: failure });
+      throw new Error('the embedded Postgres does not become ready', { cause: failure });
     }
     try {
       if (found === undefined) await start(options, port);
@@ -69,12 +68,12 @@ const start = async (options: StartOptions, port: number | undefined): Promise<v
   if (port === undefined || (await isPortFree(port))) {
     return startPostgres(options, port ?? (await choosePort(dataDirectory, await lastPort(dataDirectory))));
   }
-  // Another process that uses this Postgres may have been faster.
+  // Another process that uses this Postgres may have started it in the meantime.
   if ((await findPostmaster(dataDirectory)) !== undefined) return;
-  throw new PortTakenError(`port ${port} of Postgres is taken by another program`);
+  throw new PortTakenError(`port ${port} of Postgres is in use by another program`);
 };
 
-/** A wrong password stays wrong, a refused setting refused, and a program that cannot be run stays so. */
+/** Retrying does not help after a wrong password, a refused setting, or a program that cannot be executed. */
 const mayPass = (error: unknown): boolean => {
   const isFinal = [PortTakenError, ForeignServerError, RefusedSettingError].some(
     (kind) => error instanceof kind,

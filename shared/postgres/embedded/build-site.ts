@@ -5,20 +5,20 @@ import { isAlive } from './processes.ts';
 import { sharedDirectory } from './shared-directory.ts';
 import { canEnter, type UnixUser } from './unprivileged-user.ts';
 
-/** Where a new cluster is built before it appears under its name. */
+/** A temporary place where a new cluster is built. */
 export interface BuildSite {
-  /** Owned by the user who runs Postgres. */
+  /** Owned by the Postgres user. */
   readonly directory: string;
   readonly dataDirectory: string;
-  /** @returns false when another process published its own first: ours is not needed */
+  /** @returns false if another process published its cluster first */
   publish(): Promise<boolean>;
-  /** Removes what is left here. */
+  /** Deletes the temporary files. */
   close(): Promise<void>;
 }
 
 /**
- * @param path the name under which the cluster is to appear. If the user who runs Postgres cannot reach it,
- *   the cluster is built, and stays, in a directory shared with that user, and `path` becomes a symbolic link.
+ * @param path final path of the cluster. If the Postgres user cannot reach it, the cluster is built and stays in a
+ *   shared directory, and `path` becomes a symbolic link.
  */
 export const openBuildSite = async (path: string, user: UnixUser | undefined): Promise<BuildSite> => {
   const parent = dirname(path);
@@ -60,14 +60,14 @@ const unlessPresent = async (change: Promise<void>): Promise<boolean> => {
 
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
-/** What killed processes left half built. */
+/** Deletes the incomplete clusters of killed processes. */
 const sweep = async (parent: string, prefix: string): Promise<void> => {
   for (const name of await readdir(parent)) {
     if (!name.startsWith(prefix)) continue;
     const owner = Number.parseInt(name.slice(prefix.length), 10);
     if (await isAlive(owner)) continue;
-    // Its initdb may have outlived it, and still be writing there.
-    const patience = { maxRetries: 5, retryDelay: 100 };
-    await rm(join(parent, name), { recursive: true, force: true, ...patience }).catch(() => undefined);
+    // The initdb of a killed process may still be running and writing.
+    const retries = { maxRetries: 5, retryDelay: 100 };
+    await rm(join(parent, name), { recursive: true, force: true, ...retries }).catch(() => undefined);
   }
 };

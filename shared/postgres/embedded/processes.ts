@@ -15,13 +15,13 @@ const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   }
 };
 
-/** Whether a signal would find the process, dead but unreaped ones (zombies) included. */
+/** Returns true if the pid exists, also for a zombie. */
 export const existsProcess = (pid: number): boolean => signal(pid, 0);
 
-/** Lets a process go on that was paused (SIGSTOP). */
+/** Continues a paused (SIGSTOP) process. */
 export const resume = (pid: number): void => void signal(pid, 'SIGCONT');
 
-/** Empty for a zombie: a killed process stays one for ever where process 1 of a container reaps no orphans. */
+/** Empty for a zombie. In a container whose process 1 reaps no orphans, a killed process stays a zombie. */
 const commandLine = async (pid: number): Promise<readonly string[]> => {
   const text = hasProc
     ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
@@ -32,7 +32,7 @@ const commandLine = async (pid: number): Promise<readonly string[]> => {
 export const isAlive = async (pid: number): Promise<boolean> =>
   existsProcess(pid) && (await commandLine(pid))[0] !== '';
 
-/** @returns false when it is still there after `timeoutMs` */
+/** @returns false if the process still runs after `timeoutMs` */
 export const waitForExit = async (pid: number, timeoutMs: number): Promise<boolean> => {
   const deadline = performance.now() + timeoutMs;
   while (await isAlive(pid)) {
@@ -42,18 +42,18 @@ export const waitForExit = async (pid: number, timeoutMs: number): Promise<boole
   return true;
 };
 
-/** Not readable for other users' processes, not even by root in a container without CAP_SYS_PTRACE. */
+/** Fails for processes of other users, and even for root in a container without CAP_SYS_PTRACE. */
 const workingDirectory = (pid: number): Promise<string | undefined> =>
   readlink(`/proc/${pid}/cwd`).catch(() => undefined);
 
-/** Whether the process is a postmaster of this data directory, not another program that got a dead one's number. */
+/** Returns true if the process is a postmaster of this directory, and not a program that has reused its pid. */
 export const isPostmasterOf = async (pid: number, dataDirectory: string): Promise<boolean> => {
   const [program = '', ...args] = await commandLine(pid);
   if (basename(program) !== 'postgres') return false;
   return args.join(' ').includes(dataDirectory) || (await workingDirectory(pid)) === dataDirectory;
 };
 
-/** The command name in this line is in parentheses and may itself hold any of them. */
+/** The command name in this line is in parentheses, and may contain parentheses. */
 const parentOf = async (pid: number): Promise<number> => {
   const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[1]);
@@ -64,7 +64,7 @@ const orphansOf = async (dataDirectory: string): Promise<readonly number[]> => {
   const orphans: number[] = [];
   for (const pid of pids) {
     if ((await workingDirectory(pid)) !== dataDirectory) continue;
-    // A new postmaster has another title, and its children have it as their parent.
+    // A postmaster has another title, and its backends have it as their parent.
     const isBackend = (await commandLine(pid))[0]?.startsWith('postgres: ') === true;
     if (isBackend && !(await isPostmasterOf(await parentOf(pid), dataDirectory))) orphans.push(pid);
   }
@@ -74,9 +74,9 @@ const orphansOf = async (dataDirectory: string): Promise<readonly number[]> => {
 const ORPHAN_GRACE_MS = 1_000;
 
 /**
- * Ends backends of this data directory whose postmaster was killed; their work is lost with it, as in any crash. A busy
- * one notices only at the end of its statement, and no new postmaster starts until all are gone. Linux only: elsewhere
- * they are waited for.
+ * Ends backends whose postmaster was killed; like any crash, this loses only uncommitted work. A busy backend notices
+ * the loss only after its statement, and no new postmaster can start before all have ended. Linux only: elsewhere the
+ * start waits for them.
  */
 export const endOrphans = async (dataDirectory: string): Promise<void> => {
   if (!hasProc) return;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { UnixUser } from './unprivileged-user.ts';
 
-/** Postgres' programs get no environment of ours: no secrets, and no `PG...` variable that would bend them. */
+/** Passes no variables of this process: they contain secrets, and `PG...` variables change the programs' behaviour. */
 const programEnvironment = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
 
 /** Output kept for the error message. */
@@ -11,18 +11,18 @@ interface Program {
   readonly path: string;
   readonly args: readonly string[];
   readonly user: UnixUser | undefined;
-  /** Written to its standard input: the place for secrets, which others could read on a command line. */
+  /** Written to standard input. Use it for secrets: other users can read command lines. */
   readonly input?: string;
-  /** Besides what every program gets. */
+  /** Additional variables. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Descriptor of a file for its output, for a program whose children keep it open. Default: kept for the error. */
+  /** File descriptor for the output, if children of the program keep it open. Default: collected for the error. */
   readonly output?: number | undefined;
 }
 
 /**
- * Runs a program to its end.
- * @returns what it wrote to standard error
- * @throws Error with the end of its output when it cannot be run or fails
+ * Runs a program until it exits.
+ * @returns the end of its standard error
+ * @throws Error with the end of its output if it cannot be run or fails
  */
 export const runProgram = async ({
   path,
@@ -48,7 +48,7 @@ export const runProgram = async ({
     keep(chunk);
     errors = (errors + chunk.toString()).slice(-OUTPUT_CHARS_MAX);
   });
-  // A program that ends early closes its input; its exit status says why.
+  // A program that exits early closes its input. The exit status reports the reason.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(input);
   const status = await new Promise<number | string | null>((resolve, reject) => {

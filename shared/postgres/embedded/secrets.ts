@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The passwords of the two roles. Kept in a file that only its owner can read, beside the cluster. */
+/** The passwords of the two roles, stored next to the cluster in a file that only its owner can read. */
 export interface Secrets {
-  /** Of `postgres`, the superuser. */
+  /** Password of the superuser `postgres`. */
   readonly adminPassword: string;
-  /** Of `exchange`, which owns the service's database and nothing else. */
+  /** Password of the role `exchange`, which owns the service's database. */
   readonly runtimePassword: string;
 }
 
 const fileName = 'postgres-secrets.json';
 
-/** @throws Error when there is a cluster but no file: the passwords are lost then */
+/** @throws Error if the file is missing or unreadable; a cluster cannot be used without it */
 export const readSecrets = async (dataDir: string): Promise<Secrets> => {
   try {
     return JSON.parse(await readFile(join(dataDir, fileName), 'utf8')) as Secrets;
@@ -23,7 +23,7 @@ export const readSecrets = async (dataDir: string): Promise<Secrets> => {
   }
 };
 
-/** Draws them once: of several processes that start on an empty directory, all use the first one's. */
+/** Creates random passwords. If several processes start with an empty directory, all use the first passwords. */
 export const createSecrets = async (dataDir: string): Promise<Secrets> => {
   const draft = join(dataDir, `.${fileName}-${process.pid}-${randomBytes(6).toString('base64url')}`);
   const secrets: Secrets = {
@@ -34,7 +34,7 @@ export const createSecrets = async (dataDir: string): Promise<Secrets> => {
   try {
     await file.writeFile(`${JSON.stringify(secrets)}\n`);
     await file.sync();
-    // Unlike a rename, a link never replaces what is there.
+    // Unlike a rename, a link never replaces an existing file.
     await link(draft, join(dataDir, fileName)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 
-/** Postgres settings by name, as on its command line. */
+/** Postgres settings, keyed by name. */
 export type PostgresSettings = Readonly<Record<string, string>>;
 
 const MB = 2 ** 20;
 
-/** Sizes in MB instead of those fitted to the machine. */
+/** Configured sizes in MB; they override the computed ones. */
 interface ChosenSizes {
   readonly POSTGRES_BUFFERS_MB?: number | undefined;
   readonly POSTGRES_WAL_MB?: number | undefined;
@@ -22,7 +22,7 @@ export const chosenSizes = ({ POSTGRES_BUFFERS_MB, POSTGRES_WAL_MB }: ChosenSize
   ...(POSTGRES_WAL_MB !== undefined && walSizes(POSTGRES_WAL_MB)),
 });
 
-/** What a container may use, where it is less than what the machine has. */
+/** The container's memory limit, or the machine's memory if that is smaller. */
 const memoryBytes = (): number => {
   const constrained = process.constrainedMemory?.() ?? 0;
   return constrained > 0 ? Math.min(totalmem(), constrained) : totalmem();
@@ -37,10 +37,10 @@ const megabytes = (bytes: number, minMb: number, maxMb: number): number =>
   Math.round(Math.max(minMb, Math.min(maxMb, bytes / MB)));
 
 /**
- * Settings fitted to the machine, and to a laptop at most: a busy service sets more. Shared buffers take memory only as they
- * are used. A larger `max_wal_size` keeps more full-page images out of the log: at 10,000,000 known conversions and 8 GB a
- * batch writes 2-3 MB of log instead of 45-54. Log compression stays off: the build has only pglz, and processor time is
- * scarcer than the few images that are left. Durability stays at its defaults: all on.
+ * Computes settings from the machine's memory and disk, capped for a laptop: a busy service sets larger ones. Shared
+ * buffers use memory only when they are filled. A larger `max_wal_size` writes fewer full-page images: with 10,000,000
+ * known conversions and 8 GB, a batch writes 2-3 MB of WAL instead of 45-54. WAL compression stays off: the build has
+ * only pglz, and CPU time is scarcer than the remaining images. Durability settings keep their safe defaults.
  */
 export const fittedSettings = async (dataDirectory: string): Promise<PostgresSettings> => {
   const memory = memoryBytes();
@@ -57,14 +57,14 @@ export const fittedSettings = async (dataDirectory: string): Promise<PostgresSet
     checkpoint_completion_target: '0.9',
     random_page_cost: '1.1',
     jit: 'off',
-    // A client that vanished gives its locks back within half a minute.
+    // The locks of a vanished client are released within 30 s.
     tcp_keepalives_idle: '10',
     tcp_keepalives_interval: '5',
     tcp_keepalives_count: '4',
     log_timezone: 'UTC',
     timezone: 'UTC',
     log_checkpoints: 'off',
-    // Statements are logged without their parameters' values, errors in full.
+    // Parameter values are not logged.
     log_parameter_max_length_on_error: '0',
   };
 };

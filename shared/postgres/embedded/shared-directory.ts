@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { isUsable, type UnixUser } from './unprivileged-user.ts';
 
 /**
- * A directory for what must be reachable by the user that runs Postgres when our own is not (a checkout below
- * root's home): `/var/lib/buyer-exchange`, which no cleaner of temporary files visits, else one in the
- * temporary directory.
- * @throws Error when neither can be had
+ * Returns a directory that the Postgres user can reach. Needed if the program's folder is not, e.g. below root's home.
+ * Prefers `/var/lib/buyer-exchange`, because programs that clean up temporary files ignore it.
+ * @throws Error if no directory is usable
  */
 export const sharedDirectory = async (user: UnixUser | undefined): Promise<string> => {
   const us = process.getuid?.() ?? 0;
@@ -15,7 +14,7 @@ export const sharedDirectory = async (user: UnixUser | undefined): Promise<strin
   for (const candidate of candidates) {
     if (await isCreated(candidate, user)) return candidate;
   }
-  throw new Error(`none of ${candidates.join(', ')} can be made a directory of ours that Postgres can reach`);
+  throw new Error(`none of ${candidates.join(', ')} can be used as a directory that Postgres can reach`);
 };
 
 const isCreated = async (path: string, user: UnixUser | undefined): Promise<boolean> => {
@@ -28,10 +27,7 @@ const isCreated = async (path: string, user: UnixUser | undefined): Promise<bool
   return (await isTrusted(path)) && (await isUsable(path, user));
 };
 
-/**
- * Nobody but root or we can have put anything there: in a temporary directory anyone may have been first to
- * create a directory of that name.
- */
+/** True if only this user can write here. In a temporary directory, another user may have created the name first. */
 const isTrusted = async (path: string): Promise<boolean> => {
   const { mode, uid } = await lstat(path);
   const isDirectory = (mode & 0o170_000) === 0o040_000;

@@ -2,7 +2,6 @@ import type { Stats } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A Unix user as `spawn` and `chown` take it. */
 export interface UnixUser {
   readonly name: string;
   readonly uid: number;
@@ -11,12 +10,12 @@ export interface UnixUser {
 
 const candidates = ['postgres', '_postgres', 'nobody'] as const;
 
-/** Postgres refuses to run as root: the first of the users above that this machine has runs it instead. */
-const standIn = async (): Promise<UnixUser> => {
+/** Postgres refuses to run as root: returns the first candidate that exists on this machine. */
+const fallbackUser = async (): Promise<UnixUser> => {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   for (const candidate of candidates) {
     const [name, , uid, gid] = lines.find(([entry]) => entry === candidate) ?? [];
-    // macOS writes nobody's ids as -2.
+    // macOS may list ids as negative numbers, e.g. -2.
     if (name !== undefined) return { name, uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
   }
   throw new Error(
@@ -25,9 +24,9 @@ const standIn = async (): Promise<UnixUser> => {
   );
 };
 
-/** The user that has to run Postgres, or undefined for ourselves. */
+/** Returns the user that must run Postgres; undefined: the user of this process. */
 export const unprivilegedUser = async (): Promise<UnixUser | undefined> =>
-  process.getuid?.() === 0 ? standIn() : undefined;
+  process.getuid?.() === 0 ? fallbackUser() : undefined;
 
 const READ = 4;
 const TRAVERSE = 1;
@@ -38,8 +37,8 @@ const permits = ({ mode, uid, gid }: Stats, user: UnixUser, wanted: number): boo
 };
 
 /**
- * Whether `user` may go through `directory` and every one above it, by their mode bits. Access control lists
- * are not looked at: what only they permit counts as out of reach.
+ * Returns true if the mode bits let `user` traverse `directory` and all its ancestors. Ignores access control lists, so
+ * a directory that only they permit counts as unreachable.
  */
 export const canEnter = async (directory: string, user: UnixUser | undefined): Promise<boolean> => {
   if (user === undefined) return true;
@@ -49,7 +48,7 @@ export const canEnter = async (directory: string, user: UnixUser | undefined): P
   }
 };
 
-/** Whether `user` can reach and read the file or directory `path`, and run or enter it if it is made for that. */
+/** Returns true if `user` can reach and read `path`, and execute or enter it if that applies. */
 export const isUsable = async (path: string, user: UnixUser | undefined): Promise<boolean> => {
   if (user === undefined) return true;
   const stats = await stat(path);

@@ -3,8 +3,8 @@ import { settled } from '../../async/timeout.ts';
 import { stopPostgres, type RunnableCluster } from './pg-ctl.ts';
 
 /**
- * Every process that uses this Postgres holds this lock, shared, for as long as it lives; who gets it
- * exclusively is alone. In the database `postgres`: it cannot meet the locks of `advisory-locks.ts`.
+ * Every process that uses this Postgres holds this lock in shared mode. A process that gets it exclusively is the only
+ * user. The lock is in the database `postgres`, so it cannot collide with `advisory-locks.ts`.
  */
 const USERS_LOCK = 7_216_000;
 
@@ -12,23 +12,23 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const QUERY_TIMEOUT_MS = 3_000;
 const FAREWELL_MS = 1_000;
 
-/** This process's mark as a user of the Postgres behind it. */
+/** Registers this process as a user of the Postgres. */
 export interface Usage {
-  /** Resolves when the connection, and with it the mark, is gone. */
+  /** Resolves when the connection, and with it the registration, is lost. */
   readonly lost: Promise<void>;
-  /** Gives the mark back, and stops Postgres if nobody else holds one. @returns whether it was stopped */
+  /** Ends the registration, and stops Postgres if no other process is registered. @returns true if it was stopped */
   end(): Promise<boolean>;
 }
 
-/** Something listens at the port, and it is not the Postgres of this data directory. */
+/** The server at the port is not the Postgres of this data directory. */
 export class ForeignServerError extends Error {
   override readonly name = 'ForeignServerError';
 }
 
 /**
- * Connects as superuser, which succeeds even when all ordinary connections are taken.
- * @returns undefined when Postgres is just being stopped by its last user
- * @throws ForeignServerError when it is another cluster
+ * Connects as superuser, because connections are reserved for it when all others are in use.
+ * @returns undefined if the last user is stopping Postgres
+ * @throws ForeignServerError if the server has another data directory
  */
 export const openUsage = async (adminUrl: string, cluster: RunnableCluster): Promise<Usage | undefined> => {
   const client = new Client({
@@ -38,20 +38,20 @@ export const openUsage = async (adminUrl: string, cluster: RunnableCluster): Pro
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
   });
-  let markLost = (): void => undefined;
-  const lost = new Promise<void>((resolve) => (markLost = resolve));
-  // An error is always followed by the end.
+  let resolveLost = (): void => undefined;
+  const lost = new Promise<void>((resolve) => (resolveLost = resolve));
+  // `end` follows each `error`.
   client.on('error', () => undefined);
-  client.on('end', markLost);
+  client.on('end', resolveLost);
   const ask = async (sql: string, values: readonly unknown[] = []): Promise<unknown> => {
     const { rows } = await client.query<{ answer: unknown }>(sql, [...values]);
     return rows[0]?.answer;
   };
-  // A stalled server does not answer a farewell.
+  // A stalled server does not answer `end`.
   const leave = (): Promise<void> => settled(FAREWELL_MS, client.end());
   try {
     await client.connect();
-    // Knowing the password proves the server to us, too (SCRAM); but a copy of the folder knows it as well.
+    // SCRAM also proves that the server has the password, but a copy of the data folder has the same password.
     if ((await ask(`select current_setting('data_directory') as answer`)) !== cluster.dataDirectory) {
       throw new ForeignServerError('another Postgres listens at the port of this one');
     }
@@ -63,7 +63,7 @@ export const openUsage = async (adminUrl: string, cluster: RunnableCluster): Pro
     await leave();
     throw error;
   }
-  // An idle mark keeps no process from ending; dying, it leaves Postgres to the next start.
+  // The connection must not keep the process alive. If the process dies, the next start takes over Postgres.
   (client as unknown as { unref(): void }).unref();
   return {
     lost,
