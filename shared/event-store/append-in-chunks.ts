@@ -10,28 +10,26 @@ import {
 type Store = Pick<EventStore, 'append' | 'readStream' | 'appendBytesMax'>;
 type Revision = number | 'no-stream';
 
-/** The port's limit. */
 const CHUNK_EVENTS_MAX = 1_000;
-/** What a store may add to an event. */
+/** Upper bound of the bytes that a store adds to each event. */
 const EVENT_OVERHEAD_BYTES = 128;
 
 export interface ChunkOptions extends AppendOptions {
-  /** Upper bound of an event's bytes. Default: the event is serialised and measured. */
+  /** Returns an upper bound of an event's bytes. Default: serialises the event and measures it. */
   readonly bytesOf?: (event: NewEvent) => number;
 }
 
-/** What a store was found to take less than its `appendBytesMax`. */
+/** Limits learned from rejected appends, if lower than `appendBytesMax`. */
 const learned = new WeakMap<Store, number>();
 
 /**
- * Appends any number of events to one stream, in as many appends as it takes, each at the revision of the one
- * before. Only each single append is all or nothing: readers see the beginning before the end.
- *
- * To be repeated as a whole, with the same ids at the same `expected`, until it succeeds: what is there already
- * is passed over, wherever an earlier run ended and however large its appends were.
+ * Appends any number of events to one stream, in as many appends as needed. Only a single append is atomic: readers can
+ * see the first events before the last ones exist. After a failure, repeat the whole call with the same ids and the
+ * same `expected` until it succeeds. Events that are already in the stream are skipped, regardless of earlier chunk
+ * sizes.
  * @param events at least one
  * @throws AppendTooLargeError when a single event is too large; WrongExpectedRevisionError, AppendOutcomeUnknownError,
- *   EventStoreUnavailableError: some of the events may be in the stream then
+ *   EventStoreUnavailableError. After each of them, some events may be in the stream
  */
 export const appendInChunks = async (
   store: Store,
@@ -70,14 +68,14 @@ const appendChunk = async (
       return 'smaller';
     }
     if (!(error instanceof WrongExpectedRevisionError)) throw error;
-    // An earlier run may have ended in the middle of what is now one append.
+    // An earlier run with other chunk sizes may have ended in the middle of this chunk.
     const count = await countThere(store, stream, chunk, at);
     if (count === 0) throw error;
     return { result: await store.append(stream, chunk.slice(0, count), at), count };
   }
 };
 
-/** How many of these events, from the first one on, are in the stream behind `at`. */
+/** Counts the leading events of `chunk` that directly follow revision `at` in the stream. */
 const countThere = async (
   store: Store,
   stream: string,

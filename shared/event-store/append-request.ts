@@ -1,13 +1,13 @@
 import type { ExpectedRevision, NewEvent } from './event-store.ts';
 
-/** What every adapter refuses, so that an event accepted by one is accepted by all. Sizes in bytes of UTF-8. */
+/** Limits that every adapter enforces, so that all adapters accept the same events. Sizes in bytes of UTF-8. */
 export const appendLimits = {
   eventsMax: 1_000,
-  /** `data` and `metadata` of one event together (EventStoreDB's record limit, eventstoredb.md section 1). */
+  /** `data` and `metadata` of one event (EventStoreDB's record limit, eventstoredb.md section 1). */
   eventBytesMax: 16 * 1024 * 1024,
-  /** All events of one append together. */
+  /** All events of one append. */
   appendBytesMax: 32 * 1024 * 1024,
-  /** A stream's name must fit an index entry. */
+  /** The name must fit into an index entry. */
   streamCharsMax: 512,
   typeCharsMax: 256,
 } as const;
@@ -19,20 +19,20 @@ export interface EncodedEvent {
   readonly metadata: string;
 }
 
-/** One append, checked and serialised: nothing about it can fail any more because of what it contains. */
+/** A validated and serialised append: its content cannot make the append fail. */
 export interface AppendRequest {
   readonly stream: string;
   readonly expected: ExpectedRevision;
-  /** The account that all its events belong to. */
+  /** The account of all its events. */
   readonly customerId: number;
   readonly events: readonly EncodedEvent[];
   readonly bytes: number;
-  /** The account's mark for what comes in masses is moved, and not that of everything else. */
+  /** Updates the account's position for high-volume events instead of its general position. */
   readonly isMarkedApart?: boolean;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Postgres refuses U+0000 and turns lone surrogates into something else. */
+/** Postgres rejects U+0000 and changes lone surrogates. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
 const check = (ok: boolean, complaint: string): void => {
@@ -43,9 +43,8 @@ const checkName = (what: string, name: string, charsMax: number): void =>
   check(name.length > 0 && name.length <= charsMax && !UNSTORABLE.test(name), `${what} cannot be stored`);
 
 /**
- * Checks and serialises an append. `JSON.stringify` escapes U+0000 and lone surrogates in `data`, so those
- * survive as they are.
- * @throws RangeError for what breaks the port's limits, TypeError for what is not JSON: both are bugs of the caller
+ * Validates and serialises an append. `JSON.stringify` escapes U+0000 and lone surrogates in `data`, so they survive.
+ * @throws RangeError for a violated limit, TypeError for data that is not JSON: both are bugs of the caller
  */
 export const encodeAppend = (
   stream: string,

@@ -9,20 +9,22 @@ import {
 } from './followed-log.ts';
 import type { LogReach } from './log-reach.ts';
 
-/** A piece of a log with dense positions: `count` positions in order, of which `events` are those that were asked for. */
+/**
+ * A range of a log with dense positions: `count` positions in order, of which `events` are in the wanted categories.
+ */
 export interface DensePage {
   readonly events: readonly RecordedEvent[];
   readonly count: number;
-  /** First and last position looked at; both 0 when `count` is. */
+  /** First and last position of the range; both 0 if `count` is 0. */
   readonly first: number;
   readonly last: number;
-  /** Of the payloads of `events`. */
+  /** Size of the payloads of `events`. */
   readonly bytes: number;
-  /** True when nothing was behind `last` at the time of reading. */
+  /** True if the log ended at `last` when the page was read. */
   readonly atEnd: boolean;
 }
 
-/** A log with dense positions, as a store reads it. */
+/** The operations that a store with dense positions provides. */
 export interface DenseLog {
   readonly reach: LogReach;
   readonly onReadFailed: OnReadFailed;
@@ -30,11 +32,10 @@ export interface DenseLog {
   head(): Promise<number>;
 }
 
-/** Notifications can be lost with their connection: then an event arrives this late at most. */
+/** Interval of head queries, in ms. Notifications can be lost with their connection; this bounds the delay. */
 const LOOK_MS = 1_000;
 const PAGE_EVENTS = 1_000;
 
-/** Reads and follows a log with dense positions. */
 export const followedDenseLog = (dense: DenseLog): FollowedLog => ({
   onReadFailed: dense.onReadFailed,
   readPage: ({ after, ...request }) => readPiece(dense, parsePosition(after), request),
@@ -44,25 +45,25 @@ export const followedDenseLog = (dense: DenseLog): FollowedLog => ({
 async function* follow(dense: DenseLog, after: Position, signal: AbortSignal): AsyncGenerator<LogPiece> {
   const { reach, onReadFailed } = dense;
   let last = parsePosition(after);
-  let toldCaughtUp = true;
+  let reportedCaughtUp = true;
   while (!signal.aborted) {
-    // Taken before the page is read: a position that becomes known during the read may be missing from the page.
+    // Read `known` before the page: a position that becomes known during the read may be missing from the page.
     const { known } = reach;
     const piece = await untilRead(onReadFailed, signal, () =>
       readPiece(dense, last, { limit: PAGE_EVENTS, categories: undefined }),
     );
     if (piece === undefined) return;
     const next = parsePosition(piece.position);
-    if (next > last || !toldCaughtUp) yield piece;
+    if (next > last || !reportedCaughtUp) yield piece;
     last = next;
-    toldCaughtUp = piece.caughtUp;
+    reportedCaughtUp = piece.caughtUp;
     if (piece.caughtUp) await untilFurther(dense, last, known, signal);
   }
 }
 
 /**
- * Waits until the log reaches beyond `last`. Without a notification the head is queried once a second.
- * @param known position of the latest notification; beyond `last` when the log has lost its end since, or when the
+ * Waits until the log grows beyond `last`. Without a notification, queries the head once a second.
+ * @param known position of the latest notification. It is beyond `last` if the log has since lost its end, or if the
  *   notification was wrong: then only the head counts
  * @throws LogGapError
  */
@@ -94,7 +95,7 @@ const readPiece = async (
   return { events, position: printPosition(page.count === 0 ? after : page.last), caughtUp, bytes };
 };
 
-/** A subscriber that is ahead would wait in silence until the log has passed it, and miss what came in between. */
+/** Otherwise, a subscriber ahead of the log would wait until the log passes it, and miss the events in between. */
 const assertReaches = (head: number, position: number): void => {
   if (head < position) {
     throw new LogGapError(

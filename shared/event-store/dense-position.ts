@@ -1,13 +1,13 @@
 import { START, type Position } from './event-store.ts';
 
-/** 9,999,999,999,999,999 does not fit a JavaScript number; 2^53 does, and is three hundred years at a million a second. */
+/** Safe integers have up to 16 digits: enough for 285 years at a million events a second. */
 const WIDTH = 16;
 
-/** Prints the n-th event's position, n from 1; 0 is `START`. The order of the text is the order of the numbers. */
+/** Prints the position of the n-th event, n from 1; 0 is `START`. Text order equals numeric order. */
 export const printPosition = (n: number): Position =>
   n === 0 ? START : (String(n).padStart(WIDTH, '0') as Position);
 
-/** @throws RangeError for a text that no adapter with dense positions has printed */
+/** @throws RangeError for a text that is not a dense position */
 export const parsePosition = (position: Position): number => {
   if (position === START) return 0;
   const n = Number(position);

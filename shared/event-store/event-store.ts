@@ -1,33 +1,32 @@
 /**
- * The event store port: the only way in and out of the log. Adapters: `memory-event-store.ts` (tests,
- * experiments), `postgres/` (the embedded default) and `eventstoredb/`. All pass `test/contract/event-store.contract.ts`.
+ * The port for all access to the event log. Adapters: `memory-event-store.ts` (tests), `postgres/` (default) and
+ * `eventstoredb/`. All pass `test/contract/event-store.contract.ts`.
  */
 
-/** JSON as it is stored: no `undefined`, no functions, nothing that does not survive a round trip. */
+/** JSON that survives a round trip: no `undefined`, no functions. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [member: string]: JsonValue;
 }
 
-/** Who did what, when, in which request, because of what. Written with every event. */
 export interface EventMetadata {
-  /** The account the event belongs to: the tenant of every read model row that follows from it. */
+  /** The account that owns the event, and the tenant of all read model rows derived from it. */
   readonly customerId: number;
-  /** Who asked: `api-key:<id>`, `operator`, `worker:<name>`. Never a secret. */
+  /** `api-key:<id>`, `operator` or `worker:<name>`. Never a secret. */
   readonly actor: string;
   readonly requestId: string;
-  /** The same for everything that follows from one request, however far down the chain. */
+  /** Shared by all events that result from one request, directly or indirectly. */
   readonly correlationId: string;
-  /** The id of the command (or event) that directly led to this event. */
+  /** The id of the command or event that directly caused this event. */
   readonly causationId: string;
-  /** When the decision was made, by the deciding server's clock: ISO 8601, UTC, milliseconds. */
+  /** Time of the decision, by the deciding server's clock: ISO 8601, UTC, milliseconds. */
   readonly occurredAt: string;
-  /** Version of the event type's schema that `data` follows, from 1. */
+  /** Version of the event type's schema, from 1. */
   readonly schemaVersion: number;
 }
 
 export interface NewEvent {
-  /** UUID. Derived from the command (`shared/aggregate/ids.ts`), so that a repeated command repeats its ids. */
+  /** UUID. Derived from the command (`shared/aggregate/ids.ts`), so a repeated command produces the same ids. */
   readonly id: string;
   readonly type: string;
   readonly data: JsonObject;
@@ -35,53 +34,48 @@ export interface NewEvent {
 }
 
 /**
- * A place in the whole log. Opaque: only compare (`comparePositions`), store and print it. Every adapter
- * prints positions so that their order is the order of the characters (`COLLATE "C"` in SQL).
+ * A position in the whole log. Opaque: only compare (`comparePositions`), store and print it. The text order of an
+ * adapter's positions is the order of the log (`COLLATE "C"` in SQL).
  */
 export type Position = string & { readonly __brand: 'Position' };
 
-/** Before the first event of any log. */
 export const START = '-' as Position;
 
-/** Negative, zero or positive as `a` is before, at or after `b`. Positions of two adapters do not compare. */
+/** Negative, zero or positive if `a` is before, at or after `b`. Positions of different adapters are not comparable. */
 export const comparePositions = (a: Position, b: Position): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export interface RecordedEvent extends NewEvent {
   readonly stream: string;
-  /** Place within the stream, from 0, without gaps. */
+  /** Index within the stream, from 0, without gaps. */
   readonly revision: number;
   readonly position: Position;
-  /** When the store recorded it, by the store's clock: ISO 8601, UTC. */
+  /** Time of recording, by the store's clock: ISO 8601, UTC. */
   readonly recordedAt: string;
 }
 
-/**
- * What the stream must look like for an append to be accepted: an exact last revision, `no-stream`
- * (it must not exist yet), or `any`.
- */
+/** Precondition of an append: the exact last revision, `no-stream` (the stream must not exist), or `any`. */
 export type ExpectedRevision = number | 'no-stream' | 'any';
 
 export interface AppendResult {
-  /** Revision of the last event of this append (of the original append when it is a repeat). */
+  /** Revision of the last event of this append; for a repeat, of the original append. */
   readonly revision: number;
-  /** Position of the last event of this append (of the original append when it is a repeat). */
+  /** Position of the last event of this append; for a repeat, of the original append. */
   readonly position: Position;
-  /** True when the same event ids were already there: nothing was written this time. */
+  /** True if the events were already in the log and this call wrote nothing. */
   readonly repeated: boolean;
 }
 
-/** What the caller knows about an append. */
 export interface AppendOptions {
   /**
-   * Whether another call of `append` may have sent the same event ids: an earlier run of the command whose outcome is
-   * unknown, or another process that runs the command now. A store whose log does not report repeats calls this after the
-   * log has accepted the events. Unless the answer is false, the store reads the events back. So `false` must hold at the
-   * moment of the call. Default: true.
+   * Returns whether another call of `append` may have sent the same event ids: an earlier run of the command with an
+   * unknown outcome, or a concurrent run in another process. A store whose log does not report repeats calls this after
+   * the log has accepted the events. Unless the result is false, the store reads the events back. So `false` must hold
+   * at the moment of the call. Default: true.
    */
   readonly mayBeRepeat?: () => Promise<boolean>;
 }
 
-/** The stream was not at the expected revision. Definite: nothing was written. */
+/** The stream was not at the expected revision. Nothing was written. */
 export class WrongExpectedRevisionError extends Error {
   override readonly name = 'WrongExpectedRevisionError';
   readonly stream: string;
@@ -97,22 +91,22 @@ export class WrongExpectedRevisionError extends Error {
 }
 
 /**
- * The store did not answer, or the connection went after the request was sent: the events may or may not
- * be in the log (docs: a timeout is an unknown outcome). Repeat the same ids at the same expected revision.
+ * The store did not answer, or the connection was lost after the request was sent: the events may or may not be in the
+ * log. Repeat the append with the same ids and expected revision.
  */
 export class AppendOutcomeUnknownError extends Error {
   override readonly name = 'AppendOutcomeUnknownError';
 }
 
-/** The store cannot be reached or refused the work before doing any of it. Definite: nothing was written. */
+/** The store is unreachable, or rejected the work before it started. Nothing was written. */
 export class EventStoreUnavailableError extends Error {
   override readonly name: string = 'EventStoreUnavailableError';
 }
 
-/** More than the store takes in one append. Definite: nothing was written. See `append-in-chunks.ts`. */
+/** The append exceeds the store's limit. Nothing was written. See `append-in-chunks.ts`. */
 export class AppendTooLargeError extends EventStoreUnavailableError {
   override readonly name = 'AppendTooLargeError';
-  /** The store's limit, if it said so. */
+  /** The store's limit in bytes, if it reported one. */
   readonly bytesMax: number | undefined;
 
   constructor(message: string, bytesMax?: number, cause?: unknown) {
@@ -122,57 +116,55 @@ export class AppendTooLargeError extends EventStoreUnavailableError {
 }
 
 export interface ReadStreamOptions {
-  /** First revision to return, inclusive. Default: 0 forward, the last one backward. */
+  /** First revision to return, inclusive. Default: 0 forward, the last revision backward. */
   readonly from?: number;
   readonly direction?: 'forward' | 'backward';
-  /** At most this many events. Default: all. */
+  /** Maximum number of events. Default: all. */
   readonly limit?: number;
 }
 
 export interface ReadAllOptions {
-  /** Events behind this position, exclusive. */
+  /** Returns events after this position, exclusive. */
   readonly after: Position;
-  /** At most this many events, 1 to 10,000. */
+  /** Maximum number of events, 1 to 10,000. */
   readonly limit: number;
 }
 
-/** Which streams a subscriber wants, by category: the part of a stream's name before its first `-`. */
+/** Selects streams by category: the part of a stream's name before its first `-`. */
 export interface SubscriptionFilter {
   readonly categories: readonly string[];
 }
 
 export interface SubscribeOptions {
-  /** Events behind this position, exclusive. */
+  /** Returns events after this position, exclusive. */
   readonly after: Position;
   readonly filter?: SubscriptionFilter;
-  /** Events in one batch at most, 1 to 10,000. Default 1,000. */
+  /** Maximum number of events in a batch, 1 to 10,000. Default: 1,000. */
   readonly batchSize?: number;
-  /** Ends the subscription: the iterable finishes normally. */
+  /** Ends the subscription: the iterable finishes without an error. */
   readonly signal: AbortSignal;
 }
 
-/** What a subscriber gets: consecutive pieces of the log. */
 export interface EventBatch {
-  /** In the order of the log; may be empty when a filter let nothing through. */
+  /** In log order; may be empty if the filter excluded all events. */
   readonly events: readonly RecordedEvent[];
-  /** Everything up to and including this position has been considered: the subscriber's next checkpoint. */
+  /** All events up to and including this position were considered: the subscriber's next checkpoint. */
   readonly position: Position;
-  /** True when the log ended here when the batch was read; of a log that is pushed, when nothing more had arrived. */
+  /** True if the log ended at `position` when the batch was read or, for pushed events, no later event had arrived. */
   readonly caughtUp: boolean;
 }
 
 export type DistanceUnit = 'events' | 'bytes';
 
 export interface EventStore {
-  /** Bytes that one append should stay below: whatever is less is taken. See `append-in-chunks.ts`. */
+  /** Size in bytes up to which every append is accepted. See `append-in-chunks.ts`. */
   readonly appendBytesMax: number;
 
   /**
-   * Appends `events` (1 to 1,000) to one stream: all of them or none.
-   * A repeat of the same ids at the same expected revision answers as the first time, `repeated: true`.
-   * For `any` the repeat is looked for in the last 1,000 events of the stream, by the id of its first event: where that
-   * stands several times, because it was appended again at an exact revision, its last place counts. The other events
-   * must follow there, else it is a conflict.
+   * Appends `events` (1 to 1,000) to one stream, all or none. A repeat with the same ids and expected revision returns
+   * the first result with `repeated: true`. For `any`, the store searches the last 1,000 events of the stream for the
+   * first id, and uses its last occurrence (the id can occur again after an append at an exact revision). If the other
+   * events do not follow there, it is a conflict.
    * @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError
    */
   append(
@@ -182,60 +174,55 @@ export interface EventStore {
     options?: AppendOptions,
   ): Promise<AppendResult>;
 
-  /**
-   * The events of one stream in order, read in pages: memory does not grow with the stream. A stream that
-   * does not exist has no events.
-   */
+  /** Returns the events of a stream in order, read in pages. A stream that does not exist has no events. */
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
 
-  /** One page of the whole log, in order. Empty at its end. */
+  /** Returns one page of the whole log, in order; empty at the end of the log. */
   readAll(options: ReadAllOptions): Promise<readonly RecordedEvent[]>;
 
   /**
-   * Follows the log from a position, without end. The subscribers of a store share one reading of the log's end
-   * (docs/records/0011-one-tail.md): their events are the same objects, and must not be changed. The next batch is made
-   * when the last one has been taken; a slow subscriber holds the others back for a fifth of a second at most, once.
-   * Reconnects by itself with bounded back-off; no event is skipped or delivered twice within one subscription.
-   * @throws LogGapError when the log is not what it must be (position ahead of the log, missing position)
+   * Follows the log from a position until the signal aborts. The subscribers of a store share one reader of the log's
+   * end (docs/records/0011-one-tail.md), so they receive the same event objects and must not change them. Reading is
+   * lazy: a slow subscriber delays the others once, by at most 200 ms. Reconnects with bounded back-off. Within a
+   * subscription, no event is skipped or delivered twice.
+   * @throws LogGapError when the position is ahead of the log, or a position is missing
    */
   subscribeToAll(options: SubscribeOptions): AsyncIterable<EventBatch>;
 
-  /** The position of the last event, `START` for an empty log. */
+  /** Returns the position of the last event; `START` for an empty log. */
   head(): Promise<Position>;
 
   /**
-   * How much of the log lies between two positions (behind `from`, up to `to`), for lag figures. Negative when
-   * `from` is not in the log.
+   * Returns the size of the log after `from`, up to `to`, for lag figures. Negative if the log does not reach `from`.
    */
   distance(from: Position, to: Position): number;
 
-  /** What `distance` counts: events where positions are dense, else bytes of the store's log. */
+  /** Unit of `distance`: events if positions are dense, otherwise bytes of the store's log. */
   readonly distanceUnit: DistanceUnit;
 
   /**
-   * Makes sure that the account's reads wait for everything up to `position`, as those of an append do that was
-   * answered. For answers that are made from a stream without appending to it: an earlier append of theirs may
-   * never have been answered.
-   * @throws AppendOutcomeUnknownError when that cannot be said for sure now
+   * Makes the account's later reads wait for `position`, as after an append. Needed for answers that are based on a
+   * stream without a new append: the earlier append may have failed before it updated the account's position.
+   * @throws AppendOutcomeUnknownError when this is uncertain
    */
   ensureMarked(customerId: number, position: Position, stream: string): Promise<void>;
 
-  /** Stops taking appends, lets those under way end (bounded), and releases connections. */
+  /** Rejects new appends, waits for pending ones (bounded), and closes all connections. */
   close(): Promise<void>;
 }
 
-/** The log and the subscriber do not fit: going on would skip events, so the subscription stops instead. */
+/** The log does not match the subscriber's position. The subscription stops, because it would skip events. */
 export class LogGapError extends Error {
   override readonly name = 'LogGapError';
 }
 
-/** The category of a stream: `advertiser` of `advertiser-7-1001`. */
+/** Returns the category of a stream, e.g. `advertiser` for `advertiser-7-1001`. */
 export const categoryOf = (stream: string): string => {
   const dash = stream.indexOf('-');
   return dash < 0 ? stream : stream.slice(0, dash);
 };
 
-/** Whether a text is one that an event of the store's log can have: whoever was given positions may send back anything. */
+/** Returns true if an event of the store can have this position. Use it for positions that clients send. */
 export const isPosition = (store: Pick<EventStore, 'distance'>, text: string): text is Position => {
   try {
     return store.distance(START, text as Position) > 0;

@@ -3,39 +3,37 @@ import { backoffMs, sleep } from '../async/backoff.ts';
 import { LogGapError, type EventBatch, type Position } from './event-store.ts';
 import { unlessAborted } from '../async/abortable.ts';
 
-/** Consecutive events of the log as a store hands them out. */
+/** Consecutive events of the log. */
 export interface LogPiece extends EventBatch {
-  /** Approximate size of the events in memory. */
   readonly bytes: number;
 }
 
-/** A page of the log behind a position. */
+/** A page of the log after a position. */
 export interface PageRequest {
   /** Exclusive. */
   readonly after: Position;
-  /** Events considered at most. */
+  /** Maximum number of events considered. */
   readonly limit: number;
-  /** Undefined: all. */
+  /** Undefined: all categories. */
   readonly categories: readonly string[] | undefined;
 }
 
-/** Reports a failed read that is retried. `failures`: how many in a row, at least 1. */
+/** Reports a failed read before its retry. `failures`: consecutive failures, at least 1. */
 export type OnReadFailed = (error: unknown, failures: number) => void;
 
-/** One line for each failure. */
 export const warnOfFailedReads =
   (log: Pick<Logger, 'warn'>): OnReadFailed =>
   (error, failures) =>
     log.warn({ err: error, failures }, 'the event log cannot be read, trying again');
 
-/** A store's log as `subscribeToLog` and the shared tail read it. */
+/** The operations that `subscribeToLog` and the shared tail need from a store. */
 export interface FollowedLog {
   readonly onReadFailed: OnReadFailed;
-  /** @throws LogGapError when the log does not reach `after` or lacks a position; whatever the store throws */
+  /** @throws LogGapError when the log ends before `after` or lacks a position; any error of the store */
   readPage(request: PageRequest): Promise<LogPiece>;
   /**
-   * Yields everything behind a position as it arrives, in order, until `signal` is aborted. Reconnects by itself.
-   * @throws LogGapError as `readPage`
+   * Yields new events after a position in order, until `signal` aborts. Reconnects automatically.
+   * @throws LogGapError as in `readPage`
    */
   follow(after: Position, signal: AbortSignal): AsyncIterable<LogPiece>;
 }

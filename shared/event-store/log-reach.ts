@@ -1,14 +1,14 @@
 import { createWakeUp } from '../async/wake-up.ts';
 
-/** How far a log is known to reach, and who waits for more. One for each store of a process. */
+/** The highest known position of a store's log. Wakes readers that wait for a later one. */
 export interface LogReach {
   /** The highest known position; the log may be longer. */
   readonly known: number;
   /** Records that the log reaches `position`. */
   advance(position: number): void;
-  /** Something may have been missed: every waiter should look at the log. */
+  /** Wakes all waiting readers, because a notification may have been missed. */
   wake(): void;
-  /** Resolves when the log is known to reach beyond `position`, on `wake`, on abort, after `timeoutMs`. */
+  /** Resolves when the log is known to reach beyond `position`, on `wake`, on abort, or after `timeoutMs`. */
   beyond(position: number, timeoutMs: number, signal: AbortSignal): Promise<void>;
 }
 

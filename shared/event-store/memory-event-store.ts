@@ -15,12 +15,12 @@ import { createLogReach } from './log-reach.ts';
 import { createSharedTail } from './shared-tail.ts';
 import { subscribeToLog } from './subscribe-to-log.ts';
 
-/** How far back a repeat of an append to `any` is recognised (port). */
+/** Number of recent events searched for a repeat of an append to `any` (defined by the port). */
 const REPEAT_REACH = 1_000;
 
 type Log = readonly RecordedEvent[];
 
-/** The revision at which this append would start if it is a repeat; undefined when it cannot be one. */
+/** Returns the revision where this append starts if it is a repeat; undefined if it cannot be a repeat. */
 const suspectedStart = (append: AppendRequest, stream: Log): number | undefined => {
   const current = stream.length - 1;
   const { expected } = append;
@@ -36,7 +36,9 @@ const suspectedStart = (append: AppendRequest, stream: Log): number | undefined 
 const isRepeat = (append: AppendRequest, stream: Log, start: number): boolean =>
   append.events.every((event, index) => stream[start + index]?.id === event.id);
 
-/** The repeated append's last event, or undefined when the append is to be written. */
+/**
+ * @returns the last event of the original append; undefined if the append is new. @throws WrongExpectedRevisionError
+ */
 const judge = (append: AppendRequest, stream: Log): RecordedEvent | undefined => {
   const current = stream.length - 1;
   const start = suspectedStart(append, stream);
@@ -53,7 +55,7 @@ const resultOf = (last: RecordedEvent, repeated: boolean): AppendResult => ({
   repeated,
 });
 
-/** The log in memory: for tests and experiments. Events go through JSON as they do in the other adapters. */
+/** A log in memory for tests. Events pass through JSON as in the other adapters. */
 export const createMemoryEventStore = (clock: Clock = systemClock): EventStore => {
   const all: RecordedEvent[] = [];
   const streams = new Map<string, RecordedEvent[]>();
@@ -91,7 +93,7 @@ export const createMemoryEventStore = (clock: Clock = systemClock): EventStore =
       count: page.length,
       first: page.length === 0 ? 0 : after + 1,
       last: page.length === 0 ? 0 : after + page.length,
-      // The log holds them in any case.
+      // Reading uses no additional memory.
       bytes: 0,
       atEnd: after + page.length >= all.length,
     };

@@ -3,9 +3,8 @@ import { comparePositions, type EventBatch, type Position } from './event-store.
 import type { FollowedLog } from './followed-log.ts';
 import { createTailBuffer, type TailBounds, type TailBuffer } from './tail-buffer.ts';
 
-/** A reader's request to the tail. */
 export interface TailReaderOptions {
-  /** Exclusive; the log ended there when the reader looked. */
+  /** Exclusive. Must be the end of the log as the reader last saw it. */
   readonly after: Position;
   readonly batchSize: number;
   readonly categories: readonly string[] | undefined;
@@ -14,47 +13,47 @@ export interface TailReaderOptions {
 
 export interface TailReader {
   /**
-   * Waits for the next batch. Its `caughtUp` means: the log ended there when the tail read it.
-   * @returns undefined on abort, and when the reader was too slow and was let go: it has to read pages
-   * @throws LogGapError what ended the tail
+   * Waits for the next batch. `caughtUp`: the log ended there when the tail read it.
+   * @returns undefined on abort, and if the reader was dropped because it was too slow: then it must read pages
+   * @throws LogGapError when the tail failed with it
    */
   next(): Promise<EventBatch | undefined>;
   leave(): void;
 }
 
-/** Follows the end of the log once for all subscribers of a store. It runs while it has a reader. */
+/** Follows the end of the log once for all subscribers of a store. Runs while it has readers. */
 export interface SharedTail {
-  /** @returns undefined when the buffer no longer holds everything behind `after`: the reader has to read pages */
+  /** @returns undefined if the buffer does not contain everything after `after`: then the reader must read pages */
   join(options: TailReaderOptions): TailReader | undefined;
 }
 
 export interface TailLimits extends TailBounds {
-  /** How long a full buffer waits for its slowest readers before it lets them go, ms. */
-  readonly patienceMs: number;
+  /** How long a full buffer waits for its slowest readers before it drops them, in ms. */
+  readonly slowReaderMs: number;
 }
 
-const LIMITS: TailLimits = { eventsMax: 4_000, bytesMax: 16 * 1024 * 1024, patienceMs: 200 };
+const LIMITS: TailLimits = { eventsMax: 4_000, bytesMax: 16 * 1024 * 1024, slowReaderMs: 200 };
 
 interface Reader {
   position: Position;
-  toldCaughtUp: boolean;
+  reportedCaughtUp: boolean;
   isLetGo: boolean;
   readonly news: WakeUp;
 }
 
-/** One run of the tail, from the first reader's coming to the last one's leaving. */
+/** One run of the tail, from its first reader to its last. */
 interface Run {
   readonly buffer: TailBuffer;
   readonly readers: Set<Reader>;
   readonly ending: AbortController;
   failure: { readonly error: unknown } | undefined;
-  /** Woken when a reader has taken a batch or left. */
+  /** Woken when a reader takes a batch or leaves. */
   readonly taken: WakeUp;
 }
 
 /**
- * The buffer is bounded: when it is full, reading stops until the slowest readers have taken something. A reader that
- * takes longer than `patienceMs` (its table is locked, for example) is let go, so that the other readers go on.
+ * The buffer is bounded: when it is full, reading stops until the slowest readers have taken events. A reader that
+ * takes longer than `slowReaderMs`, for example because its table is locked, is dropped, so that the others continue.
  */
 export const createSharedTail = (source: FollowedLog, limits: TailLimits = LIMITS): SharedTail => {
   let current: Run | undefined;
@@ -68,9 +67,9 @@ export const createSharedTail = (source: FollowedLog, limits: TailLimits = LIMIT
       taken: createWakeUp(),
     };
     current = run;
-    // A run that has ended is of no use, and its buffer may be large.
+    // Releases the buffer of an ended run, which may be large.
     run.ending.signal.addEventListener('abort', () => (current = current === run ? undefined : current));
-    void keepReading(source, run, limits.patienceMs).catch((error: unknown) => {
+    void keepReading(source, run, limits.slowReaderMs).catch((error: unknown) => {
       run.failure = { error };
       run.ending.abort();
       wakeAll(run);
@@ -83,13 +82,18 @@ export const createSharedTail = (source: FollowedLog, limits: TailLimits = LIMIT
       const { after, signal } = options;
       const run = current ?? start(after);
       if (comparePositions(after, run.buffer.from) < 0) return undefined;
-      const reader: Reader = { position: after, toldCaughtUp: true, isLetGo: false, news: createWakeUp() };
+      const reader: Reader = {
+        position: after,
+        reportedCaughtUp: true,
+        isLetGo: false,
+        news: createWakeUp(),
+      };
       run.readers.add(reader);
       const onEnd = (): void => {
         signal.removeEventListener('abort', onEnd);
         leave(run, reader);
       };
-      // A subscriber whose signal was aborted may never ask for another batch, and would hold the tail back.
+      // An aborted subscriber may never call `next` again, and would hold the tail back.
       signal.addEventListener('abort', onEnd, { once: true });
       return { next: () => nextBatch(run, reader, options), leave: onEnd };
     },
@@ -113,9 +117,9 @@ const nextBatch = async (
 ): Promise<EventBatch | undefined> => {
   while (!signal.aborted && !reader.isLetGo) {
     const batch = run.buffer.take(reader.position, batchSize, categories);
-    if (batch.position !== reader.position || (batch.caughtUp && !reader.toldCaughtUp)) {
+    if (batch.position !== reader.position || (batch.caughtUp && !reader.reportedCaughtUp)) {
       reader.position = batch.position;
-      reader.toldCaughtUp = batch.caughtUp;
+      reader.reportedCaughtUp = batch.caughtUp;
       run.taken.wake();
       return batch;
     }
@@ -125,7 +129,7 @@ const nextBatch = async (
   return undefined;
 };
 
-const keepReading = async (source: FollowedLog, run: Run, patienceMs: number): Promise<void> => {
+const keepReading = async (source: FollowedLog, run: Run, slowReaderMs: number): Promise<void> => {
   const { buffer, ending } = run;
   for await (const piece of source.follow(buffer.reached, ending.signal)) {
     if (ending.signal.aborted) return;
@@ -133,14 +137,14 @@ const keepReading = async (source: FollowedLog, run: Run, patienceMs: number): P
     wakeAll(run);
     buffer.trim(slowest(run));
     while (buffer.isOver && !ending.signal.aborted) {
-      if (!(await takenWithin(run, patienceMs))) letGo(run, buffer.excess());
+      if (!(await takenWithin(run, slowReaderMs))) letGo(run, buffer.excess());
       buffer.trim(slowest(run));
     }
   }
   if (!ending.signal.aborted) throw new Error('the log can no longer be followed');
 };
 
-/** The position of the slowest reader; pieces up to there are no longer needed. */
+/** Returns the position of the slowest reader. Earlier ranges are no longer needed. */
 const slowest = ({ readers, buffer }: Run): Position => {
   let position = buffer.reached;
   for (const reader of readers) {
@@ -158,10 +162,10 @@ const letGo = (run: Run, before: Position): void => {
   }
 };
 
-/** Waits until readers have taken enough to trim the buffer to its bounds. @returns false after `patienceMs` */
-const takenWithin = async (run: Run, patienceMs: number): Promise<boolean> => {
+/** Waits until readers have taken enough to trim the buffer to its bounds. @returns false after `slowReaderMs` */
+const takenWithin = async (run: Run, slowReaderMs: number): Promise<boolean> => {
   const { signal } = run.ending;
-  const endMs = performance.now() + patienceMs;
+  const endMs = performance.now() + slowReaderMs;
   while (!signal.aborted && comparePositions(slowest(run), run.buffer.excess()) < 0) {
     const timeoutMs = endMs - performance.now();
     if (timeoutMs <= 0) return false;

@@ -4,15 +4,13 @@ import { untilRead, type FollowedLog } from './followed-log.ts';
 import type { SharedTail } from './shared-tail.ts';
 
 const BATCH_SIZE = { usual: 1_000, max: 10_000 };
-/** Pause before the next read when the log ends before everything that the tail holds. */
+/** Pause, in ms, before the next page when the tail's buffer starts after the end of the last page. */
 const LOOK_AGAIN_MS = 100;
 
 /**
- * `EventStore.subscribeToAll`: a subscriber reads pages by itself until it reaches the shared tail of the store, and again
- * whenever it falls behind the tail.
- *
- * Between the two nothing is skipped or given twice: each page and each batch begins behind the position at which the one
- * before it ended, and the tail takes a reader only if it holds everything behind that position.
+ * Implements `EventStore.subscribeToAll`. A subscriber reads pages until it reaches the store's shared tail, and again
+ * whenever it falls behind the tail. No event is skipped or delivered twice in between: each page and batch starts
+ * where the previous one ended, and the tail accepts a reader only if it holds everything after that position.
  */
 export async function* subscribeToLog(
   source: FollowedLog,
@@ -25,23 +23,23 @@ export async function* subscribeToLog(
   }
   const categories = filter?.categories;
   let position = options.after;
-  let toldCaughtUp = false;
+  let reportedCaughtUp = false;
   while (!signal.aborted) {
     const after = position;
     const page = await untilRead(source.onReadFailed, signal, (failures) => {
-      // A page may be too large to be read in time: each failure halves it.
+      // A page may be too large to be read in time: each failure halves the page size.
       const limit = Math.max(1, Math.floor(batchSize / 2 ** failures));
       return source.readPage({ after, limit, categories });
     });
     if (page === undefined) return;
     const { events, caughtUp } = page;
-    const isNews = page.position !== position || (caughtUp && !toldCaughtUp);
+    const isNews = page.position !== position || (caughtUp && !reportedCaughtUp);
     if (isNews) {
       ({ position } = page);
-      toldCaughtUp = caughtUp;
+      reportedCaughtUp = caughtUp;
       yield { events, position, caughtUp };
     }
-    // Joins only after a page that ends with the log: `caughtUp` in the tail's buffer may be older than this page.
+    // Join only after a page that ends with the log: `caughtUp` in the tail's buffer may be older than this page.
     const reader = caughtUp ? tail.join({ after: position, batchSize, categories, signal }) : undefined;
     if (reader === undefined) {
       if (!isNews) await sleep(LOOK_AGAIN_MS, signal);
@@ -51,7 +49,7 @@ export async function* subscribeToLog(
       for (;;) {
         const batch = await reader.next();
         if (batch === undefined) break;
-        ({ position, caughtUp: toldCaughtUp } = batch);
+        ({ position, caughtUp: reportedCaughtUp } = batch);
         yield batch;
       }
     } finally {

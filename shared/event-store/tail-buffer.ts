@@ -8,40 +8,40 @@ import {
 import type { LogPiece } from './followed-log.ts';
 
 export interface TailBounds {
-  /** Events in the buffer; one more piece of the log may exceed it. */
+  /** Maximum number of events. The last added range may exceed it. */
   readonly eventsMax: number;
-  /** The same in bytes. */
+  /** Maximum size in bytes. The last added range may exceed it. */
   readonly bytesMax: number;
 }
 
 /**
- * The last pieces of the log, without a gap: all pieces that some reader has not taken yet, and older ones as far as the
- * bounds allow, so that a reader that is slightly behind can join.
+ * The last ranges of the log, without a gap: all ranges that some reader has not taken, and older ones within the
+ * bounds, so that a reader slightly behind can join.
  */
 export interface TailBuffer {
-  /** Everything behind this position, up to `reached`, is held. */
+  /** The buffer contains everything after this position, up to `reached`. */
   readonly from: Position;
   readonly reached: Position;
-  /** The bounds are exceeded: nothing may be added until readers have taken some pieces. */
+  /** The bounds are exceeded: do not add a range before readers have taken some. */
   readonly isOver: boolean;
-  /** @param piece begins behind `reached`; an empty one only updates whether the log ended there */
+  /** @param piece starts after `reached`; an empty one only updates whether the log ended there */
   add(piece: LogPiece): void;
-  /** Drops the oldest pieces while the bounds are exceeded, but none that lies behind `needed`. */
+  /** Drops the oldest ranges while the bounds are exceeded, but none that ends after `needed`. */
   trim(needed: Position): void;
-  /** The position up to which pieces must be dropped to keep the bounds; `from` when none must be. */
+  /** Returns the position up to which ranges must be dropped to keep the bounds; `from` if none must be dropped. */
   excess(): Position;
-  /** Up to `limit` events of these categories behind `position`, which is not before `from`. */
+  /** Returns up to `limit` events of these categories after `position`, which must not be before `from`. */
   take(position: Position, limit: number, categories: readonly string[] | undefined): EventBatch;
 }
 
-interface Held extends LogPiece {
-  /** Of each event. */
+interface BufferedRange extends LogPiece {
+  /** Category of each event. */
   readonly categories: readonly string[];
   readonly size: number;
 }
 
 export const createTailBuffer = (start: Position, { eventsMax, bytesMax }: TailBounds): TailBuffer => {
-  let held: Held[] = [];
+  let held: BufferedRange[] = [];
   let from = start;
   let caughtUp = true;
   let events = 0;
@@ -49,12 +49,12 @@ export const createTailBuffer = (start: Position, { eventsMax, bytesMax }: TailB
   const reached = (): Position => held.at(-1)?.position ?? from;
   const isOver = (): boolean => events > eventsMax || bytes > bytesMax;
 
-  /** Index of the first piece with anything behind `position`. */
+  /** Returns the index of the first range that ends after `position`. */
   const indexBehind = (position: Position): number => {
     let [low, high] = [0, held.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (comparePositions((held[middle] as Held).position, position) > 0) high = middle;
+      if (comparePositions((held[middle] as BufferedRange).position, position) > 0) high = middle;
       else low = middle + 1;
     }
     return low;
@@ -108,7 +108,7 @@ export const createTailBuffer = (start: Position, { eventsMax, bytesMax }: TailB
 };
 
 const takeFrom = (
-  pieces: readonly Held[],
+  pieces: readonly BufferedRange[],
   position: Position,
   limit: number,
   categories: readonly string[] | undefined,

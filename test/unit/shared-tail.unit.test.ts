@@ -145,7 +145,7 @@ const schedules = fc.record({
   limits: fc.record<TailLimits>({
     eventsMax: fc.integer({ min: 1, max: 30 }),
     bytesMax: fc.integer({ min: 10, max: 400 }),
-    patienceMs: fc.nat(3),
+    slowReaderMs: fc.nat(3),
   }),
   before: fc.nat(30),
   /** What is appended while they follow, in bursts. */
@@ -248,8 +248,8 @@ describe('a tail that subscribers share', () => {
 
   it('reads no further than its slowest reader allows, and lets it go when that takes too long', async () => {
     const log = new ToyLog();
-    const patienceMs = 150;
-    const tail = createSharedTail(log, { eventsMax: 10, bytesMax: 1_000_000, patienceMs });
+    const slowReaderMs = 150;
+    const tail = createSharedTail(log, { eventsMax: 10, bytesMax: 1_000_000, slowReaderMs });
     const ended = new AbortController();
     const { signal } = ended;
     const quick: EventBatch[] = [];

@@ -4,21 +4,21 @@ import { describeFailure, doubtOf, isNotPermitted, NoLeaderError } from './failu
 import { callAppend } from './send-append.ts';
 
 const TRIES_MAX = 2;
-/** For one step of a try, and for all of them together: less than the second that `/ready` gives each part. */
+/** Limits, in ms, of one step and of all tries: less than the second that `/ready` allows each check. */
 const STEP_MS_MAX = 400;
 const ANSWER_MS_MAX = 900;
 const STREAM = 'readiness';
-/** No stream is ever there: the server refuses the append after it has checked everything else about it. */
+/** No stream has this revision. The server rejects the append only after all other checks. */
 const IMPOSSIBLE_REVISION = Number.MAX_SAFE_INTEGER;
 const EVENT = jsonEvent({ id: '00000000-0000-4000-8000-000000000000', type: 'ReadinessAsked', data: {} });
 
 /**
- * Why no append could be made now, in words for an operator; undefined when one could. Answers within `ANSWER_MS_MAX`.
+ * Returns, within `ANSWER_MS_MAX`, why no append is possible now, as a message for operators; undefined if one is.
  *
- * Sends an append that its expected revision makes fail. The refusal shows that the node believes that it leads and that
- * the user may append, and nothing is written. It does not show that the leader has a majority: a leader refuses by
- * itself, and hears the others only of records that it has written. A search for the leader does ask the others
- * (`FindLeader`), and begins with the first call that is not answered.
+ * Sends an append whose expected revision makes it fail. The rejection shows that the node considers itself the leader
+ * and that the user may append. Nothing is written. It does not show that the leader has a majority: a leader rejects
+ * alone, and contacts the others only to replicate records. The search for the leader does contact the other nodes
+ * (`FindLeader`). It starts when a call gets no answer.
  */
 export const appendProblem = async (connection: Connection): Promise<string | undefined> => {
   const endMs = performance.now() + ANSWER_MS_MAX;
@@ -30,14 +30,14 @@ export const appendProblem = async (connection: Connection): Promise<string | un
       await connection.call(client, withinMs, () =>
         callAppend(client, { stream: STREAM, expected: IMPOSSIBLE_REVISION, events: [EVENT] }, withinMs),
       );
-      return 'EventStoreDB appended at a revision that cannot be';
+      return 'EventStoreDB accepted an append at an impossible revision';
     } catch (error) {
       if (error instanceof WrongExpectedVersionError) return undefined;
       if (error instanceof NoLeaderError) return error.message;
       if (isNotPermitted(error)) {
         return 'the user of EVENTSTORE_URL may not append: give it the right to write';
       }
-      // Whether another node leads is being found out: the second try waits for that.
+      // The search for the leader is running; the second try waits for it.
       if (doubtOf(error) === undefined || tries === TRIES_MAX) {
         return `no append could be made: ${describeFailure(error)}`;
       }

@@ -20,29 +20,28 @@ import { createStreamTails } from './stream-tails.ts';
 import { storedBytes, toEventData } from './stored-event.ts';
 
 export interface Appender {
-  /** Callers without an answer. */
+  /** Number of callers without an answer. */
   readonly pending: number;
   /** @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError */
   append(request: AppendRequest, options?: AppendOptions): Promise<AppendResult>;
 }
 
-/** The server's streams for one connection are 100 at most; reads and subscriptions need some, too. */
+/** The server allows 100 streams for one connection. Reads and subscriptions need some of them. */
 const SLOTS = { atOnceMax: 48, waitingMax: 10_000, tooBusy: () => tooBusy('EventStoreDB') };
-const TURNS_WAITING_MAX = 1_000;
-/** The server's limit of one record. */
+const STREAM_WAITING_MAX = 1_000;
+/** The server's limit for one record, in bytes. */
 const RECORD_BYTES_MAX = 16 * 1024 * 1024 - 10_000;
-/** How far back a repeat of an append to `any` is recognised (port). */
+/** Number of recent events searched for a repeat of an append to `any` (defined by the port). */
 const REPEAT_REACH = 1_000;
-/** Lost races of an append to `any` against other processes. */
+/** Maximum number of conflicts with other processes for one append to `any`. */
 const RACES_MAX = 16;
 
 /**
- * Every append goes out at an exact revision, where the server recognises a repeat whatever happened in between.
- *
- * Whether it was a repeat, the server does not say: it answers both alike. So each call of `append` puts a name of its
- * own into what it stores, and reads the last event back: it is ours or it is not. The read is skipped when the caller
- * says, after the append, that no other call can have sent these events (`AppendOptions`). It is never skipped when the
- * log had reached the event's position before the append: then the event is an older one.
+ * Sends every append at an exact revision, because there the server recognises a repeat in all cases. But its answer
+ * does not say whether the append was a repeat. Therefore each call of `append` stores a unique name with its events,
+ * reads the last event back and compares the names. The read is skipped if the caller states, after the append, that no
+ * other call can have sent these events (`AppendOptions`). It is never skipped if the event's position is not after the
+ * end of the log as known before the append: then the event is an older one.
  */
 const createAppendAt =
   (connection: Connection, reader: LogReader, logEnd: LogEndReader, onAppended: OnAppended): AppendAt =>
@@ -68,10 +67,9 @@ const createAppendAt =
     });
   };
 
-/** One call of `append`. */
 interface OneAppend extends Required<AppendOptions> {
   readonly request: AppendRequest;
-  /** The call's own name. */
+  /** Unique name of this call. */
   readonly attempt: string;
   readonly startMs: number;
 }
@@ -87,7 +85,7 @@ const createAppend = (
   const tails = createStreamTails(reader, REPEAT_REACH);
   const appendAt = createAppendAt(connection, reader, logEnd, onAppended);
 
-  /** Finds the place by itself, and whether it is a repeat; then as at an exact revision. */
+  /** Determines the expected revision and whether the append is a repeat. Then appends as at an exact revision. */
   const appendAny = async (append: OneAppend): Promise<AppendResult> => {
     const { request, attempt, startMs } = append;
     const { stream, events } = request;
@@ -115,7 +113,7 @@ const createAppend = (
           );
           return result;
         }
-        // The stream had gone on: whether this is the repeat that counts (port), only its last events say.
+        // The stream had grown. Only its last events show whether this is the repeat that counts (see the port).
         tail = await tails.read(stream);
       } catch (error) {
         if (!(error instanceof WrongExpectedRevisionError)) throw error;
@@ -148,11 +146,11 @@ const refuseTooLarge = ({ events }: AppendRequest, attempt: string): void => {
 const tooBusy = (what: string): EventStoreUnavailableError =>
   new EventStoreUnavailableError(`too many appends wait for ${what}`);
 
-/** Appends, one of each stream at a time: calls that are under way together reach the server in any order. */
+/** Sends one append of each stream at a time, because concurrent calls can reach the server in any order. */
 export const createAppender = (...parts: Parameters<typeof createAppend>): Appender => {
   const append = createAppend(...parts);
   const [{ limits }] = parts;
-  const inTurn = createOneAtATime({ waitMsMax: limits.waitMs, waitingMax: TURNS_WAITING_MAX, tooBusy });
+  const inTurn = createOneAtATime({ waitMsMax: limits.waitMs, waitingMax: STREAM_WAITING_MAX, tooBusy });
   const inSlot = createLimit(SLOTS);
   let pending = 0;
   return {

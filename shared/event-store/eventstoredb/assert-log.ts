@@ -2,7 +2,7 @@ import { comparePositions, LogGapError, type Position } from '../event-store.ts'
 import { failureOf } from './failure.ts';
 import type { LogEnd } from './log-end.ts';
 
-/** A subscriber that is ahead would wait in silence until the log has passed it, and miss what came in between. */
+/** Otherwise, a subscriber ahead of the log would wait until the log passes it, and miss the events in between. */
 export const assertReaches = (position: Position, { end }: LogEnd): void => {
   if (comparePositions(end, position) < 0) {
     throw new LogGapError(
@@ -11,10 +11,10 @@ export const assertReaches = (position: Position, { end }: LogEnd): void => {
   }
 };
 
-/** No event begins at this place of the log: it is another log than the one that the position is of. */
+/** The log has no event at this position, so the position belongs to another log. @throws LogGapError */
 export const assertKnown = (position: Position, error: unknown): void => {
   if (failureOf(error).kind !== 'invalid-position') return;
-  throw new LogGapError(`EventStoreDB knows no position ${position}: restored from a backup?`, {
+  throw new LogGapError(`EventStoreDB has no position ${position}: restored from a backup?`, {
     cause: error,
   });
 };

@@ -1,22 +1,22 @@
-/** How long calls to EventStoreDB may take until their callers are told how they stand, ms. */
+/** Time limits of calls to EventStoreDB, in ms. */
 export interface CallLimits {
-  /** One read, all tries together. */
+  /** One read, including retries. */
   readonly readMs: number;
-  /** Before an append goes out, for the streams before it and for a slot together. */
+  /** Before an append is sent: the wait for earlier appends of the stream and for a free slot. */
   readonly waitMs: number;
-  /** From the beginning of an append until it must have been sent, all tries together. */
+  /** From the start of an append until it is sent, including retries. */
   readonly sendMs: number;
-  /** From the beginning of an append until it must have been read back and its account marked. */
+  /** From the start of an append until it is read back and the account's position is updated. */
   readonly answerMs: number;
 }
 
 /**
- * A request is answered within 3 s, whatever stalls. Whoever waits in vain is told so in time, and knows that nothing
- * was written.
+ * A request is answered within 3 s even if the server stalls. A caller that waits in vain learns that nothing was
+ * written.
  */
 export const callLimits: CallLimits = { readMs: 2_500, waitMs: 2_000, sendMs: 2_400, answerMs: 2_700 };
 
-/** For whatever no request waits for: a command of the operator's rather takes longer than to end in its middle. */
+/** For work outside requests, e.g. operator commands: finishing late is better than stopping halfway. */
 export const longCallLimits: CallLimits = {
   readMs: 25_000,
   waitMs: 20_000,

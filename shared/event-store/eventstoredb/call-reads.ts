@@ -14,11 +14,11 @@ import {
 
 const RETRY = { baseMs: 20, capMs: 400 };
 
-/** One read on the leader's client. `withinMs`: what is left of the time. */
+/** Reads from the leader. `withinMs`: remaining time. */
 export type Read<T> = (client: EventStoreDBClient, withinMs: number) => Promise<T>;
 
 /**
- * Reads, again when the connection was lost or the node was not the leader, for as long as there is time.
+ * Reads, and retries while time is left if the connection was lost or the node was not the leader.
  * @throws EventStoreUnavailableError; the client's StreamNotFoundError
  */
 export const callRead = async <T>(connection: Connection, read: Read<T>): Promise<T> => {
@@ -30,7 +30,7 @@ export const callRead = async <T>(connection: Connection, read: Read<T>): Promis
       return await connection
         .call(client, leftMs, () => read(client, leftMs))
         .catch((error: unknown) => {
-          // The wait for a leader took most of the time: the node that leads now is not to blame.
+          // The search for the leader took most of the time, so the timeout is not the fault of the current leader.
           const isLate = leftMs < connection.limits.readMs / 2 && error instanceof SilentServerError;
           throw isLate
             ? new NoLeaderError(`a leader was found ${Math.round(leftMs)} ms before the end`)

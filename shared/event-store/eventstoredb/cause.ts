@@ -1,18 +1,15 @@
 import { doubtOf, isNotAuthenticated, isNotPermitted, messageOf } from './failure.ts';
 import type { NodeFailure } from './find-leader.ts';
 
-/**
- * Why EventStoreDB cannot be used, in words for an operator. They hold nothing of the connection string but the address
- * of a node.
- */
+/** Error messages for operators. They contain no part of the connection string except the address of a node. */
 
 const UNTRUSTED = /certificate|self[- ]signed|altnames|CERT_/i;
 const NOT_TLS = /wrong version number|packet length too long|EPROTO|SSL routines|before secure TLS/i;
-/** What grpc-js says of a connection that the server accepted and closed before it spoke HTTP/2. */
+/** Text of grpc-js when the server accepted a connection and closed it before HTTP/2 began. */
 const CLOSED_AT_ONCE = /Failed to connect|ECONNRESET|socket hang up/i;
 const SYSTEM_ERROR = /\b(?:ECONN|EHOST|ENET|ETIMEDOUT|ENOTFOUND|EAI_)[A-Z_]*\b/;
 
-/** In the order in which an operator deals with them: a wrong password hides that no node leads. */
+/** In the order in which an operator must fix them: with a wrong password, a missing leader cannot be seen. */
 const causes: readonly {
   readonly matches: (error: unknown) => boolean;
   readonly text: (node: string, error: unknown) => string;
@@ -56,7 +53,7 @@ const causes: readonly {
 
 const LINE_CHARS_MAX = 200;
 
-/** The gist of what gRPC says, which adds times and addresses of its own to it. */
+/** Extracts the reason from a gRPC message, which also contains times and addresses. */
 const reasonOf = (error: unknown): string => {
   const text = messageOf(error);
   const system = SYSTEM_ERROR.exec(text)?.[0];
@@ -65,7 +62,7 @@ const reasonOf = (error: unknown): string => {
   return last.replaceAll(/\s+/g, ' ').slice(0, LINE_CHARS_MAX);
 };
 
-/** The one cause that explains most of what the nodes answered. */
+/** Returns the most important cause among the nodes' failures. */
 export const causeOfNodes = (failures: readonly NodeFailure[]): string => {
   for (const { matches, text } of causes) {
     const found = failures.find(({ error }) => matches(error));

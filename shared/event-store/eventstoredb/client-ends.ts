@@ -2,12 +2,12 @@ import { setMaxListeners } from 'node:events';
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import { hangUp } from './node-client.ts';
 
-/** Clients that are given up: their calls end at once, their connections soon. */
+/** Discards clients: their calls end immediately, their connections shortly after. */
 export interface ClientEnds {
-  /** Fires when the client is given up. */
+  /** Aborted when the client is discarded. */
   signalOf(client: EventStoreDBClient): AbortSignal;
   giveUp(client: EventStoreDBClient): void;
-  /** Resolves when every connection that was given up is closed, or as good as. */
+  /** Resolves when the connections of all discarded clients are closed, or the wait for them has timed out. */
   closed(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export const createClientEnds = (): ClientEnds => {
     const known = ends.get(client);
     if (known !== undefined) return known;
     const end = new AbortController();
-    // Every call under way listens to it.
+    // Every pending call adds a listener.
     setMaxListeners(0, end.signal);
     ends.set(client, end);
     return end;

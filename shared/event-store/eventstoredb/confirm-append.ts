@@ -6,26 +6,26 @@ import { printPosition } from './log-position.ts';
 import type { LogReader } from './log-reader.ts';
 import { attemptOf } from './stored-event.ts';
 
-/** Called after every append that is in the log, repeated ones included, and before its caller gets the answer. */
+/** Called after every successful append, also a repeat, and before its caller receives the answer. */
 export type OnAppended = (customerId: number, position: Position, stream: string) => Promise<void>;
 
-/** An append that is in the log, and where. */
+/** An append that the log has accepted. */
 export interface InLog {
   readonly request: AppendRequest;
-  /** This call of `append`, as `toEventData` wrote it. */
+  /** Unique name of this call of `append`, stored by `toEventData`. */
   readonly attempt: string;
   readonly revision: number;
-  /** Undefined when the server did not say. */
+  /** Undefined if the server did not return it. */
   readonly position: Position | undefined;
   /** `AppendOptions.mayBeRepeat`. */
   readonly mayBeRepeat: () => Promise<boolean>;
-  /** `performance.now()` by which there must be an answer. */
+  /** `performance.now()` at which the answer is due. */
   readonly endMs: number;
 }
 
 /**
- * Marks the account. Where another call may have sent the events, reads back at the same time which call wrote them. Once
- * an append is in the log, every failure leaves its caller without a complete answer: the caller has to repeat it.
+ * Updates the account's position. If another call may have sent the events, also reads back which call wrote them. The
+ * append is in the log, so any failure here leaves the caller without a complete answer: it must repeat the append.
  * @throws AppendOutcomeUnknownError
  */
 export const confirmAppend = async (
@@ -63,7 +63,7 @@ const readBack = async (
 ): Promise<AppendResult> => {
   const [stored] = await reader.readStored(stream, { from: revision, count: 1 });
   if (stored?.event?.id !== events.at(-1)?.id || stored === undefined) {
-    throw new Error(`${stream}@${revision} is not what was appended`);
+    throw new Error(`${stream}@${revision} is not the appended event`);
   }
   return {
     revision,

@@ -1,4 +1,4 @@
-/** Options of the client's connection string that this service leaves to the operator. */
+/** Options of the client's connection string that operators may set. */
 const OPTIONS = new Set(
   [
     'connectionName',
@@ -19,15 +19,14 @@ const SHAPE =
   /^esdb(?<discover>\+discover)?:\/\/(?<user>[^:@/]+:[^:@]+@)?(?<hosts>[^@/?,:]+(:\d{1,5})?(,[^@/?,:]+(:\d{1,5})?)*)\/?(\?(?<query>.+))?$/;
 const PORT_DEFAULT = 2113;
 
-/** Where one node listens. */
 export interface Endpoint {
   readonly address: string;
   readonly port: number;
 }
 
 /**
- * What is wrong with a connection string, never quoting it; undefined when it can be used. Stricter than the
- * client, which prints the whole string, password and all, when it meets an option that it does not know.
+ * Returns what is wrong with a connection string, without quoting it; undefined if it is valid. Stricter than the
+ * client, which prints the whole string, including the password, if it contains an unknown option.
  */
 export const connectionStringProblem = (connectionString: string): string | undefined => {
   const match = SHAPE.exec(connectionString);
@@ -48,7 +47,7 @@ export const connectionStringProblem = (connectionString: string): string | unde
   return undefined;
 };
 
-/** The nodes that a connection string names, and whether they may be asked for others of their cluster. */
+/** Returns the nodes in a connection string, and whether other members of their cluster may be discovered. */
 export const seedsOf = (
   connectionString: string,
 ): { readonly seeds: readonly Endpoint[]; readonly isCluster: boolean } => {
@@ -64,13 +63,13 @@ const HOST = /^[\w.-]+$/;
 const PORT_MAX = 65_535;
 
 /**
- * The client takes this address from a connection string as it is. It prints the whole string, password and all, when it
- * takes a part of an address for an option. IPv6 addresses are not understood.
+ * Rejects addresses that the client could parse as an option of its connection string: it would then print the whole
+ * string, including the password. IPv6 addresses are not supported.
  */
 export const isUsable = ({ address, port }: Endpoint): boolean =>
   HOST.test(address) && Number.isInteger(port) && port > 0 && port <= PORT_MAX;
 
-/** The same for one node only, which the client then uses without looking for others. */
+/** Returns the connection string for a single node, which the client uses without discovery. */
 export const forEndpoint = (connectionString: string, { address, port }: Endpoint): string => {
   const { user = '', query } = SHAPE.exec(connectionString)?.groups ?? {};
   return `esdb://${user}${address}:${port}${query === undefined ? '' : `?${query}`}`;
@@ -78,11 +77,11 @@ export const forEndpoint = (connectionString: string, { address, port }: Endpoin
 
 const plain = (name: string): string => name.trim().toLowerCase().replaceAll(/[_-]/g, '');
 
-/** The same with an option set, whatever it was: the client takes the last of a name. */
+/** Overrides an option: the client uses the last value of a name. */
 export const withOption = (connectionString: string, name: string, value: string | number): string =>
   `${connectionString.replace(/\/$/, '')}${connectionString.includes('?') ? '&' : '?'}${name}=${value}`;
 
-/** The whole number that an option has; `fallback` when it is not given. */
+/** Returns the integer value of an option; `fallback` if it is not set. */
 export const optionOf = (connectionString: string, name: string, fallback: number): number => {
   const query = SHAPE.exec(connectionString)?.groups?.['query'] ?? '';
   const pair = query.split('&').find((one) => plain(one.split('=')[0] ?? '') === name.toLowerCase());

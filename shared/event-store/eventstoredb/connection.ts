@@ -8,46 +8,43 @@ import { callLimits, type CallLimits } from './call-limits.ts';
 import { doubtOf, GivenUpError, NoLeaderError, SilentServerError } from './failure.ts';
 import { createLeaderSearch } from './leader-search.ts';
 
-/** The one client of this process, which is a client of the node that leads; reads, appends and subscriptions share it. */
+/** The connection of this process to the leading node, shared by reads, appends and subscriptions. */
 export interface Connection {
-  /** Of calls on its clients. */
   readonly limits: CallLimits;
   /**
-   * The client for the next call: its node has answered a read, so its connection is open. Never kept: the call after
-   * may need another one.
-   * @throws NoLeaderError when no node leads within the time; its message names the cause
+   * Returns the client for the next call. Its node has answered a read, so its connection is open. Do not store it: the
+   * next call may need another client.
+   * @throws NoLeaderError when no leader is found in time; its message contains the cause
    */
   leader(withinMs: number, signal?: AbortSignal): Promise<EventStoreDBClient>;
   /**
-   * What `work` comes to on this client. Its failures are reported.
-   * @throws GivenUpError when the client is given up meanwhile, SilentServerError after `withinMs`
+   * Runs a call on this client and reports its failure.
+   * @throws GivenUpError when the client is discarded meanwhile, SilentServerError after `withinMs`; any error of
+   *   `work`
    */
   call<T>(client: EventStoreDBClient, withinMs: number, work: () => Promise<T>): Promise<T>;
-  /** What a call failed with that was not made by `call`. */
+  /** Reports the failure of a call that was not made through `call`. */
   report(client: EventStoreDBClient, error: unknown): void;
   /**
-   * Fires when the client is given up. Its calls are cancelled, which the client tells as a normal end: whatever a read
-   * gave may be a part only.
+   * Aborted when the client is discarded. Its calls are then cancelled, which the client reports as a normal end, so
+   * the result of a read may be incomplete.
    */
   givenUp(client: EventStoreDBClient): AbortSignal;
-  /**
-   * Whether the connection itself logs why a call failed, once for all calls: no node leads, or the client was given up
-   * meanwhile. Then the caller logs nothing.
-   */
+  /** True if the connection itself logs this failure, once for all calls. Then the caller must not log it. */
   tells(error: unknown): boolean;
-  /** Why there is no leader now, for people; undefined while there is one. */
+  /** Why there is no leader, as a message for operators; undefined if there is one. */
   readonly trouble: string | undefined;
-  /** Clients that were given up so far. */
+  /** Number of clients discarded so far. */
   readonly rebuilds: number;
   close(): Promise<void>;
 }
 
-/** Without an answer for this long, a call makes sure that its node still leads, and goes on waiting. */
+/** After this time without an answer, in ms, a call starts a check that its node still leads, and continues to wait. */
 const SLOW_MS = 1_000;
-/** Timers take no more than 2^31 ms. */
+/** Timers accept at most 2^31 ms. */
 const WAIT_MS_MAX = 60_000;
 
-/** @param connectionString as `connectionStringProblem` accepts it; may hold a password: never logged */
+/** @param connectionString must pass `connectionStringProblem`; may contain a password, so never log it */
 export const createConnection = (
   connectionString: string,
   log: Pick<Logger, 'info' | 'warn'>,
@@ -114,8 +111,8 @@ export const createConnection = (
 };
 
 const noLeader = (cause: string | undefined): NoLeaderError =>
-  new NoLeaderError(cause ?? 'no node has said in time that it leads');
+  new NoLeaderError(cause ?? 'no node claimed in time to be the leader');
 
-/** What `promise` gives, if it does so in time. @throws SilentServerError */
+/** Returns the result of `promise` if it settles in time. @throws SilentServerError */
 export const within = <T>(promise: Promise<T>, ms: number): Promise<T> =>
   timeout(ms, promise, () => new SilentServerError(`no answer within ${Math.round(ms)} ms`));

@@ -16,33 +16,32 @@ import { createReadLogPage, shareLogPages } from './log-pages.ts';
 import { createLogReader } from './log-reader.ts';
 
 export interface EventStoreDbOptions {
-  /** As `connectionStringProblem` accepts it. May hold a password: never logged. */
+  /** Must pass `connectionStringProblem`. May contain a password, so never log it. */
   readonly connectionString: string;
   readonly log: Logger;
   /**
-   * Makes an account's reads wait for a position; it must not go back. Called after every append that is in the
-   * log, before its caller is answered; when it fails, the outcome is unknown to the caller.
+   * Makes later reads of the account wait for a position; must never move backwards. Called after every successful
+   * append, before its caller is answered. If it fails, the caller receives an unknown outcome.
    */
   readonly markAccount: OnAppended;
-  /** Default: the service's. */
+  /** Default: `callLimits`. */
   readonly limits?: CallLimits;
 }
 
 export interface EventStoreDbEventStore extends EventStore {
-  /** Appends without an answer so far. */
   readonly appendsPending: number;
-  /** Clients given up because their connection was in doubt. */
+  /** Number of clients discarded because their connection was in doubt. */
   readonly clientsReplaced: number;
-  /** Subscriptions of the client that ended and were made again. */
+  /** Number of client subscriptions that ended and were replaced. */
   readonly subscriptionsLost: number;
-  /** Why no append could be made now, in words for an operator; undefined when one could. Writes nothing. */
+  /** Returns why no append is possible now, as a message for operators; undefined if one is. Writes nothing. */
   appendProblem(): Promise<string | undefined>;
 }
 
-/** What every server takes by default (1 MiB up to version 25.0), its own additions included. */
+/** The default limit of all server versions (1 MiB up to version 25.0), minus the server's own additions. */
 const APPEND_BYTES_MAX = 960 * 1024;
 
-/** The event log in EventStoreDB (docs/eventstoredb.md). Connects when first used. */
+/** The event log in EventStoreDB (docs/eventstoredb.md). Connects on first use. */
 export const createEventStoreDbEventStore = (options: EventStoreDbOptions): EventStoreDbEventStore => {
   const { log, connectionString, markAccount, limits } = options;
   const closing = new AbortController();
@@ -97,7 +96,7 @@ export const createEventStoreDbEventStore = (options: EventStoreDbOptions): Even
     head: async () => (await logEnd.read()).head,
     distance: (from, to) => {
       const bytes = bytesBetween(from, to);
-      // A position behind the last event may be one of the server's own events, if the log reaches it.
+      // A position after the last event can belong to a system event of the server, if the log reaches it.
       return bytes < 0 && comparePositions(from, logEnd.known.end) <= 0 ? 0 : bytes;
     },
     distanceUnit: 'bytes',

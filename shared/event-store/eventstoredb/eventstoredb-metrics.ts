@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { EventStoreDbEventStore } from './eventstoredb-event-store.ts';
 
-/** What tells an operator that the way to EventStoreDB is not well. */
+/** Registers metrics about the connection to EventStoreDB. */
 export const registerEventStoreDbMetrics = (
   registry: Registry,
   store: Pick<EventStoreDbEventStore, 'appendsPending' | 'clientsReplaced' | 'subscriptionsLost'>,
@@ -25,12 +25,12 @@ export const registerEventStoreDbMetrics = (
     });
   counter(
     'eventstoredb_clients_replaced_total',
-    'Clients given up because their connection was in doubt',
+    'Clients discarded because their connection was in doubt',
     () => store.clientsReplaced,
   );
   counter(
     'eventstoredb_subscriptions_lost_total',
-    'Subscriptions that ended and were made again',
+    'Subscriptions that ended and were replaced',
     () => store.subscriptionsLost,
   );
 };

@@ -8,12 +8,12 @@ import {
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
 
-/** The server took the call and said nothing for as long as it may. */
+/** The server received the call and did not answer in time. */
 export class SilentServerError extends Error {
   override readonly name = 'SilentServerError';
 }
 
-/** The call met a channel that was closed. Definite: nothing was sent. */
+/** The channel was already closed. Nothing was sent. */
 export class ChannelClosedError extends Error {
   override readonly name = 'ChannelClosedError';
 
@@ -22,7 +22,7 @@ export class ChannelClosedError extends Error {
   }
 }
 
-/** The client was given up while the call was under way: what it did is not known. */
+/** The client was discarded during the call. The outcome is unknown. */
 export class GivenUpError extends Error {
   override readonly name = 'GivenUpError';
 
@@ -31,24 +31,24 @@ export class GivenUpError extends Error {
   }
 }
 
-/** No node leads, or none can be used; the message says why. Definite: nothing was sent. */
+/** No node leads, or none is usable; the message contains the reason. Nothing was sent. */
 export class NoLeaderError extends Error {
   override readonly name = 'NoLeaderError';
 }
 
-/** What a failed call means. */
+/** Classification of a failed call. All kinds except `unknown` are definite. */
 export type Failure =
-  /** The stream is at another revision. Definite. */
+  /** The stream is at another revision. */
   | { readonly kind: 'conflict'; readonly actual: number | 'no-stream' }
-  /** The append is larger than the server takes; `bytesMax` is its limit, if it said so. Definite. */
+  /** The append exceeds the server's limit of `bytesMax`, if it reported one. */
   | { readonly kind: 'too-large'; readonly bytesMax?: number }
-  /** The server was not reached, or did not take the call on; the same call may succeed soon. Definite. */
+  /** The server was not reached or did not process the call. A retry may succeed soon. */
   | { readonly kind: 'not-taken' }
-  /** The server refuses this call and will do so again. Definite. */
+  /** The server rejects this call. A retry would be rejected, too. */
   | { readonly kind: 'refused' }
-  /** The position is not one of this log. Definite. */
+  /** The position does not belong to this log. */
   | { readonly kind: 'invalid-position' }
-  /** The call was, or may have been, under way when it failed. */
+  /** The call was, or may have been, in progress when it failed. */
   | { readonly kind: 'unknown' };
 
 /** Codes of gRPC, https://grpc.io/docs/guides/status-codes/. */
@@ -64,18 +64,18 @@ const codes = {
   unauthenticated: 16,
 } as const;
 
-/** What grpc-js says when it had no connection to send the call on. */
+/** Text of grpc-js when it had no connection for the call. */
 const NOT_CONNECTED = /No connection established|Name resolution failed|ECONNREFUSED/;
-/** What grpc-js says of a channel that was closed before the call had a connection. */
+/** Text of grpc-js when the channel was closed before the call had a connection. */
 const CHANNEL_CLOSED = /Channel has been shut down|Channel closed before call started/;
-/** The server put the request back unread (`NotHandled`). */
+/** The server returned the request unread (`NotHandled`). */
 const NOT_HANDLED = /Server Is (Not Ready|Too Busy)/i;
 const EVENT_TOO_LARGE = /Maximum ?Append ?Event ?Size/i;
 const INVALID_POSITION = /invalid position/i;
-/** Either side's limit of one message. Sent with an append, it ended the call before its last event. */
+/** The message limit of either side. On an append, it ended the call before its last event. */
 const MESSAGE_TOO_LARGE = /message larger than max|max message size/i;
 
-/** What is not known here is an unknown outcome. */
+/** Classifies an error. An unrecognised error is an unknown outcome. */
 export const failureOf = (error: unknown): Failure => {
   if (error instanceof WrongExpectedVersionError) {
     const { actualVersion } = error;
@@ -113,29 +113,28 @@ const failureOfCode = (error: unknown): Failure => {
   }
 };
 
-/** Not every failure is one of the client's own errors: some come as gRPC made them. */
+/** Some failures are plain gRPC errors instead of the client's own error types. */
 const codeOf = (error: unknown): { code: number | undefined; text: string } => {
   if (!(error instanceof Error)) return { code: undefined, text: String(error) };
   const code = 'code' in error && typeof error.code === 'number' ? error.code : undefined;
   return { code, text: error.message };
 };
 
-/** The stream has no events. */
 export const isStreamNotFound = (error: unknown): boolean => error instanceof StreamNotFoundError;
 
 const isNotSent = (error: unknown): boolean =>
   error instanceof ChannelClosedError || error instanceof NoLeaderError;
 
-/** What a failed call says about the node that it was sent to. */
+/** Doubt about a node after a failed call. */
 export type NodeDoubt =
-  /** The connection is lost or was never made: the next call needs a new one. */
+  /** The connection was lost or never made: the next call needs a new one. */
   | 'broken'
-  /** The node answers, but does not lead, or not yet. */
+  /** The node answers, but does not lead, or does not lead yet. */
   | 'not-leading'
-  /** No answer in time, or only that there was none: slow, stopped, cut off from its cluster, or its host is gone. */
+  /** No answer in time, or no information: slow, stopped, isolated from its cluster, or its host is down. */
   | 'silent';
 
-/** Undefined when the failure is the answer of a node that leads. */
+/** @returns undefined if the failure is the answer of a leading node */
 export const doubtOf = (error: unknown): NodeDoubt | undefined => {
   if (error instanceof NotLeaderError) return 'not-leading';
   const { code, text } = codeOf(error);
@@ -146,25 +145,24 @@ export const doubtOf = (error: unknown): NodeDoubt | undefined => {
   return isVague ? 'silent' : undefined;
 };
 
-/** The server does not know the user, or the password is another. */
+/** The user is unknown or the password is wrong. */
 export const isNotAuthenticated = (error: unknown): boolean => codeOf(error).code === codes.unauthenticated;
 
-/** The user lacks a right. */
 export const isNotPermitted = (error: unknown): boolean =>
   codeOf(error).code === codes.permissionDenied ||
   (error instanceof AccessDeniedError && !isNotAuthenticated(error));
 
-/** Text of an error; empty for some of the client's. */
+/** Returns the error's message; empty for some errors of the client. */
 export const messageOf = (error: unknown): string => codeOf(error).text;
 
-/** The node follows no other one and does not lead: an election is under way, there is no majority, or it is starting. */
+/** The node neither leads nor follows: an election is in progress, there is no majority, or it is starting. */
 export const isNotReady = (error: unknown): boolean => NOT_HANDLED.test(messageOf(error));
 
-/** The node that another node calls its leader. */
+/** Returns the leader that the node named in its answer. */
 export const leaderNamedBy = (error: unknown): { address: string; port: number } | undefined =>
   error instanceof NotLeaderError ? error.leader : undefined;
 
-/** For logs: the client's errors carry the whole call with them, and some have no message of their own. */
+/** Returns a text for logs. The client's errors contain the whole call, and some have no message. */
 export const describeFailure = (error: unknown): string => {
   const { code, text } = codeOf(error);
   const type = error instanceof Error ? (isCommandError(error) ? error.type : error.name) : typeof error;

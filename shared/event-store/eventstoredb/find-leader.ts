@@ -4,48 +4,47 @@ import { doubtOf, isNotReady, leaderNamedBy } from './failure.ts';
 import { assertLeads, membersOf } from './node-client.ts';
 import { keyOf, type NodeClients } from './node-clients.ts';
 
-/** Why a node cannot be used. */
 export interface NodeFailure {
   readonly endpoint: Endpoint;
   readonly error: unknown;
 }
 
-export interface Found {
-  /** A client whose connection to the node that leads is open; undefined when no node leads. */
+export interface LeaderSearchResult {
+  /** A client with an open connection to the leader; undefined if no node leads. */
   readonly leader: EventStoreDBClient | undefined;
-  /** Of the nodes that do not lead, or had not answered when the leader was found. */
+  /** Failures of nodes that do not lead, and of nodes that had not answered in time. */
   readonly failures: readonly NodeFailure[];
 }
 
 /**
- * Asks all known nodes at once, each for at most `NODE_MS_MAX`. A node claims to lead when it answers a read that only a
- * leader answers. A node that was frozen claims so for seconds after another one has been elected, and the client's
- * gossip has no epoch that would tell the two apart. So followers decide: each names the node that it follows, and the
- * claim that most of them name wins. While more than half of the nodes follow no node, no claim is believed.
- * What one node says of another proves no claim: it adds addresses to ask, and chooses between claims.
- * @param doubted a client whose node loses against any other claim that as many followers name
+ * Queries all known nodes in parallel, each for at most `NODE_MS_MAX`. A node claims to lead if it answers a read that
+ * only a leader answers. A node that was frozen still claims this for seconds after another node was elected, and the
+ * client's gossip contains no epoch to tell the two apart. Therefore followers decide: each names the node that it
+ * follows, and the claim with most followers wins. If more than half of the nodes follow no node, no claim is accepted.
+ * What one node reports about another never proves a claim: it adds addresses, and chooses between claims.
+ * @param doubted a client whose node loses against any other claim with the same number of followers
  */
-export type FindLeader = (doubted: EventStoreDBClient | undefined) => Promise<Found>;
+export type FindLeader = (doubted: EventStoreDBClient | undefined) => Promise<LeaderSearchResult>;
 
-/** For one node to answer. A frozen node costs nothing else, because the others are asked at the same time. */
+/** Time limit of one node, in ms. A frozen node delays nothing else, because all nodes are queried in parallel. */
 const NODE_MS_MAX = 1_000;
-/** After the first claim, for the other nodes to answer. */
+/** Time, in ms, that other nodes get to answer after the first claim. */
 const SECOND_OPINION_MS = 250;
-/** Seeds and the members that they name. */
+/** Maximum number of nodes: seeds and the members that they name. */
 const NODES_MAX = 16;
 
-/** @throws Error when the connection string names a file that is not there */
+/** @throws Error when the connection string names a file that does not exist */
 export const createFindLeader = (connectionString: string, clients: NodeClients): FindLeader => {
   const { seeds, isCluster } = seedsOf(connectionString);
-  /** What earlier rounds learnt, so that the next one need not learn it again. */
+  /** Addresses learned in earlier rounds. */
   let known = addressesOf(seeds);
   for (const seed of seeds) clients.of(seed);
   return async (doubted) => {
     const learnt = addressesOf(seeds);
     const found = await askAll({ known, learnt, isCluster, clients, doubted });
-    // If no node named a member, only the addresses of earlier rounds are known.
+    // If no node named a member, keep the addresses of earlier rounds.
     if (learnt.size === seeds.length) for (const [key, endpoint] of known) learnt.set(key, endpoint);
-    // Late answers add to it.
+    // Late answers still add to it.
     known = learnt;
     return found;
   };
@@ -53,25 +52,25 @@ export const createFindLeader = (connectionString: string, clients: NodeClients)
 
 interface Round {
   readonly known: ReadonlyMap<string, Endpoint>;
-  /** Filled with the nodes that answers name. */
+  /** Receives the nodes that answers name. */
   readonly learnt: Map<string, Endpoint>;
-  /** Nodes may be asked who else is in the cluster. */
+  /** True if nodes may be asked for other members. */
   readonly isCluster: boolean;
   readonly clients: NodeClients;
   readonly doubted: EventStoreDBClient | undefined;
 }
 
-const askAll = ({ known, learnt, isCluster, clients, doubted }: Round): Promise<Found> =>
+const askAll = ({ known, learnt, isCluster, clients, doubted }: Round): Promise<LeaderSearchResult> =>
   new Promise((resolve) => {
     const asked = new Set<string>();
     const unanswered = new Set<string>();
     const claims = new Map<string, EventStoreDBClient>();
-    /** How many followers name a node as the one that they follow. */
+    /** Number of followers that name each node. */
     const followers = new Map<string, number>();
     const failures: NodeFailure[] = [];
     let isOver = false;
 
-    /** Of two claims that as many followers name, the one that is not in doubt. */
+    /** Returns the claim with most followers. On a tie, prefers the one that is not in doubt. */
     const strongest = (): { readonly claim: EventStoreDBClient | undefined; readonly followed: number } => {
       let [claim, followed]: [EventStoreDBClient | undefined, number] = [undefined, -1];
       for (const [key, client] of claims) {
@@ -83,7 +82,7 @@ const askAll = ({ known, learnt, isCluster, clients, doubted }: Round): Promise<
     };
     const decide = (): void => {
       const { claim, followed } = strongest();
-      // More followers name a node that has not answered yet: its own answer is waited for.
+      // More followers name a node that has not answered yet: wait for its answer.
       if ([...unanswered].some((key) => (followers.get(key) ?? 0) > Math.max(0, followed))) return;
       const leaderless = failures.filter(({ error }) => isNotReady(error)).length;
       isOver = true;
@@ -96,7 +95,7 @@ const askAll = ({ known, learnt, isCluster, clients, doubted }: Round): Promise<
       asked.add(key);
       unanswered.add(key);
       void answerOf(endpoint)
-        // A certificate's file may be gone for a moment.
+        // Creating a client fails, for example, while a certificate file is being replaced.
         .catch(() => failures.push({ endpoint, error: new Error('no client could be made') }))
         .finally(() => {
           unanswered.delete(key);

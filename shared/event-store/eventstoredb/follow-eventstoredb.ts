@@ -17,19 +17,19 @@ export interface FollowSource {
   readonly connection: Connection;
   readonly log: Pick<Logger, 'warn'>;
   readonly logEnd: LogEndReader;
-  /** A subscription of the client has ended and will be made again. */
+  /** Called when a subscription of the client has ended and will be replaced. */
   onLost(): void;
 }
 
 const PIECE_EVENTS_MAX = 1_000;
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 const RETRY = { baseMs: 50, capMs: 2_000 };
-/** The log goes on and nothing comes: the subscription is held for dead. */
+/** The log has newer events but the subscription delivers none: after this time, in ms, treat it as dead. */
 const SILENCE_MS_MAX = 2_000;
-/** When nothing has come for so long, the end of the log is looked at, in case the subscription has died in silence. */
+/** After this idle time, in ms, check the end of the log: a subscription can die without an error. */
 const LOOK_MS = 5_000;
 
-/** The log behind a position as it comes, over subscriptions that may end at any moment, in whatever way. */
+/** Yields new events after a position. Replaces subscriptions, which can end at any time, with or without an error. */
 export async function* followEventStoreDb(
   source: FollowSource,
   after: Position,
@@ -37,7 +37,7 @@ export async function* followEventStoreDb(
 ): AsyncGenerator<LogPiece> {
   parsePosition(after);
   let position = after;
-  let toldAll = true;
+  let reportedAll = true;
   const { logEnd } = source;
   const lookAtEnd = async (): Promise<void> => {
     const end = await unlessAborted(logEnd.read(), signal);
@@ -56,11 +56,11 @@ export async function* followEventStoreDb(
         givenUp: source.connection.givenUp(client),
       });
       while (!signal.aborted) {
-        const come = await whatComes(tap, { position, toldAll }, logEnd, signal);
+        const come = await whatComes(tap, { position, reportedAll }, logEnd, signal);
         if (come === 'nothing') await lookAtEnd();
         else {
           const piece = takePiece(tap, position, come === 'all');
-          ({ position, caughtUp: toldAll } = piece);
+          ({ position, caughtUp: reportedAll } = piece);
           failures = 0;
           logEnd.reaches(position);
           yield piece;
@@ -86,26 +86,26 @@ export async function* followEventStoreDb(
 }
 
 /**
- * Waits for events or a new position. `all`: they reach the end of the log as known when the first of them arrived. (The
- * client's own "caught up" comes before it has handed over earlier events.)
- * @returns `nothing` when nothing has come for `LOOK_MS`, and on abort
- * @throws whatever ended the subscription
+ * Waits for events or a new position. `all`: they reach the end of the log that was known when the first of them
+ * arrived. (The client's own "caught up" arrives before it has delivered earlier events.)
+ * @returns `nothing` after `LOOK_MS` without events, and on abort
+ * @throws the error that ended the subscription
  */
 const whatComes = async (
   tap: LogTap,
-  { position, toldAll }: { readonly position: Position; readonly toldAll: boolean },
+  { position, reportedAll }: { readonly position: Position; readonly reportedAll: boolean },
   logEnd: LogEndReader,
   signal: AbortSignal,
 ): Promise<'all' | 'some' | 'nothing'> => {
   let target: Position | undefined;
   while (!signal.aborted) {
-    // What came before the end is as good as ever; and a server that ends every subscription soon must not keep
-    // a subscriber at one place for ever.
+    // Events received before the end stay valid. If a server ends every subscription early, the subscriber must
+    // still make progress.
     if (tap.isFull || (tap.ended !== undefined && tap.waiting > 0)) return 'some';
     if (tap.ended !== undefined) throw tap.ended;
-    const isNews = tap.reached !== position || !toldAll;
+    const isNews = tap.reached !== position || !reportedAll;
     if (isNews && target === undefined) {
-      // Events that arrived in the same turn are handed over together.
+      // Delivers events that arrive in the same event-loop iteration together.
       await nextTurn();
       target = logEnd.known.head;
       continue;

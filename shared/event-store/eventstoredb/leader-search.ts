@@ -7,28 +7,28 @@ import { createFindLeader } from './find-leader.ts';
 import { createNodeClients } from './node-clients.ts';
 import { createTroubleLog } from './trouble-log.ts';
 
-/** The leader's client, and the search for another one: one search, which all calls wait for. */
+/** Holds the leader's client, and runs at most one search for a leader, which all calls wait for. */
 export interface LeaderSearch {
-  /** The leader's client as far as is known; undefined when its connection is lost. */
+  /** The client of the last known leader; undefined if its connection is lost. */
   readonly current: EventStoreDBClient | undefined;
-  /** Resolves when a leader was found; undefined when none is looked for. */
+  /** Resolves when a leader is found; undefined if no search is running. */
   readonly running: Promise<void> | undefined;
-  /** Why there is no leader, for people; undefined while there is one. */
+  /** Why there is no leader, as a message for operators; undefined if there is one. */
   readonly trouble: string | undefined;
-  /** Clients that were given up so far. */
+  /** Number of clients discarded so far. */
   readonly rebuilds: number;
   start(): void;
-  /** The connection of this client is lost. */
+  /** Discards a client whose connection is lost. */
   drop(client: EventStoreDBClient): void;
-  /** Fires when the client is given up. */
+  /** Aborted when the client is discarded. */
   givenUp(client: EventStoreDBClient): AbortSignal;
   close(): Promise<void>;
 }
 
-/** Between two rounds of questions to all nodes. Far less than the back-off of gRPC, which grows to two minutes. */
+/** Pause between two rounds, in ms. Much shorter than gRPC's back-off, which grows to two minutes. */
 const PAUSE = { baseMs: 100, capMs: 400 };
 
-/** @throws Error when the connection string names a file that is not there */
+/** @throws Error when the connection string names a file that does not exist */
 export const createLeaderSearch = (
   connectionString: string,
   log: Pick<Logger, 'info' | 'warn'>,
@@ -54,7 +54,7 @@ export const createLeaderSearch = (
       const { leader, failures } = await findLeader(current);
       if (closing.signal.aborted) break;
       if (leader === undefined) troubles.tell(causeOfNodes(failures));
-      // A call may have lost its connection while the other nodes were waited for.
+      // A call may have reported a lost connection while this round waited for other nodes.
       else if (!ends.signalOf(leader).aborted) {
         become(leader);
         clients.keepOnly(leader);

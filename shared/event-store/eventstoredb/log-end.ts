@@ -5,31 +5,30 @@ import type { Connection } from './connection.ts';
 import { positionOf } from './log-reader.ts';
 import { collect } from './read-events.ts';
 
-/** Where the log ends. */
 export interface LogEnd {
-  /** Of the last event in a stream that is not one of the server's own; `START` without one. */
+  /** Position of the last event in a stream that is not a system stream; `START` without one. */
   readonly head: Position;
-  /** Of the last event of any kind. */
+  /** Position of the last event of any kind. */
   readonly end: Position;
 }
 
 export interface LogEndReader {
-  /** As it was last read or heard of. */
+  /** The last known end. */
   readonly known: LogEnd;
-  /** The log was seen to reach `position`. @param isOwn an event of this service is there */
+  /** Records that the log reaches `position`. @param isOwn an event of this service is at this position */
   reaches(position: Position, isOwn?: boolean): void;
   /** @throws EventStoreUnavailableError */
   read(): Promise<LogEnd>;
 }
 
 /**
- * How far back the last event is looked for, in steps. Behind more events of the server's own than this the
- * oldest of them counts as the head: no event is after it, and subscriptions get there too.
+ * Numbers of events that are searched backwards, step by step, for the last event. If all of them are system events,
+ * the oldest of them counts as the head: no own event follows it, and subscriptions reach it, too.
  */
 const SCANS = [1, 32, 1_000];
 const EMPTY: LogEnd = { head: START, end: START };
 
-/** The server's streams all start so; subscriptions leave them out with the same rule. */
+/** Prefix of the server's system streams. Subscriptions exclude them by the same rule. */
 const SYSTEM_STREAM = '$';
 
 export const createLogEndReader = (connection: Connection): LogEndReader => {

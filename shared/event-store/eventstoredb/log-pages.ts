@@ -7,16 +7,16 @@ import { bytesBetween } from './log-position.ts';
 import { positionOf, readLogFrom } from './log-reader.ts';
 import { toRecordedEvent } from './stored-event.ts';
 
-/** One page of the whole log behind a position, of this service's events in all categories. */
+/** Reads one page of the log after a position, with this service's events in all categories. */
 export type ReadLogPage = (after: Position, limit: number) => Promise<LogPiece>;
 
-/** Bytes of the log in one page, plus one event: bounds the memory of a page. */
+/** Maximum log bytes in a page, plus one event. */
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 export const createReadLogPage =
   (connection: Connection, logEnd: LogEndReader): ReadLogPage =>
   async (after, limit) => {
-    // One more: the page begins with the event at the position itself.
+    // One more, because the page starts with the event at the position itself.
     const count = after === START ? limit : limit + 1;
     const page = await readLogFrom(connection, after, count, PAGE_BYTES_MAX).catch((error: unknown) => {
       if (error instanceof EventStoreUnavailableError) assertKnown(after, error.cause);
@@ -41,14 +41,14 @@ const RECENT_MS = 500;
 
 interface Reading {
   readonly page: Promise<LogPiece>;
-  /** Counts the readings of this process. */
+  /** Sequence number in this process. */
   readonly number: number;
 }
 
 /**
- * Readers at the same position share their pages, so that events of other applications in the log are received and
- * decoded once. A full page never changes. A page at the end of the log is shared only with readers that asked before
- * it was read: a later reader must see what was appended since.
+ * Shares pages between readers at the same position, so that events of other applications are received and decoded
+ * once. A full page never changes. A page at the end of the log is shared only with readers that asked before it was
+ * read: a later reader must see later appends.
  */
 export const shareLogPages = (read: ReadLogPage): ReadLogPage => {
   const recent = new Map<string, Reading>();

@@ -4,27 +4,26 @@ import { START, type Position } from '../event-store.ts';
 /** 2^64 - 1 has 20 digits. */
 const WIDTH = 20;
 const SHAPE = /^(\d{20})\.(\d{20})$/;
-/** What the server gives for "no position" (events of TCP transactions in stream reads). */
+/** The server's value for "no position" (events of TCP transactions in stream reads). */
 const NONE = 2n ** 64n - 1n;
 
 /**
- * Commit and prepare position, both in bytes of the server's log, in fixed width: the order of the text is the
- * order of the log.
- * @throws RangeError for what is not a position
+ * Prints commit and prepare position, both in bytes of the server's log, with fixed width: text order equals log order.
+ * @throws RangeError if the event has no position
  */
 export const printPosition = (position: LogPosition | undefined): Position => {
   if (position === undefined || position.commit === NONE) {
-    throw new RangeError('EventStoreDB gave an event without a position');
+    throw new RangeError('EventStoreDB returned an event without a position');
   }
   const commit = printed(position.commit);
-  // The same for every event that came over gRPC.
+  // Equal for every event appended over gRPC.
   const prepare = position.prepare === position.commit ? commit : printed(position.prepare);
   return `${commit}.${prepare}` as Position;
 };
 
 const printed = (part: bigint): string => String(part).padStart(WIDTH, '0');
 
-/** As the client takes it. @throws RangeError for a text that this adapter has not printed */
+/** Parses a printed position for the client. @throws RangeError for any other text */
 export const parsePosition = (position: Position): LogPosition | typeof LOG_START => {
   if (position === START) return LOG_START;
   const [, commit, prepare] = SHAPE.exec(position) ?? [];
@@ -34,7 +33,7 @@ export const parsePosition = (position: Position): LogPosition | typeof LOG_STAR
   return { commit: BigInt(commit), prepare: BigInt(prepare) };
 };
 
-/** Bytes of the log from one position to another; negative when `to` is before `from`. */
+/** Bytes of the log from one position to another; negative if `to` is before `from`. */
 export const bytesBetween = (from: Position, to: Position): number => Number(offsetOf(to) - offsetOf(from));
 
 const offsetOf = (position: Position): bigint => {

@@ -20,28 +20,28 @@ import { bytesBetween, parsePosition, printPosition } from './log-position.ts';
 import { collect } from './read-events.ts';
 import { toRecordedEvent } from './stored-event.ts';
 
-/** Reads through the leader, so that nothing which was answered is missing. Nothing here writes. */
+/** Reads through the leader, because a follower may lack events of answered appends. Never writes. */
 export interface LogReader {
   /** @throws EventStoreUnavailableError */
   readAll(options: ReadAllOptions): Promise<readonly RecordedEvent[]>;
   /** @throws EventStoreUnavailableError */
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
-  /** One page of a stream as it is stored. @throws EventStoreUnavailableError */
+  /** Returns one page of a stream, as stored. @throws EventStoreUnavailableError */
   readStored(stream: string, page: StoredPage): Promise<readonly ResolvedEvent[]>;
 }
 
 export interface StoredPage {
-  /** First revision, inclusive. Default: 0 forward, the last one backward. */
+  /** First revision, inclusive. Default: 0 forward, the last revision backward. */
   readonly from?: number;
   readonly count: number;
   readonly direction?: 'forward' | 'backward';
 }
 
-/** Pages of a stream grow from the first to the second: most streams are short. */
+/** Page sizes of a stream, in events. They grow from `first` to `max`, because most streams are short. */
 const STREAM_PAGE = { first: 128, max: 512 };
 const START_OF_STREAM = { direction: FORWARDS, fromRevision: LOG_START } as const;
 const END_OF_STREAM = { direction: BACKWARDS, fromRevision: END } as const;
-/** Pages of the whole log, of whatever kind the events are. */
+/** Page size of the whole log, in events of any kind. */
 const LOG_PAGE_MAX = 1_000;
 
 export const createLogReader = (connection: Connection): LogReader => {
@@ -86,7 +86,7 @@ export const createLogReader = (connection: Connection): LogReader => {
     const events: RecordedEvent[] = [];
     let last = after;
     while (events.length < limit) {
-      // One more: the page begins with the event at the position itself.
+      // One more, because the page starts with the event at the position itself.
       const maxCount = Math.min(limit - events.length, LOG_PAGE_MAX) + 1;
       const page = await readLogFrom(connection, last, maxCount);
       for (const stored of page.events) {
@@ -108,13 +108,13 @@ export const createLogReader = (connection: Connection): LogReader => {
 
 export interface StoredLogPage {
   readonly events: readonly AllStreamResolvedEvent[];
-  /** Nothing was behind it when it was read. */
+  /** True if the log ended here when the page was read. */
   readonly isLast: boolean;
 }
 
 /**
- * Everything in the log from a position on, inclusive: events of this service and all others.
- * @param bytesMax of the log, from the first event to the last; default: as many as there are
+ * Reads the log from a position, inclusive, with the events of all applications.
+ * @param bytesMax maximum log bytes from the first event to the last; default: no limit
  */
 export const readLogFrom = async (
   connection: Connection,
@@ -141,6 +141,6 @@ export const readLogFrom = async (
   return { events, isLast: !isCut && events.length < maxCount };
 };
 
-/** The place of whatever stands there, event or link. */
+/** Returns the log position of the event, or of the link to it. */
 export const positionOf = ({ event, link }: AllStreamResolvedEvent): Position =>
   printPosition(link?.position ?? event?.position);

@@ -6,28 +6,28 @@ import { bytesBetween } from './log-position.ts';
 import { positionOf } from './log-reader.ts';
 import { subscribeToOwnEvents } from './own-events.ts';
 
-/** One subscription of the client: what has come of it and was not taken yet. Never lives again once it has ended. */
+/** Buffers the events of one client subscription. Cannot be reused after it has ended. */
 export interface LogTap {
-  /** Events waiting to be taken. */
+  /** Number of buffered events. */
   readonly waiting: number;
-  /** As much is waiting as may: nothing more comes until some of it is taken. */
+  /** The buffer is full: the subscription is paused until events are taken. */
   readonly isFull: boolean;
-  /** Everything up to here has come, the last event's position or, behind it, one that only the filter saw. */
+  /** Everything up to here has arrived. A position after the last event was reported by the server's filter. */
   readonly reached: Position;
-  /** Why nothing more will come; undefined while it goes on. */
+  /** Why the subscription ended; undefined while it is active. */
   readonly ended: Error | undefined;
-  /** Up to `count` events, and the position behind which the next ones are. */
+  /** Takes up to `count` events. The next events follow the returned position. */
   take(count: number): { readonly events: readonly AllStreamResolvedEvent[]; readonly position: Position };
-  /** Resolves at the next change of anything above, on abort, after `timeoutMs`; true for a change. */
+  /** Waits for a change of the properties above, an abort, or `timeoutMs`. @returns true for a change */
   changed(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   close(): void;
 }
 
 export interface TapBounds {
   readonly eventsMax: number;
-  /** Of the log between the first and the last waiting event: what it may take in memory, about. */
+  /** Maximum log bytes from the first to the last buffered event: approximates their memory. */
   readonly bytesMax: number;
-  /** Fires when the client is given up: it cancels a subscription only if it is open by then. */
+  /** Aborted when the client is discarded: that cancels a subscription only if it is already open. */
   readonly givenUp: AbortSignal;
 }
 
@@ -35,7 +35,7 @@ export const openLogTap = (client: EventStoreDBClient, after: Position, bounds: 
   const change = createWakeUp();
   let waiting: AllStreamResolvedEvent[] = [];
   let reached = after;
-  /** It counts when every event that came before it was handed over. */
+  /** Last position reported by the filter. Valid once all earlier events were delivered. */
   let passed = after;
   let ended: Error | undefined;
 
@@ -49,7 +49,7 @@ export const openLogTap = (client: EventStoreDBClient, after: Position, bounds: 
   };
   const own = subscribeToOwnEvents(client, after, {
     onEvent: (event, position) => {
-      // What was there already must not come twice, whatever the server thinks "behind" means.
+      // Skips events that have already arrived, in case the server treats the start position as inclusive.
       if (comparePositions(position, reached) <= 0) return;
       reached = position;
       waiting.push(event);

@@ -6,7 +6,7 @@ import { forEndpoint, optionOf, withOption, type Endpoint } from './connection-s
 import { ChannelClosedError } from './failure.ts';
 import { collect } from './read-events.ts';
 
-/** Members of the client that are not part of its public type. `eventstoredb-client` tests pin them. */
+/** Non-public members of the client. The `eventstoredb-client` tests pin them. */
 export interface ClientInternals {
   supports(): Promise<boolean>;
   handleError(): Promise<void>;
@@ -26,24 +26,24 @@ export const internalsOf = (client: EventStoreDBClient): ClientInternals =>
 
 const KEEP_ALIVE_MS = 10_000;
 const GOODBYE_MS = 1_000;
-/** `ConnectivityState.SHUTDOWN` of gRPC, which is loaded by the client only. */
+/** `ConnectivityState.SHUTDOWN` of gRPC, which is a dependency of the client only. */
 const SHUTDOWN = 4;
 
 /**
- * A client of one node, with one channel for its whole life, that appends by unary calls only.
+ * A client of one node, with one channel for its whole life. It appends with unary calls only.
  *
- * - Batch appends (`supports`) share one stream without a deadline, need the clocks of both sides to agree, fail
- *   together when one is malformed, and throw an uncaught exception on a late reply.
- * - The client's `handleError` closes the channel beneath calls that are on their way to it. The connection decides
- *   which node to use, so the client must not.
+ * - Batch appends (`supports`) share one stream without a deadline, need synchronised clocks, fail together if one is
+ *   malformed, and throw an uncaught exception on a late reply.
+ * - The client's `handleError` closes the channel while other calls are about to use it. The connection chooses the
+ *   node, so the client must not.
  * - The client's `execute` awaits its channel and then starts the append inside `new Promise(async …)`. If the channel
- *   was closed in between, the append never settles and its error is an unhandled rejection, which ends the process.
- *   Here the check and the start are one synchronous step: a closed channel is a `ChannelClosedError`, and nothing was
+ *   is closed in between, the append never settles and its error is an unhandled rejection, which ends the process.
+ *   Here the check and the start are one synchronous step: a closed channel gives `ChannelClosedError`, and nothing is
  *   sent.
  *
- * gRPC keeps one connection for all channels that are alike, and with it the back-off of its failures, which grows to
- * two minutes. A channel with another keepalive time is not alike.
- * @param generation another number for each client of the same node
+ * gRPC shares one connection between channels with equal options, including its back-off, which grows to two minutes.
+ * Therefore each channel gets a different keepalive time.
+ * @param generation a different number for each client of the same node
  */
 export const createNodeClient = (
   connectionString: string,
@@ -70,7 +70,7 @@ export const createNodeClient = (
   return client;
 };
 
-/** Resolves when the node has answered a read that only a leader answers. @throws what the read throws */
+/** Resolves when the node has answered a read that only a leader answers. @throws any error of the read */
 export const assertLeads = async (client: EventStoreDBClient, withinMs: number): Promise<void> => {
   await collect(
     client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true }),
@@ -78,7 +78,7 @@ export const assertLeads = async (client: EventStoreDBClient, withinMs: number):
   );
 };
 
-/** The addresses of all nodes of the cluster, as this node knows them. @throws what the call throws */
+/** Returns the addresses of all cluster members that this node knows. @throws any error of the call */
 export const membersOf = (client: EventStoreDBClient, withinMs: number): Promise<readonly Endpoint[]> => {
   const internals = internalsOf(client);
   return internals.execute(
@@ -100,7 +100,7 @@ export const membersOf = (client: EventStoreDBClient, withinMs: number): Promise
   );
 };
 
-/** Cancels the client's calls and closes its connection; bounded, as `dispose` may wait for ever. */
+/** Cancels the client's calls and closes its connection. Bounded, because `dispose` may never settle. */
 export const hangUp = async (client: EventStoreDBClient): Promise<void> => {
   const goodbye = Promise.all([
     client.dispose(),

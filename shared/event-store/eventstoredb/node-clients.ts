@@ -2,18 +2,18 @@ import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Endpoint } from './connection-string.ts';
 import { createNodeClient } from './node-client.ts';
 
-/** One client for each node that is asked or used. */
+/** Holds one client for each node. */
 export interface NodeClients {
   of(endpoint: Endpoint): EventStoreDBClient;
-  /** Its connection is lost: the next call to its node goes out on a new one. */
+  /** Discards a client with a lost connection: the next call to its node uses a new one. */
   drop(client: EventStoreDBClient): void;
-  /** Drops every client but this one. */
+  /** Discards all clients except this one. */
   keepOnly(client: EventStoreDBClient | undefined): void;
 }
 
 export const keyOf = ({ address, port }: Endpoint): string => `${address}:${port}`;
 
-/** @param onDropped is given each client that will not be used again */
+/** @param onDropped receives each discarded client */
 export const createNodeClients = (
   connectionString: string,
   onDropped: (client: EventStoreDBClient) => void,

@@ -9,32 +9,32 @@ import { positionOf } from './log-reader.ts';
 
 export interface OwnEventsListener {
   readonly onEvent: (event: AllStreamResolvedEvent, position: Position) => void;
-  /** Everything up to here was looked at. Events from before may still come: see `OwnEvents.isDrained`. */
+  /** The server has filtered all events up to here. Earlier events may still arrive: see `OwnEvents.isDrained`. */
   readonly onPassed: (position: Position) => void;
-  /** Perhaps more than once. */
+  /** Can be called more than once. */
   readonly onEnd: (error: Error) => void;
 }
 
 export interface OwnEvents {
-  /** Every event that the client has received was handed over. */
+  /** True if every event that the client received was delivered. */
   readonly isDrained: boolean;
   pause(): void;
   resume(): void;
   close(): void;
 }
 
-/** Everything but the server's own streams: with projections, those are most of the log. */
+/** Excludes the server's system streams: with server-side projections, they are most of the log. */
 const OWN_STREAMS = '^[^$].*';
-/** Events of the server's own that are passed over until a checkpoint says so. */
+/** Number of filtered events after which the server reports a checkpoint. */
 const SEARCH_WINDOW = 256;
 
-/** One subscription of the client behind a position, exclusive. An exception of the listener ends it. */
+/** Subscribes to events after a position, exclusive. An exception of the listener ends the subscription. */
 export const subscribeToOwnEvents = (
   client: EventStoreDBClient,
   after: Position,
   { onEvent, onPassed, onEnd }: OwnEventsListener,
 ): OwnEvents => {
-  /** An exception would stop the subscription without a word, or end the process. */
+  /** Otherwise an exception would stop the subscription silently, or end the process. */
   const guarded = (work: () => void): void => {
     try {
       work();

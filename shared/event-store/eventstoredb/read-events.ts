@@ -2,9 +2,9 @@ import type { StreamingRead } from '@eventstore/db-client';
 import { SilentServerError } from './failure.ts';
 
 /**
- * All events of a call with a limit, or those up to the first one for which `isEnough` is true. The call is always drained
- * or cancelled: an abandoned one would stay open, and stop the client from ending. Reads have no deadline of their own.
- * @throws SilentServerError after `withinMs`, or what the client throws
+ * Collects the events of a read with a limit, or those up to the first one for which `isEnough` is true. The call is
+ * always drained or cancelled: otherwise it would stay open and keep the client from ending. Reads have no deadline.
+ * @throws SilentServerError after `withinMs`, or any error of the client
  */
 export const collect = <E>(
   call: StreamingRead<E>,
@@ -22,7 +22,7 @@ export const collect = <E>(
       () => fail(new SilentServerError(`not read within ${Math.round(withinMs)} ms`)),
       withinMs,
     );
-    // At once, and for good: an error without a listener ends the process, even "stream not found".
+    // Added immediately and never removed: an unhandled error, even "stream not found", would end the process.
     call
       .on('error', fail)
       .on('data', (event: E) => {

@@ -1,16 +1,16 @@
 import type { AppendRequest } from '../append-request.ts';
 import type { StreamTail } from './stream-tails.ts';
 
-/** How an append to `any` stands to the last events of its stream. */
-export type Found =
-  /** To be appended behind `current`. */
+/** Result of comparing an append to `any` with the last events of its stream. */
+export type RepeatCheck =
+  /** Append after `current`. */
   | { readonly outcome: 'new'; readonly current: number | 'no-stream' }
-  /** Already there; the revision of its last event. */
+  /** Already in the stream. `revision`: its last event. */
   | { readonly outcome: 'repeat'; readonly revision: number }
-  /** Its first event is there, followed by others than its own. */
+  /** Its first event is in the stream, but other events follow it. */
   | { readonly outcome: 'conflict'; readonly current: number | 'no-stream' };
 
-export const repeatIn = ({ revision, ids }: StreamTail, { events }: AppendRequest): Found => {
+export const repeatIn = ({ revision, ids }: StreamTail, { events }: AppendRequest): RepeatCheck => {
   const current = revision < 0 ? 'no-stream' : revision;
   const first = ids.lastIndexOf(events[0]?.id ?? '');
   if (first < 0) return { outcome: 'new', current };

@@ -9,24 +9,24 @@ import {
 import type { Connection } from './connection.ts';
 import { describeFailure, failureOf, type Failure } from './failure.ts';
 
-/** One append as it goes over the wire, the same at every try: same ids, same expected revision. */
+/** An append request, identical at every try: same ids, same expected revision. */
 export interface Sending {
   readonly stream: string;
   readonly expected: number | 'no-stream';
   readonly events: readonly EventData[];
-  /** `performance.now()` by which there must be an answer. */
+  /** `performance.now()` at which the answer is due. */
   readonly endMs: number;
 }
 
 const RETRY = { baseMs: 20, capMs: 400 };
-/** Less than this is not worth a try. */
+/** Minimum time left, in ms, for another try. */
 const TRY_MS_MIN = 100;
-/** The call's own deadline comes first; this one is for calls that never settle. */
+/** Added to the call's own deadline, in ms, for calls that never settle. */
 const GRACE_MS = 50;
 
 /**
- * Sends an append until there is an answer. Sending it again is safe: at an exact revision the server knows the
- * ids again, and if the first try arrives last, it finds them there.
+ * Sends an append until it is answered. Retries are safe: at an exact revision the server recognises the ids, also if
+ * the first try arrives after a later one.
  * @throws WrongExpectedRevisionError, AppendTooLargeError, EventStoreUnavailableError, AppendOutcomeUnknownError
  */
 export const sendAppend = async (connection: Connection, sending: Sending): Promise<Accepted> => {
@@ -46,13 +46,13 @@ export const sendAppend = async (connection: Connection, sending: Sending): Prom
     : new EventStoreUnavailableError(`EventStoreDB did not take the append: ${text}`, { cause: last });
 };
 
-type Tried = { readonly accepted: Accepted } | Failed;
-interface Failed {
+type TryOutcome = { readonly accepted: Accepted } | TryFailure;
+interface TryFailure {
   readonly failure: Failure;
   readonly error: unknown;
 }
 
-const trySend = async (connection: Connection, sending: Sending): Promise<Tried> => {
+const trySend = async (connection: Connection, sending: Sending): Promise<TryOutcome> => {
   try {
     const client = await connection.leader(sending.endMs - performance.now());
     const deadlineMs = Math.max(1, sending.endMs - performance.now());
@@ -76,12 +76,12 @@ export const callAppend = (
     requiresLeader: true,
   });
 
-/** A refusal of this try. It is the answer for the whole append only if no earlier try may still be accepted. */
-const finalError = ({ failure, error }: Failed, sending: Sending, mayBeWritten: boolean): Error => {
+/** Maps the rejection of one try. It is final for the append only if no earlier try can still succeed. */
+const finalError = ({ failure, error }: TryFailure, sending: Sending, mayBeWritten: boolean): Error => {
   const { stream, expected } = sending;
   if (failure.kind === 'conflict') {
     const { actual } = failure;
-    // The stream is past that revision, for ever: an earlier try that is still on its way will fail, too.
+    // The stream is past the expected revision, so earlier tries that are still in transit will fail, too.
     const isPast = actual !== 'no-stream' && (expected === 'no-stream' || actual > expected);
     if (isPast || !mayBeWritten) return new WrongExpectedRevisionError(stream, expected, actual);
   }

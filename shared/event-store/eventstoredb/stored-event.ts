@@ -9,15 +9,14 @@ import type { EventMetadata, JsonObject, RecordedEvent } from '../event-store.ts
 import { printPosition } from './log-position.ts';
 
 /**
- * Member of the stored metadata that names the call of `append` that wrote the event. The server answers a
- * repeat exactly as the first time; only what is stored tells whose it was.
+ * Member of the stored metadata with the unique name of the `append` call that wrote the event. The server answers a
+ * repeat like the first append, so only the stored name identifies the call.
  */
 const ATTEMPT = 'appendAttempt';
 
 /**
- * The events as the client takes them. `data` is a fresh value made from text, so that nothing the caller does
- * to its own object afterwards can stop the client's serialisation half-way, which would leave its promise
- * pending for ever. Metadata goes as bytes.
+ * Converts events for the client. `data` is a new value parsed from text, so that later changes by the caller cannot
+ * break the client's serialisation: that would leave its promise pending forever. Metadata is sent as bytes.
  */
 export const toEventData = (events: readonly EncodedEvent[], attempt: string): EventData[] =>
   events.map(({ id, type, data, metadata }) =>
@@ -36,13 +35,10 @@ const withAttempt = (metadata: string, attempt: string): string =>
 export const storedBytes = ({ type, data, metadata }: EncodedEvent, attempt: string): number =>
   Buffer.byteLength(data) + Buffer.byteLength(withAttempt(metadata, attempt)) + 2 * type.length;
 
-type Resolved = ResolvedEvent | AllStreamResolvedEvent;
+type StoredEvent = ResolvedEvent | AllStreamResolvedEvent;
 
-/**
- * The event as the port knows it; undefined for what this service has not written: system events, links, and
- * events without its metadata.
- */
-export const toRecordedEvent = ({ event }: Resolved): RecordedEvent | undefined => {
+/** @returns undefined for foreign events: system events, links, and events without this service's metadata */
+export const toRecordedEvent = ({ event }: StoredEvent): RecordedEvent | undefined => {
   if (event === undefined || isSystem(event.streamId) || isSystem(event.type)) return undefined;
   const metadata = metadataOf(event.metadata);
   if (!event.isJson || metadata === undefined) return undefined;
@@ -66,8 +62,8 @@ const metadataOf = (stored: unknown): EventMetadata | undefined => {
   return metadata;
 };
 
-/** The call of `append` that wrote this event. */
-export const attemptOf = ({ event }: Resolved): string | undefined => {
+/** Returns the name of the `append` call that wrote this event. */
+export const attemptOf = ({ event }: StoredEvent): string | undefined => {
   const stored: unknown = event?.metadata;
   if (typeof stored !== 'object' || stored === null || !(ATTEMPT in stored)) return undefined;
   return String(stored[ATTEMPT]);

@@ -1,27 +1,27 @@
 import { LRUCache } from 'lru-cache';
 import type { LogReader } from './log-reader.ts';
 
-/** The ids of a stream's last events, oldest first, and the revision of the last one; -1 without any. */
+/** The ids of a stream's last events, oldest first, and the revision of the last one; -1 if the stream is empty. */
 export interface StreamTail {
   readonly revision: number;
   readonly ids: readonly string[];
 }
 
 export interface StreamTails {
-  /** As the stream is now. @throws EventStoreUnavailableError */
+  /** Reads the current tail. @throws EventStoreUnavailableError */
   read(stream: string): Promise<StreamTail>;
-  /** As the stream was when it was last heard of; the stream may be further by now. */
+  /** Returns the cached tail. The stream may have grown since. */
   known(stream: string): StreamTail | undefined;
-  /** The server has accepted events behind `revision`. */
+  /** Records that the server has accepted events after `revision`. */
   appended(stream: string, revision: number, ids: readonly string[]): void;
 }
 
-/** Streams whose tail is kept, the least recently used go first: about 64 KiB for each. */
+/** Maximum number of cached tails (LRU), about 64 KiB each. */
 const STREAMS_MAX = 64;
 
 /**
- * Keeps what it has read: events do not change, so the next read needs only those that came since. What is kept
- * may be used as it is, because an append at an exact revision shows whether it is still the stream's end.
+ * Caches tails: events never change, so a later read needs only the events after the cached ones. A cached tail can be
+ * used without a read, because an append at an exact revision fails if the stream has grown.
  */
 export const createStreamTails = (reader: Pick<LogReader, 'readStored'>, reach: number): StreamTails => {
   const known = new LRUCache<string, StreamTail>({ max: STREAMS_MAX });
@@ -37,7 +37,7 @@ export const createStreamTails = (reader: Pick<LogReader, 'readStored'>, reach: 
     }
   };
 
-  const readAnew = async (stream: string): Promise<StreamTail> => {
+  const readWhole = async (stream: string): Promise<StreamTail> => {
     const page = await reader.readStored(stream, { count: reach, direction: 'backward' });
     const ids = page.map(({ event }) => event?.id ?? '').toReversed();
     return { revision: Number(page[0]?.event?.revision ?? -1), ids };
@@ -51,10 +51,10 @@ export const createStreamTails = (reader: Pick<LogReader, 'readStored'>, reach: 
   return {
     read: async (stream) => {
       const before = known.get(stream);
-      const tail = before === undefined ? await readAnew(stream) : await readOn(stream, before);
-      // Nothing new where there must be: what is kept is of another log.
+      const tail = before === undefined ? await readWhole(stream) : await readOn(stream, before);
+      // New events were expected but there are none: the cached tail belongs to another log.
       const isStale = before !== undefined && before.revision === tail.revision;
-      return keep(stream, isStale ? await readAnew(stream) : tail);
+      return keep(stream, isStale ? await readWhole(stream) : tail);
     },
     known: (stream) => known.get(stream),
     appended: (stream, revision, ids) => {

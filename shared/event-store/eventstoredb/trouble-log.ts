@@ -1,20 +1,20 @@
 import type { Logger } from 'pino';
 
-/** Says once what is wrong, however often it is met. */
+/** Logs a persistent problem once instead of at each occurrence. */
 export interface TroubleLog {
-  /** Since the last call of `tell`; undefined when nothing is wrong. */
+  /** The current problem; undefined if there is none. */
   readonly current: string | undefined;
-  /** @param cause in words; undefined when all is well again */
+  /** @param cause description; undefined when the problem is solved */
   tell(cause: string | undefined): void;
 }
 
-/** While a cause lasts, it is repeated this often. */
+/** Interval, in ms, at which a persisting cause is logged again. */
 const REPEAT_MS = 60_000;
 
 /**
- * One line when a cause begins, changes or ends, and at most one a minute of the same cause, also where it comes and
- * goes or takes turns with another.
- * @param subject what has the trouble, as lines begin with it
+ * Logs when a cause begins, changes or ends. Logs the same cause at most once a minute, even if it alternates with
+ * another cause or with success.
+ * @param subject start of each log line
  */
 export const createTroubleLog = (
   log: Pick<Logger, 'info' | 'warn'>,
@@ -23,7 +23,7 @@ export const createTroubleLog = (
 ): TroubleLog => {
   let current: string | undefined;
   let begunMs = 0;
-  /** A line has said that it began, so that another one must say that it ended. */
+  /** The problem was logged, so its end must be logged, too. */
   let isTold = false;
   const loggedMs = new Map<string, number>();
   const isDue = (cause: string, now: number): boolean => {

@@ -4,19 +4,15 @@ import type { AppendRequest, EncodedEvent } from '../append-request.ts';
 import { printPosition } from '../dense-position.ts';
 import { WrongExpectedRevisionError, type AppendResult, type ExpectedRevision } from '../event-store.ts';
 
-/** What the log says to one append of a batch. */
 export type AppendAnswer = AppendResult | WrongExpectedRevisionError;
 
-/** The codes of `append_to_log`. */
+/** Encodes the expected revision for `append_to_log`. */
 const expectedCode = (expected: ExpectedRevision): number =>
   expected === 'any' ? -2 : expected === 'no-stream' ? -1 : expected;
 
 type Row = [outcome: 'a' | 'r' | 'c', revision: string, position: string | null];
 
-/**
- * Appends a batch, at most one append of each stream, in one autocommit statement.
- * @returns one answer for each append, in order
- */
+/** Appends a batch, at most one append for each stream, in one autocommit statement. @returns answers in order */
 export const appendBatch = async (
   client: ClientBase,
   batch: readonly AppendRequest[],
@@ -29,7 +25,7 @@ export const appendBatch = async (
   return await appendMany(client, batch);
 };
 
-/** The usual append of a caller that is alone. @returns undefined when it takes `append_to_log` to answer */
+/** A faster path for a single event. @returns undefined if only `append_to_log` can answer */
 const appendEvent = async (
   client: ClientBase,
   { stream, expected, customerId, events, isMarkedApart = false }: AppendRequest,
@@ -70,7 +66,7 @@ const answerOf = (append: AppendRequest, [outcome, revisionText, position]: Row)
   return { revision, position: printPosition(Number(position)), repeated: outcome === 'r' };
 };
 
-/** The parameters of `append_to_log`, in its order: one array for each column. */
+/** Returns the parameters of `append_to_log`, in order: one array for each column. */
 const encodeBatch = (batch: readonly AppendRequest[]): (Buffer | boolean[])[] => {
   const firsts: number[] = [];
   const appends: number[] = [];

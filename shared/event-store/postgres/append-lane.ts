@@ -6,10 +6,10 @@ import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-
 import { appendBatch, type AppendAnswer } from './append-batch.ts';
 import { classifyAppendFailure } from './append-failure.ts';
 
-/** One connection of its own for appends, one batch at a time; connects again after it was lost. */
+/** A dedicated connection for appends. Runs one batch at a time, and reconnects after a loss. */
 export interface AppendLane {
   readonly connected: boolean;
-  /** Connects, after the back-off that earlier failures ask for. @throws EventStoreUnavailableError */
+  /** Connects, after the back-off for earlier failures. @throws EventStoreUnavailableError */
   connect(): Promise<void>;
   /** @throws BatchRefusedError, EventStoreUnavailableError, AppendOutcomeUnknownError (see `classifyAppendFailure`) */
   run(batch: readonly AppendRequest[]): Promise<readonly AppendAnswer[]>;
@@ -19,15 +19,13 @@ export interface AppendLane {
 const RETRY = { baseMs: 50, capMs: 1_000 };
 
 /**
- * The plan of the append function is made once for each connection, perhaps while the log is empty, and then
- * kept: it must be the one that is right for a large log. So: generic at once, index probes, hash joins, and
- * memory for the arrays of a full batch.
+ * Each connection plans the append function once, perhaps while the log is empty, and keeps the plan. These settings
+ * force the plan that suits a large log: generic, index probes, hash joins, and memory for a full batch.
  */
 const PLANNER =
   '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off ' +
   '-c enable_nestloop=off -c enable_mergejoin=off -c work_mem=32MB';
 
-/** @param config the connection, with its timeouts (`connectionConfig`) */
 export const createAppendLane = (config: ClientConfig, log: Logger): AppendLane => {
   const closing = new AbortController();
   let client: Client | undefined;
@@ -38,7 +36,7 @@ export const createAppendLane = (config: ClientConfig, log: Logger): AppendLane 
     failures += 1;
     retryAtMs = performance.now() + backoffMs(failures, RETRY);
   };
-  /** Never asks again anything of a connection that failed; `end` cuts it when a statement is under way. */
+  /** Never reuses a failed connection. `end` closes it even during a statement. */
   const drop = (lost: Client): void => {
     if (client === lost) client = undefined;
     lost.end().catch(() => undefined);

@@ -5,11 +5,11 @@ import { createAppendQueue, type AppendQueue, type AppendQueueLimits } from './a
 import { deliverBatch } from './deliver-batch.ts';
 
 export interface AppendPump {
-  /** Callers without an answer. */
+  /** Number of callers without an answer. */
   readonly pending: number;
   /** @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError */
   append(request: AppendRequest): Promise<AppendResult>;
-  /** Refuses new appends, waits until the others have an answer (bounded by their timeouts), closes the lanes. */
+  /** Rejects new appends, waits until all pending ones are answered (bounded by their timeouts), closes the lanes. */
   close(): Promise<void>;
 }
 
@@ -21,29 +21,29 @@ const queueLimits: AppendQueueLimits = {
 };
 
 /**
- * Callers that are all answered at once all ask again at once: one lane would take them all, and this process
- * and Postgres would take turns instead of working at the same time. So lanes that are free share what waits;
- * fewer than this are not worth a commit of their own.
+ * Minimum size of a batch that leaves waiting appends to another lane. Callers that get their answers together also
+ * append again together. If one lane took all of them, this process and Postgres would alternate instead of working in
+ * parallel. Smaller batches are not worth another commit.
  */
 const SPLIT_FROM = 64;
 
-/** How long a caller waits at most, ms. */
+/** How long a caller waits at most, in ms. */
 export interface AppendTimeouts {
-  /** For its turn. */
+  /** Until its append is sent. */
   readonly queuedMs: number;
-  /** In all. */
+  /** In total. */
   readonly answerMs: number;
 }
 
-/** An answer within 3 s. */
+/** Gives an answer within 3 s. */
 const requestTimeouts: AppendTimeouts = { queuedMs: 2_000, answerMs: 2_900 };
 const SWEEP_MS = 100;
 
 /**
- * Group commit. Whenever a lane is free it takes what is waiting and appends it with one statement: an idle
- * store appends at once, a busy one in ever larger batches, and no timer holds anything back. While one lane's
- * batch holds the log's lock, the other's is on its way.
- * @param onAppended told the answer with the highest position of every batch that wrote something
+ * Group commit. A free lane takes the waiting appends and sends them in one statement. An idle store appends
+ * immediately, a busy one in larger batches, without any timer. While the batch of one lane holds the log's lock, the
+ * batch of the other is in transit.
+ * @param onAppended receives the answer with the highest position of each batch that wrote events
  */
 export const createAppendPump = (
   lanes: readonly AppendLane[],
@@ -65,7 +65,7 @@ export const createAppendPump = (
     }
   };
 
-  /** Keeps a lane going while anything waits. Never rejects. */
+  /** Sends batches over a lane until the queue is empty. Never rejects. */
   const work = async (lane: AppendLane): Promise<void> => {
     try {
       while (queue.ready > 0) {
@@ -73,14 +73,14 @@ export const createAppendPump = (
           await lane.connect();
           continue;
         }
-        // Taken only when it can be sent in the same turn: until then an append is definitely not written.
+        // Take a batch only when it can be sent immediately: an append in the queue is definitely not written.
         const batch = queue.takeBatch(Math.max(SPLIT_FROM, Math.ceil(queue.ready / (idle.length + 1))));
         const last = batch.length === 0 ? undefined : await deliverBatch(lane, batch);
         for (const append of batch) queue.done(append);
         if (last !== undefined) onAppended(last);
       }
     } catch (error) {
-      // No way to the log at all: whoever is still unsent learns it now, not after its timeout.
+      // No lane is connected: unsent appends fail now instead of after their timeout.
       const noneConnected = !lanes.some((other) => other.connected);
       if (noneConnected) queue.giveUp((append) => (append.sent ? 'keep' : (error as Error)));
     } finally {
@@ -97,7 +97,7 @@ export const createAppendPump = (
       const answer = queue.add(request);
       expireOverdue();
       if (!scheduled && idle.length > 0) {
-        // After this turn's callbacks: the callers that one batch has just answered go into one batch again.
+        // Deferred, so that the callers of an answered batch go into one batch again.
         scheduled = true;
         setImmediate(dispatch);
       }
@@ -111,7 +111,7 @@ export const createAppendPump = (
   };
 };
 
-/** While anyone waits, looks from time to time who has waited long enough. */
+/** Starts a timer that rejects overdue appends while the queue is not empty. */
 const createExpiry = (queue: AppendQueue, { queuedMs, answerMs }: AppendTimeouts): (() => void) => {
   let timer: NodeJS.Timeout | undefined;
   const sweep = (): void => {
@@ -119,7 +119,7 @@ const createExpiry = (queue: AppendQueue, { queuedMs, answerMs }: AppendTimeouts
     queue.giveUp((append) => {
       const waitedMs = nowMs - append.sinceMs;
       if (waitedMs < queuedMs) return 'stop';
-      if (!append.sent) return new EventStoreUnavailableError('the event log is not reached in time');
+      if (!append.sent) return new EventStoreUnavailableError('the event log could not be reached in time');
       const patient = waitedMs < answerMs;
       return patient ? 'keep' : new AppendOutcomeUnknownError('the event log did not answer in time');
     });

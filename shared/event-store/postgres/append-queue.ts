@@ -2,42 +2,41 @@ import type { AppendRequest } from '../append-request.ts';
 import { EventStoreUnavailableError, type AppendResult } from '../event-store.ts';
 import { createStreamLines } from './stream-lines.ts';
 
-/** One caller waiting for the answer to its append. */
 export interface PendingAppend {
   readonly request: AppendRequest;
   readonly sinceMs: number;
-  /** Part of a batch that was handed to a lane: its outcome may be unknown from here on. */
+  /** Part of a batch that was given to a lane. From here on its outcome can be unknown. */
   sent: boolean;
   readonly settle: (outcome: AppendResult | Error) => void;
 }
 
 export interface AppendQueueLimits {
-  /** Callers waiting at most, those under way included. */
+  /** Maximum number of callers, including those already sent. */
   readonly appendsMax: number;
-  /** Their payload at most; a single append may always wait. */
+  /** Maximum size of their payloads in bytes. A single append is always accepted. */
   readonly bytesMax: number;
   readonly batchAppendsMax: number;
-  /** A batch that has reached this takes no more: it is larger by its last append at most. */
+  /** A batch of this size takes no further append. It can exceed the limit by its last append. */
   readonly batchBytesMax: number;
 }
 
-/** Callers in the order in which they came, at most one of each stream under way (`stream-lines.ts`). */
+/** Pending appends in order of arrival. At most one append of each stream is in progress (`stream-lines.ts`). */
 export interface AppendQueue {
-  /** Callers without an answer. */
+  /** Number of callers without an answer. */
   readonly size: number;
-  /** How many could be sent now; some of them may have given up. */
+  /** Number of appends that could be sent now; some may have timed out. */
   readonly ready: number;
-  /** @throws EventStoreUnavailableError when full */
+  /** @throws EventStoreUnavailableError if the queue is full */
   add(request: AppendRequest): Promise<AppendResult>;
-  /** The next batch of `appendsMax` at most, possibly empty. Give each of its members to `done` afterwards. */
+  /** Returns the next batch, possibly empty. Call `done` for each of its members afterwards. */
   takeBatch(appendsMax: number): PendingAppend[];
   done(append: PendingAppend): void;
-  /** Answers everyone that `judge` has an error for, the oldest first; ends at the first it says 'stop' to. */
+  /** Rejects every append for which `judge` returns an error, oldest first. Ends at the first 'stop'. */
   giveUp(judge: (append: PendingAppend) => Error | 'keep' | 'stop'): void;
 }
 
 export const createAppendQueue = (limits: AppendQueueLimits): AppendQueue => {
-  /** Everyone without an answer, oldest first. */
+  /** All appends without an answer, oldest first. */
   const open = new Set<PendingAppend>();
   const lines = createStreamLines<PendingAppend>();
   let bytes = 0;

@@ -3,10 +3,7 @@ import { BatchRefusedError } from './append-failure.ts';
 import type { AppendLane } from './append-lane.ts';
 import type { PendingAppend } from './append-queue.ts';
 
-/**
- * Sends a batch and gives every caller its answer. Never rejects.
- * @returns the answer with the highest position that was newly written, if any
- */
+/** Sends a batch and answers every caller. Never rejects. @returns the result with the highest new position, if any */
 export const deliverBatch = async (
   lane: AppendLane,
   batch: readonly PendingAppend[],
@@ -33,7 +30,7 @@ const settleAll = (
   return last;
 };
 
-/** One bad append must not fail its companions: each is tried alone, and only the bad one is refused. */
+/** One invalid append must not fail the others: retries each append alone. */
 const settleRefused = async (
   lane: AppendLane,
   batch: readonly PendingAppend[],

@@ -3,26 +3,24 @@ import type { Logger } from 'pino';
 import { backoffMs, sleep } from '../../async/backoff.ts';
 import type { LogReach } from '../log-reach.ts';
 
-/** Tells the other processes on this database how far the log has come, and hears it from them. */
+/** Exchanges the log's last position with other processes through `LISTEN` and `NOTIFY`. */
 export interface LogListener {
   readonly listening: boolean;
-  /** Starts listening, once; returns at once. */
+  /** Starts listening in the background, once. */
   listen(): void;
-  /** Tells the others, soon. Lost when there is no connection: they look by themselves once a second. */
+  /** Notifies other processes soon. Lost without a connection: they query the head once a second. */
   announce(position: number): void;
-  /** What was announced is told first, if there is a connection. */
+  /** Sends a pending announcement first, if connected. */
   close(): Promise<void>;
 }
 
 const CHANNEL = 'event_log';
 const RETRY = { baseMs: 50, capMs: 2_000 };
 /**
- * Why the announcement is not part of the append: a transaction that notifies holds a lock of the whole
- * cluster until its commit is on disk, so appends, and whatever else notifies on that server, would wait for
- * one another's disk; and the appending caller would pay for it. A hint may come a little later, or not at all.
- * (`synchronous_commit = off`: an announcement is nothing to keep.)
- * @param config the connection, with its timeouts (`connectionConfig`)
- * @param announceEveryMs a busy process announces the latest position this often; an idle one at once
+ * The notification is not part of the append transaction: a notifying transaction holds a cluster-wide lock until its
+ * commit is on disk. So all appends, and all other notifications on the server, would wait for each other's disk
+ * writes. A notification is only a hint, so it may be late or lost (therefore also `synchronous_commit = off`).
+ * @param announceEveryMs minimum interval of announcements in ms; after an idle time the first one is immediate
  */
 export const createLogListener = (
   config: ClientConfig,
@@ -43,7 +41,7 @@ export const createLogListener = (
         const current = await connectListener(config, reach, log);
         failures = 0;
         client = current;
-        // Whatever was announced while nobody listened was not heard.
+        // Announcements that arrived while the connection was down are lost.
         reach.wake();
         if (!closing.signal.aborted) await new Promise((resolve) => current.once('end', resolve));
         client = undefined;
@@ -79,7 +77,7 @@ export const createLogListener = (
       announcing ??= announceLatest()
         .catch((error: unknown) => {
           log.warn({ err: error }, 'the log position was not announced');
-          // A statement that got no answer would hold up every later one: `end` cuts the connection.
+          // A statement without an answer would block all later ones: `end` closes the connection.
           return client?.end();
         })
         .finally(() => {
@@ -87,7 +85,7 @@ export const createLogListener = (
         });
     },
     close: async () => {
-      // Ends the pause between two announcements: the latest position is told before the connection goes.
+      // Ends the pause between two announcements, so that the latest position is sent before the connection closes.
       closing.abort();
       await announcing;
       await client?.end();
@@ -96,7 +94,6 @@ export const createLogListener = (
   };
 };
 
-/** @returns a connection that listens; @throws what connecting throws */
 const connectListener = async (config: ClientConfig, reach: LogReach, log: Logger): Promise<Client> => {
   const client = new Client({ ...config, options: `${config.options ?? ''} -c synchronous_commit=off` });
   client.on('notification', ({ payload }) => {

@@ -16,35 +16,34 @@ import { createLogReader } from './read-log.ts';
 
 export interface PostgresEventStoreOptions {
   readonly connectionString: string;
-  /** For reads. Appends and `LISTEN` have connections of their own: `lanes` + 1, opened when first needed. */
+  /** For reads. Appends and `LISTEN` use `lanes` + 1 dedicated connections, opened on first use. */
   readonly pool: Pool;
   readonly log: Logger;
   /**
-   * Connections for appends, default 2: while one's batch is being written, the other's is on its way. More
-   * bring nothing, because the log is written by one at a time.
+   * Number of append connections, default 2: while the batch of one is written, the batch of the other is in transit.
+   * More do not help, because only one transaction at a time writes to the log.
    */
   readonly lanes?: number;
-  /** How often other processes are told that the log goes on while this one is busy, ms; the first time at once. Default 5. */
+  /** Minimum interval of notifications to other processes, in ms; the first one is immediate. Default: 5. */
   readonly announceEveryMs?: number;
-  /** Streams of events that come in masses: the account's mark for them is another than for the rest. Default: none. */
+  /** Selects streams of high-volume events, for which the account has a separate position. Default: none. */
   readonly isMarkedApart?: (stream: string) => boolean;
   readonly timeouts?: PostgresTimeouts;
 }
 
-/** Whoever waits for a turn waits as for a connection; an answer that was given in time is passed on, too. */
+/** The wait in the queue may take as long as opening a connection. 400 ms are added to pass on a late answer. */
 const patienceOf = ({ connectMs, queryMs }: PostgresTimeouts): AppendTimeouts => ({
   queuedMs: connectMs,
   answerMs: queryMs + 400,
 });
 
 export interface PostgresEventStore extends EventStore {
-  /** Appends without an answer so far. */
   readonly appendsPending: number;
-  /** False while wake-ups from other processes come by polling only (every second). */
+  /** False while notifications are unavailable and the store polls once a second. */
   readonly listening: boolean;
 }
 
-/** The event log in Postgres: dense positions in the order of commits, group commit (docs/records/0001-dense-log.md). */
+/** The event log in Postgres: dense positions in commit order, group commit (docs/records/0001-dense-log.md). */
 export const createPostgresEventStore = (options: PostgresEventStoreOptions): PostgresEventStore => {
   const { pool, log, connectionString, lanes: laneCount = 2, timeouts = requestTimeouts } = options;
   const { announceEveryMs = 5, isMarkedApart = () => false } = options;
@@ -89,7 +88,7 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     head: async () => printPosition(await reader.head()),
     distance: (from, to) => parsePosition(to) - parsePosition(from),
     distanceUnit: 'events',
-    // The append itself wrote the mark, in one transaction.
+    // The append itself updates the account's position in the same transaction.
     ensureMarked: async () => undefined,
     close: async () => {
       closing.abort();

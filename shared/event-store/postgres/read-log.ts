@@ -14,23 +14,22 @@ export interface LogReader {
 }
 
 const STREAM_PAGE = 500;
-/** Payload of one page at most, plus one event: with pages of any count, memory is bounded. */
+/** Maximum payload of a page, plus one event: bounds memory for any event count. */
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Streams whose first pages are read together at most, and what each of them may bring then: its share of what one page
- * alone may bring, plus one event, as that one. The longer ones go on by themselves. So of such a read no more is in
- * memory than one page and that many events.
+ * Maximum number of streams whose first pages are read by one statement, and the bytes for each: a share of
+ * `PAGE_BYTES_MAX`, plus one event. The remaining pages of longer streams are read separately. So one statement holds
+ * at most the memory of one page and 16 events.
  */
 const TOGETHER_MAX = 16;
 const TOGETHER_BYTES_MAX = PAGE_BYTES_MAX / TOGETHER_MAX;
-/** Round trips of such reads under way at once: one that is slow does not hold up the others. */
+/** Concurrent statements of this kind: a slow one does not block the others. */
 const TOGETHER_IN_FLIGHT_MAX = 4;
 
-/** One piece of a stream. */
 interface PageOfStream {
   readonly stream: string;
-  /** First revision, or last one when backward. */
+  /** First revision; the last one when backward. */
   readonly from: number;
   readonly backward: boolean;
   readonly count: number;
@@ -38,16 +37,16 @@ interface PageOfStream {
 
 interface StreamPage {
   readonly rows: readonly Row[];
-  /** Whether the stream has nothing behind it. */
+  /** True if the stream has no further events. */
   readonly isLast: boolean;
 }
 
-/** Columns come as text: what a generic parser would make of them is thrown away again. */
+/** Columns arrive as text, because the default parsers would create values that are not used. */
 const asText = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
 
 const parseTimestamp = types.getTypeParser(types.builtins.TIMESTAMPTZ, 'text') as (text: string) => Date;
 
-/** All events of one batch of appends carry the same time, so most conversions repeat the last one. */
+/** All events of a batch have the same time, so most conversions reuse the last result. */
 const createIsoConverter = (): ((timestamp: string) => string) => {
   let last = '';
   let iso = '';
@@ -79,7 +78,6 @@ const queryOf =
     }
   };
 
-/** Pages of the log, as events that `made` makes of its rows. */
 const pageReader =
   (query: Query, made: (row: Row) => RecordedEvent): DenseLog['readPage'] =>
   async (after, { limit, categories }) => {
@@ -128,8 +126,8 @@ const readPages =
   };
 
 /**
- * Every command begins with its stream: those that begin together are loaded by one statement. When that fails, each of
- * them is loaded once more by itself: one that cannot be read, or takes too long, is nobody else's failure.
+ * Every command starts by reading its stream: concurrent first reads share one statement. If it fails, each stream is
+ * read separately, so that one unreadable or slow stream does not fail the others.
  */
 const createReadFirst = (query: Query): ((page: PageOfStream) => Promise<StreamPage>) => {
   const alone = readAlone(query);
@@ -147,7 +145,7 @@ const createReadFirst = (query: Query): ((page: PageOfStream) => Promise<StreamP
   return async (page) => (await read(page))();
 };
 
-/** Reads through `pool`; nothing here ever writes, so a failure is never an unknown outcome. */
+/** Reads through `pool` and never writes, so a failed read is never an unknown outcome. */
 export const createLogReader = (pool: Pool): LogReader => {
   const query = queryOf(pool);
   const toIso = createIsoConverter();

@@ -1,7 +1,7 @@
 import { printPosition } from '../dense-position.ts';
 import type { RecordedEvent } from '../event-store.ts';
 
-/** A row of the log, every column as text. */
+/** A row of the log; all columns are text. */
 export type Row = [
   position: string,
   stream: string | null,
@@ -12,7 +12,7 @@ export type Row = [
   metadata: string,
   recordedAt: string,
   bytes: string,
-  /** Which of the pages that were asked for, from 1; only where there is more than one. */
+  /** Index of the requested page, from 1. Present only if several pages were requested. */
   page?: string,
 ];
 

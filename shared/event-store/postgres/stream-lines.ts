@@ -1,23 +1,22 @@
 /**
- * Waiting lines, one for each stream: only the first of a stream is ever given out, and the next one not before
- * `done` is called for it. So what is under way never holds two of one stream, and a stream's order is kept.
- * Every step costs the same however many wait.
+ * One queue for each stream. `next` returns only the first item of a stream, and the following one after `done`. So at
+ * most one item of each stream is in progress, and the order within a stream is kept. Each step takes constant time.
  */
 export interface StreamLines<Item> {
-  /** How many `next` would give out now. */
+  /** Number of items that `next` would return now. */
   readonly ready: number;
   add(stream: string, item: Item): void;
-  /** The first in line of the stream that has waited longest, undefined when every stream is under way. */
+  /** Returns the first item of the stream that has waited longest; undefined if every stream is in progress. */
   next(): Item | undefined;
-  /** What `next` gave out for this stream is finished. */
+  /** Marks the stream's last returned item as finished. */
   done(stream: string): void;
 }
 
-/** Slots that were given out are freed in one go after this many. */
+/** Number of returned items after which their slots are freed together. */
 const COMPACT_AFTER = 1_024;
 
 export const createStreamLines = <Item>(): StreamLines<Item> => {
-  /** Behind the one that is ready or under way; a key for every stream that has one. */
+  /** The items after the one that is ready or in progress. Every stream with an item has an entry. */
   const behind = new Map<string, Item[]>();
   let ready: Item[] = [];
   let given = 0;
