@@ -1,6 +1,7 @@
 /**
- * What `work` gives, unless `signal` is aborted first: then the work goes on, and its outcome is ignored.
- * @param reason makes the error of that
+ * Resolves like `work`, or rejects as soon as `signal` is aborted. The work then continues, and its outcome is
+ * ignored.
+ * @param reason returns the error for an abort. Default: the signal's reason
  */
 export const abortable = <T>(
   work: Promise<T>,
@@ -14,7 +15,7 @@ export const abortable = <T>(
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 
-/** The same; undefined on abort. */
+/** Like `abortable`, but resolves to undefined on abort. */
 export const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> => {
   try {
     return await abortable(work, signal);

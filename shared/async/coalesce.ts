@@ -1,4 +1,3 @@
-/** One question of many waiting for the same round trip. */
 interface Waiting<Key, Value> {
   readonly key: Key;
   readonly resolve: (value: Value) => void;
@@ -6,23 +5,22 @@ interface Waiting<Key, Value> {
 }
 
 export interface CoalesceOptions {
-  /** Questions asked in one round trip at most. */
+  /** Maximum number of keys in one round trip. */
   readonly batchMax: number;
-  /** Round trips under way at once at most. */
+  /** Maximum number of concurrent round trips. */
   readonly inFlightMax: number;
   /**
-   * A further round trip begins only when the last one has been under way for so long, ms. Above what one usually
-   * takes, questions share few of them, and one that hangs holds the others up no longer than this. Default 0.
+   * Another round trip starts only when the last one has taken this long, ms. Above the usual duration, keys share
+   * few round trips, and a round trip that hangs delays the others no longer than this. Default 0.
    */
   readonly patienceMs?: number;
 }
 
 /**
- * Answers single questions by asking many at once: questions that arrive while all round trips are busy
- * wait for the next one. No timer: an idle caller's question goes out at once. A question never joins a
- * round trip that has already been sent, so its answer is never older than the question.
- *
- * @param ask answers all keys, in their order; when it throws, every one of its questions fails alike
+ * Batches single requests: keys that arrive while all round trips are busy share the next one. An idle caller's key
+ * is sent without delay. A key never joins a round trip that was already sent, so no answer is older than its
+ * request.
+ * @param ask returns the values in the order of the keys; if it throws, all requests of the batch fail
  */
 export const coalesce = <Key, Value>(
   ask: (keys: readonly Key[]) => Promise<readonly Value[]>,
@@ -32,7 +30,7 @@ export const coalesce = <Key, Value>(
   let inFlight = 0;
   let scheduled = false;
   let sentAt = 0;
-  let isPatient = false;
+  let isDelayed = false;
 
   const run = async (batch: readonly Waiting<Key, Value>[]): Promise<void> => {
     inFlight++;
@@ -49,8 +47,8 @@ export const coalesce = <Key, Value>(
   };
 
   /**
-   * Everything that is read from sockets in the same turn of the event loop goes along; a microtask would run after the
-   * first of them, and behind an answer, before what else has arrived with it.
+   * `setImmediate`, because all sockets that are ready are read before it. A microtask would run after the first
+   * request, and miss the others that arrived in the same event-loop iteration.
    */
   const dispatchSoon = (): void => {
     if (scheduled || queue.length === 0 || inFlight >= inFlightMax) return;
@@ -74,10 +72,10 @@ export const coalesce = <Key, Value>(
   };
 
   const dispatchLater = (ms: number): void => {
-    if (isPatient) return;
-    isPatient = true;
+    if (isDelayed) return;
+    isDelayed = true;
     setTimeout(() => {
-      isPatient = false;
+      isDelayed = false;
       dispatch();
     }, Math.ceil(ms));
   };

@@ -1,8 +1,7 @@
 import { appendFileSync } from 'node:fs';
 
 /**
- * Places where a crash would hurt most. Inert unless a test armed them; then the
- * process kills itself there, as a power cut would: nothing is flushed, nothing is said.
+ * Places where a crash would hurt most. If a test has armed one, the process kills itself there like in a power cut.
  */
 export const failpointNames = [
   'after-reserve',
@@ -30,9 +29,8 @@ let armed: ReadonlyMap<string, number> | undefined;
 let reportFile = '';
 
 /**
- * Arms failpoints of this process.
  * @param spec `name:probability,...`, e.g. `after-append:0.01`
- * @param file each hit adds its name as a line to this file before the process dies
+ * @param file gets a line with the failpoint's name before the process dies
  */
 export const armFailpoints = (spec: string, file: string): void => {
   armed = new Map(
@@ -44,7 +42,7 @@ export const armFailpoints = (spec: string, file: string): void => {
   reportFile = file;
 };
 
-/** Marks a place to die at. Costs one comparison when nothing is armed. */
+/** Kills the process here with the armed probability. Costs one comparison when nothing is armed. */
 export const failpoint = (name: Failpoint): void => {
   if (armed === undefined || Math.random() >= (armed.get(name) ?? 0)) return;
   if (reportFile !== '') appendFileSync(reportFile, `${name}\n`);

@@ -1,15 +1,15 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 
 export interface LimitOptions {
-  /** Under way at once at most. */
+  /** Maximum number of running jobs. */
   readonly atOnceMax: number;
-  /** In the queue at most; work that has waited too long stays in it until its turn comes. */
+  /** Maximum length of the queue. Work that timed out counts until it leaves the queue. */
   readonly waitingMax: number;
-  /** The error of work that waited too long, or met a full queue: it has not run and never will. */
+  /** The error for work that waited too long or met a full queue. That work never runs. */
   readonly tooBusy: () => Error;
 }
 
-/** @param waitMsMax how long this work waits to begin at most, ms */
+/** @param waitMsMax longest wait before the work starts, ms */
 export type Limit = <T>(waitMsMax: number, work: () => Promise<T>) => Promise<T>;
 
 /** Bounded concurrency with a bounded queue, first come, first served. */
@@ -23,7 +23,7 @@ export const createLimit = ({ atOnceMax, waitingMax, tooBusy }: LimitOptions): L
   };
 };
 
-/** @param run lets the work begin when its turn has come */
+/** @param run starts the work when a slot is free */
 const startWithin = <T>(
   waitMsMax: number,
   run: (work: () => Promise<void>) => Promise<void>,
@@ -43,13 +43,12 @@ const startWithin = <T>(
     });
   });
 
-/** Runs `work` when nothing else of that key runs, first come, first served. */
 export type OneAtATime = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * One at a time by key, within this process.
- * @param waitMsMax how long work waits to begin at most, ms
- * @param waitingMax by key, as in `LimitOptions`
+ * Runs at most one job of each key at a time in this process, first come, first served.
+ * @param waitMsMax longest wait before the work starts, ms
+ * @param waitingMax queue length of each key, as in `LimitOptions`
  */
 export const createOneAtATime = ({
   waitMsMax,
@@ -78,14 +77,14 @@ export const createOneAtATime = ({
 };
 
 /**
- * Does the work for each item, some at once. Ends with the first failure: what has not begun by then never does.
- * @throws what the work throws first
+ * Does the work for all items, several at a time. After a failure no further work starts.
+ * @throws the first error of the work
  */
 export type ForEach = <Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>) => Promise<void>;
 
 /**
- * @param each at once of one call at most
- * @param together at once of all calls at most, first come, first served: however many pages requests ask for
+ * @param each concurrent jobs of one call
+ * @param together concurrent jobs of all calls, first come, first served
  */
 export const createSharedForEach = ({
   each,

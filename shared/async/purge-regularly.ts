@@ -4,19 +4,17 @@ import type { Logger } from 'pino';
 const EVERY_MS = 60_000;
 const ROWS_MAX = 1_000;
 
-/** Rows that are of no more use, in a table that grows. */
 export interface Purgeable {
   /**
-   * Deletes at most `rowsMax` of them.
-   * @param signal ends what lasts longer (`sweep.ts`)
-   * @returns how many
+   * Deletes at most `rowsMax` obsolete rows and returns their number.
+   * @param signal aborts a long run (`sweep.ts`)
    */
   purge(rowsMax: number, signal?: AbortSignal): Promise<number>;
 }
 
 /**
- * Keeps deleting what is of no more use, until `signal`. May run on many nodes at once: each takes what the
- * others have not locked. Small steps, so that no write ever waits for it.
+ * Deletes obsolete rows until `signal` is aborted. Several nodes can run it: each takes rows that no other node has
+ * locked. The steps are small so that no write waits for them.
  * @param what for the log
  */
 export const purgeRegularly = (what: string, rows: Purgeable, log: Logger, signal: AbortSignal): void => {

@@ -1,18 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Takes the next item while the last one is being worked on, if `isMoreThere` says so of the last one: one
- * ahead, never more, so a slow consumer holds one item in memory besides its own. An error of the source comes
- * after the items before it.
+ * Prefetches one item while the consumer processes the last one, if `isMoreThere` is true for the last one. An error
+ * of the source arrives after the items before it.
  *
- * Why not always: at the end of the log the next batch would be taken the moment its first event arrives, and
- * everything that arrives while the last batch is being committed would have to wait for two more commits
- * instead of one.
+ * Not always: at the end of the log the next batch would be taken as soon as its first event arrives. The events that
+ * arrive while the last batch commits would then wait for two more commits instead of one.
  *
- * The next one is asked for before the last is given out: whoever works on it without a pause would keep the question
- * from being sent until then, and nobody would be reading meanwhile.
- *
- * Ending early does not wait for the item that is under way: whoever ends early must also abort the source.
+ * The next item is requested before the last one is yielded: a consumer that works without a pause would otherwise
+ * delay the request. A consumer that ends early must also abort the source, because the prefetch is not awaited.
  */
 export async function* readAhead<T>(
   source: AsyncIterable<T>,
@@ -21,7 +17,7 @@ export async function* readAhead<T>(
   const iterator = source[Symbol.asyncIterator]();
   const take = (): Promise<IteratorResult<T>> => {
     const next = iterator.next();
-    // It may fail while nobody awaits it yet; whoever awaits it later still gets the error.
+    // Prevents an unhandled rejection before the item is awaited; awaiting `next` still throws.
     next.catch(() => undefined);
     return next;
   };

@@ -1,11 +1,10 @@
 import { timeout, TimeoutError } from './timeout.ts';
 
-/** One part of what a process serves. */
 export interface ReadinessPart {
   readonly name: string;
-  /** True: the process serves its clients without it, too. It is shown, and makes nothing unready. */
+  /** True: shown, but the process is ready without it. */
   readonly optional?: boolean;
-  /** Whether the part works now; `detail` is shown to operators and holds nothing secret. */
+  /** Checks the part. `detail` is shown to operators and must not contain secrets. */
   check(): Promise<PartStatus>;
 }
 
@@ -22,8 +21,8 @@ export interface Readiness {
 export type CheckReadiness = () => Promise<Readiness>;
 
 /**
- * Asks all parts at once; a part that does not answer within `partMsMax`, or throws, is not ready. Anyone may
- * ask and nobody is counted, so callers who come while a check runs share it.
+ * Checks all parts concurrently. A part that throws, or takes longer than `partMsMax`, is not ready. Concurrent
+ * callers share one check, because the routes are public and not rate limited.
  */
 export const createReadiness = (parts: readonly ReadinessPart[], partMsMax: number): CheckReadiness => {
   let running: Promise<Readiness> | undefined;

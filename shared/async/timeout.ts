@@ -1,11 +1,10 @@
-/** There was no outcome in time. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
 /**
- * Waits for `work`, for `ms` at most. Work that is late goes on; its outcome is ignored.
- * @param late makes the error of that
+ * Waits for `work`, at most `ms`. Late work continues, and its outcome is ignored.
+ * @param late returns the error after `ms`. Default: `TimeoutError`
  */
 export const timeout = <T>(
   ms: number,
@@ -17,7 +16,7 @@ export const timeout = <T>(
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 
-/** Waits until `work` has ended in any way, for `ms` at most. */
+/** Waits until `work` has succeeded or failed, at most `ms`. */
 export const settled = (ms: number, work: Promise<unknown>): Promise<void> =>
   timeout(ms, work).then(
     () => undefined,
@@ -25,8 +24,8 @@ export const settled = (ms: number, work: Promise<unknown>): Promise<void> =>
   );
 
 /**
- * `AbortSignal.timeout(ms)` that goes off. Node 20 lets the garbage collector take one that nothing but `AbortSignal.any`
- * refers to, and a request would then wait for ever: a listener keeps it.
+ * `AbortSignal.timeout(ms)` with a listener. Without a listener, Node 20 garbage-collects a signal that only
+ * `AbortSignal.any` refers to, and the request would never time out.
  */
 export const timeoutSignal = (ms: number): AbortSignal => {
   const signal = AbortSignal.timeout(ms);

@@ -1,7 +1,6 @@
-/** Wakes all who wait for a change. */
 export interface WakeUp {
   readonly wake: () => void;
-  /** Resolves at the next `wake`, on abort, or after `timeoutMs` (default: never); true for a wake. */
+  /** Resolves at the next `wake` (true), on abort, or after `timeoutMs` (default: never). */
   next(until: {
     readonly timeoutMs?: number | undefined;
     readonly signal?: AbortSignal | undefined;

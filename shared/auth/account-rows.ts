@@ -1,15 +1,14 @@
 import type { ClientBase, Pool } from 'pg';
 
 /**
- * The rows of accounts and users that credentials are checked against. They follow the accounts' streams: whoever
- * appended an event writes its row at once, and the read model of credentials does so again for whoever could not
- * (`projections/credentials.ts`). So every statement may come late, twice, and in any order.
+ * Rows of accounts and users, for checking credentials. The process that appends an event writes its row immediately.
+ * The read model of credentials (`projections/credentials.ts`) writes it again, in case that process crashed. So each
+ * statement may run late, twice, and in any order.
  */
 
 /**
- * SQL of whether these rows say what is true now. Not while their read model is made anew: on the way from the log's
- * start they say that an account is open which a later event has disabled. Nobody is let in, or turned away for
- * good, by rows of which this is false.
+ * SQL: true if these rows are current. False while their read model is rebuilt: on its way through the log an account
+ * is still open that a later event has disabled. While false, no credential is accepted or permanently rejected.
  */
 export const isAccessKnownSql = `coalesce(
   (select position >= whole_at from projection_checkpoints where name = 'credentials'), true)`;
@@ -19,13 +18,13 @@ type Client = Pick<ClientBase, 'query'> | Pick<Pool, 'query'>;
 export interface OpenedRow {
   readonly customerId: number;
   readonly name: string;
-  /** Whose account it is, if a seller's. */
+  /** The seller who owns the account, if any. */
   readonly sellerId?: number | undefined;
 }
 
 /**
- * From then on the account is live, unless it was disabled since. Whose account it is never changes: a row that says
- * nothing of it was written by a program that did not know of sellers.
+ * Makes accounts active, unless they were disabled since. The owner never changes; a row without `seller_id` may come
+ * from a program version that did not have sellers.
  */
 export const writeOpened = async (client: Client, accounts: readonly OpenedRow[]): Promise<void> => {
   if (accounts.length === 0) return;
@@ -48,15 +47,15 @@ export const writeOpened = async (client: Client, accounts: readonly OpenedRow[]
 
 export interface AccessRow {
   readonly customerId: number;
-  /** Of the account's stream: what was true right after it. */
+  /** Revision of the account's stream that set `disabledAt`. */
   readonly revision: number;
   /** Null: the account is open. */
   readonly disabledAt: string | null;
 }
 
 /**
- * Closes accounts to their credentials, or opens them. A row that was taken from a later revision stays: of two
- * commands at the same moment the row says what the stream says, whichever writes it last.
+ * Disables or enables accounts. A row from a later revision wins, so the order of two concurrent writes does not
+ * matter.
  */
 export const writeAccess = async (client: Client, accounts: readonly AccessRow[]): Promise<void> => {
   if (accounts.length === 0) return;
@@ -80,7 +79,7 @@ export interface UserRow {
   readonly role: string;
 }
 
-/** A role never changes: a row that says another was written by a program that did not know of sellers. */
+/** A role never changes; a different stored role comes from a program version that did not have sellers. */
 export const writeUsers = async (client: Client, users: readonly UserRow[]): Promise<void> => {
   if (users.length === 0) return;
   await client.query({

@@ -2,12 +2,12 @@ import type { Pool } from 'pg';
 import { AppendOutcomeUnknownError, type Position } from '../event-store/event-store.ts';
 
 /**
- * Writes where an account's events end, for event logs that are not in Postgres: there the append itself does
- * it, in its transaction. To be called after the append and before its answer, so that whatever was answered is
- * marked; what was appended and not answered gets its mark when it is repeated, or from the account's next
- * write. Marks never go back, however late one is written.
- * @param isMarkedApart streams whose events have a mark of their own, as for the store in Postgres
- * @param pool whose commits wait for the disk: a mark that is lost is a read that misses an answered write
+ * Writes the account's last position, for event logs outside Postgres (in Postgres the append does it). Call it after
+ * the append and before its answer, so that every answered write is included. An append without an answer is included
+ * when it is repeated, or at the account's next write. The position never decreases.
+ * @param isMarkedApart true for streams of conversion events
+ * @param pool must wait for the disk at commit: if a position is lost, a read can miss an answered write
+ * @throws AppendOutcomeUnknownError
  */
 export const createMarkAccount =
   (pool: Pick<Pool, 'query'>, isMarkedApart: (stream: string) => boolean) =>

@@ -1,21 +1,21 @@
 import { createWakeUp, type WakeUp } from '../async/wake-up.ts';
 
 /**
- * Tells readers in this process that a read model has moved, so that they look again at once instead of
- * polling. A hint: with the read model run by another process nothing is ever said, and polling does it.
+ * Notifies readers in this process that a read model has advanced. Only a hint: if another process runs the read
+ * model, readers poll.
  */
 export interface ProjectionProgress {
-  /** A transaction of this read model was committed by this process. */
+  /** Call it after a transaction of this read model was committed. */
   advanced(projection: string): void;
-  /** How often `advanced` was called; to be read before the query, so that no wake-up is missed. */
+  /** Number of `advanced` calls. Read it before the query, so that no wake-up is missed. */
   version(projection: string): number;
-  /** Resolves as soon as the version is no longer `seen`, after `timeoutMs`, or on abort. */
+  /** Resolves when the version differs from `seen`, after `timeoutMs`, or on abort. */
   beyond(projection: string, seen: number, timeoutMs: number, signal?: AbortSignal): Promise<void>;
 }
 
 interface Progress {
   version: number;
-  /** As many wait as there are reads, which the HTTP kernel bounds. */
+  /** One waiter for each read; the HTTP kernel bounds their number. */
   readonly change: WakeUp;
 }
 

@@ -4,8 +4,8 @@ import type { Logger } from 'pino';
 import type { Exchange } from './exchange.ts';
 
 /**
- * One line a request once its answer is out, or the connection gone. Holds no text of the client's but its
- * request id, which is of a safe form: nobody can forge a line or leave a secret here.
+ * Logs one line per request, when its connection closes or its answer is complete. The request id is the only client
+ * text in the line, and its format is validated. A client cannot forge log lines or leak secrets into them.
  */
 export const logWhenDone = (
   request: IncomingMessage,
@@ -18,7 +18,7 @@ export const logWhenDone = (
     const durationMs = performance.now() - exchange.startedAt;
     const route = exchange.pattern ?? 'unknown';
     const method = request.method ?? '';
-    // An answer that is whole but not ended waits only for the client to stop sending (`send.ts`).
+    // An answer that is complete but not ended only waits until the client stops sending (`send.ts`).
     const answered = response.writableEnded ? response.writableFinished : response.headersSent;
     const status = answered ? response.statusCode : 499;
     durations?.observe({ route, method, status: String(status) }, durationMs / 1000);

@@ -3,15 +3,15 @@ import type { AccountVersion } from './principal.ts';
 import type { Reply, Route } from './route.ts';
 
 /**
- * Answers of reads in memory, each served for as long as its account's version stays the same. No answer needs to be
- * invalidated and none expires: each request brings the version that was read with its credential.
+ * Answers of reads, each served from memory while its account's version is unchanged. No invalidation and no expiry:
+ * each request brings the version that was read with its credential.
  */
 export interface AnswerCache {
   /**
-   * The value kept under `key` if it was read at `version`, else what `read` finds. Of a read that fails nothing is kept.
-   * @param key names the account, the question and all of its parameters
-   * @param version absent: the value is neither served from memory nor kept
-   * @param bytesOf memory that the value takes, about; 0: not to be kept
+   * Returns the value stored under `key` at `version`, else the result of `read`. A failed read is not stored.
+   * @param key contains the account, the operation and all of its parameters
+   * @param version absent: the value is neither served from memory nor stored
+   * @param bytesOf approximate size of the value; 0: not stored
    */
   answer<T extends object>(
     key: string,
@@ -20,18 +20,20 @@ export interface AnswerCache {
     bytesOf: (value: T) => number,
   ): Promise<T>;
   /**
-   * Forgets everything, and what is being read now. To be called for every new connection to the database: it
-   * may lead to another server, or one restored to an earlier time, where the same version means other events.
+   * Deletes all entries, and does not store reads in progress. Call it for each new database connection: it may lead
+   * to another server or a restored backup, where the same version means other events.
    */
   clear(): void;
   readonly hits: number;
   readonly misses: number;
 }
 
-/** What an entry takes besides its value and its key. */
+/** Overhead of an entry without its value and key. */
 const ENTRY_BYTES = 256;
 
-/** @param bytesMax of all answers; the least recently used go first, and one larger than an eighth is not kept */
+/**
+ * @param bytesMax of all answers; the least recently used are deleted first. An answer above an eighth is not stored
+ */
 export const createAnswerCache = (bytesMax: number): AnswerCache => {
   const kept = new LRUCache<string, { readonly version: string; readonly value: object }>({
     maxSize: bytesMax,
@@ -57,8 +59,9 @@ export const createAnswerCache = (bytesMax: number): AnswerCache => {
       misses += 1;
       const value = await read();
       const bytes = bytesOf(value);
-      // The version was read before the value. If a write came between the two, the value is newer than its version: the
-      // next request brings another version and reads again. In the other order an old value would get a new version.
+      // The version must be read before the value. A write between the two makes the value newer than its version:
+      // the next request has another version and reads again. In the other order, an outdated value would get the new
+      // version.
       if (version !== undefined && version.askedAt > clearedAt && bytes > 0) {
         kept.set(key, { version: version.text, value }, { size: bytes + 2 * key.length + ENTRY_BYTES });
       }
@@ -78,9 +81,9 @@ export const createAnswerCache = (bytesMax: number): AnswerCache => {
 };
 
 /**
- * The same routes, the reads among them answered from memory where possible. Only for reads that depend on nothing but
- * account, path and query, and that hold everything that the account (for what they show of it, the installation) had
- * written when they were asked. Not for what is read of conversion events: these do not change an account's version.
+ * Returns the routes with reads answered from memory where possible. Only for reads that depend on account, path and
+ * query alone, and that contain all writes of the account, or of the installation if they show its data. Not for
+ * reads of conversion events, which do not change an account's version.
  */
 export const answeredFromMemory = (answers: AnswerCache, routes: readonly Route[]): readonly Route[] =>
   routes.map((route) => {

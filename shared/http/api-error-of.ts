@@ -5,18 +5,18 @@ import { isPostgresUnavailable } from '../postgres/postgres-unavailable.ts';
 import { ObjectStoreUnavailableError } from '../storage/object-store.ts';
 import { ApiError, unavailable, UnheardError } from './errors.ts';
 
-/** A store that could not be asked, or did not answer. */
+/** True if a store was unreachable or did not answer. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof EventStoreUnavailableError ||
   error instanceof ObjectStoreUnavailableError ||
   isPostgresUnavailable(error);
 
-/** Nobody heard the answer: a read has stopped, and nothing has failed. */
+/** True if a read stopped because its client was gone: nothing has failed. */
 export const isOfUnheard = ({ cause }: ApiError): boolean => cause instanceof UnheardError;
 
 /**
- * The answer to whatever was thrown beneath a route: the only place where failures become statuses. What is
- * not known here is a bug: 500, and its own message stays in the log, as the cause.
+ * Converts any error of a route to an answer: the only place where failures become statuses. An unknown error is a
+ * bug: 500, and its message only goes to the log.
  */
 export const apiErrorOf = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;

@@ -22,21 +22,21 @@ import { isUncounted } from './uncounted.ts';
 
 export interface AppOptions extends RouteServices {
   readonly routes: readonly Route[];
-  /** Areas of the API that are not built: these paths, and all below them, answer 501 to every method. */
+  /** Planned areas of the API: these paths, and all below them, answer 501 to every method. */
   readonly unbuilt?: readonly string[];
-  /** On every answer. */
+  /** Sent with every answer. */
   readonly headers: HeaderLines;
-  /** Request durations by route, method and status. */
+  /** Labels: route, method and status. */
   readonly durations?: Histogram;
 }
 
-/** The Express application of the declared routes: nothing answers that is not declared. */
+/** The Express application of the declared routes. */
 export const createApp = (options: AppOptions): Express => {
   const { routes, unbuilt = [], gate } = options;
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false).enable('case sensitive routing');
   app.use(beginning(options));
-  // Before the routes: `/things/search` is an area, not the thing of the id `search`.
+  // Before the routes: `/things/search` is an area, not the resource with id `search`.
   for (const path of unbuilt) app.use(expressPath(path), notBuilt(path, gate));
   for (const ofContext of groups(routes, ({ tag }) => tag)) app.use(contextRouter(ofContext, options));
   app.use(unknownPath(gate));
@@ -55,7 +55,7 @@ const beginning =
     next();
   };
 
-/** The routes of one context. HEAD is answered by what answers GET; other methods are refused. */
+/** GET handlers also answer HEAD; other methods are refused. */
 const contextRouter = (routes: readonly Route[], options: AppOptions): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const ofPath of groups(inOrder(routes), ({ path }) => path)) {
@@ -77,7 +77,7 @@ const groups = (routes: readonly Route[], keyOf: (route: Route) => string): Iter
   return byKey.values();
 };
 
-/** Asks for a credential and counts like the built areas: only then does it say what there is not. */
+/** Verifies the credential and counts like other routes, before it shows that the area does not exist. */
 const notBuilt = (path: string, gate: Gate): RequestHandler => {
   const options = otherMethod(path, [], gate);
   return async (request, response, next) => {
@@ -86,12 +86,13 @@ const notBuilt = (path: string, gate: Gate): RequestHandler => {
     exchange.pattern = path;
     const limited = { method: request.method, path, access: 'exchange:read' } as const;
     exchange.principal = await gate.admit(limited, request, response);
-    const message = 'This area of the API is not available yet. See /openapi.json for what is.';
+    const message =
+      'This area of the API is not available yet. See /openapi.json for the available operations.';
     throw new ApiError({ code: 'NOT_IMPLEMENTED', message });
   };
 };
 
-/** Counted for the client's address, unless no limit counts the path. */
+/** Counted for the client's address, unless the path is uncounted. */
 const otherMethod = (path: string, routes: readonly Route[], gate: Gate): RequestHandler => {
   const methods = routes.map(({ method }) => method.toUpperCase());
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
@@ -111,7 +112,6 @@ const unknownPath =
     throw new ApiError({ code: 'NOT_FOUND', message: 'No such resource. See /openapi.json.' });
   };
 
-/** Answers whatever was thrown. */
 const answerError =
   ({ log, gate, onRefused, onAnswer }: AppOptions): ErrorRequestHandler =>
   async (error: unknown, request, response, _next) => {
@@ -119,8 +119,9 @@ const answerError =
     const isBrokenPath = error instanceof URIError && pattern === undefined;
     const refusal = isBrokenPath ? await brokenPath(gate, request, response) : apiErrorOf(error);
     if (refusal.status >= 500 && refusal.status !== 501 && !isOfUnheard(refusal)) {
-      // A store that is away is for operators to know of; anything else is a bug.
-      if (refusal.status === 503) log.warn({ err: error, requestId, route: pattern }, 'not available');
+      // An unavailable store is an operator's problem; any other error is a bug.
+      if (refusal.status === 503)
+        log.warn({ err: error, requestId, route: pattern }, 'a store is not available');
       else log.error({ err: error, requestId, route: pattern }, 'request failed');
     }
     sendError(response, refusal);
@@ -133,7 +134,7 @@ const answerError =
     onRefused?.({ route, holder, params: { ...params, ...ofHolder?.names }, requestId, refusal });
   };
 
-/** The router throws a `URIError` when a parameter of the path is not percent-encoded UTF-8. */
+/** The router throws a `URIError` if a path parameter is not percent-encoded UTF-8. */
 const brokenPath = (gate: Gate, request: Request, response: Response): Promise<ApiError> =>
   gate.countUnrouted(request, response).then(
     () =>

@@ -8,33 +8,31 @@ export type CredentialKind = 'api-key' | 'access-token';
 const ACCESS_TOKEN = /^(?:at_|[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$)/;
 
 /**
- * What a bearer credential claims to be, by its form: an access token has the prefix `at_` or is a JWT; all else
- * is an API key, or a malformed one (decisions.md 1.4).
+ * The kind of a bearer credential: access tokens begin with `at_` or are JWTs; all others are API keys, or malformed
+ * ones (decisions.md 1.4).
  */
 const kindOfCredential = (credential: string): CredentialKind =>
   ACCESS_TOKEN.test(credential) ? 'access-token' : 'api-key';
 
-/** RFC 6750, 3.1: another scheme counts as no credential at all. */
+/** RFC 6750, 3.1: another scheme counts as a missing credential. */
 const BEARER_SCHEME = /^bearer(?: |$)/i;
 
-/** RFC 6750, 2.1: one credential of token68 characters after the scheme, whose name has no case. */
+/** RFC 6750, 2.1: one credential of token68 characters. The scheme is case-insensitive. */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]{1,4096}=*)$/i;
 
-/** What became of a request's credential; `challenge` is the 401 to answer it with. */
+/** `challenge` is the 401 answer. */
 export type Authentication =
   | { readonly outcome: 'verified'; readonly kind: CredentialKind; readonly principal: Principal }
   | { readonly outcome: 'rejected'; readonly kind: CredentialKind; readonly challenge: ApiError }
   | { readonly outcome: 'missing' | 'expired'; readonly challenge: ApiError };
 
-/** @throws ApiError SERVICE_UNAVAILABLE when the credential cannot be looked up */
+/** @throws ApiError SERVICE_UNAVAILABLE if the credential cannot be looked up */
 export type Authenticate = (request: IncomingMessage) => Promise<Authentication>;
 
 /**
- * Who a request comes from, by its bearer credential (specification, Authentication).
- *
- * The challenge is that of RFC 6750 and RFC 9728: without `error` when no credential was sent, with
- * `invalid_token` when it does not verify. When the credential cannot be looked up, 503: "no" would make
- * clients drop good credentials, and "yes" is never guessed.
+ * Authenticates requests by their bearer credential (specification, Authentication). The challenge follows RFC 6750
+ * and RFC 9728: without `error` if no credential was sent, with `invalid_token` if it does not verify. A failed
+ * lookup is 503: with a 401, clients would discard valid credentials.
  */
 export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => string): Authenticate => {
   const challenge = (): string =>

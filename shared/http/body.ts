@@ -5,8 +5,7 @@ import { ApiError } from './errors.ts';
 const BODY_BYTES_MAX = 1024 * 1024;
 
 /**
- * Reads the JSON body of a request; undefined for an empty one, whatever its content type says
- * (decisions.md 1.1, row 7).
+ * Reads the JSON body of a request; undefined if it is empty, with any content type (decisions.md 1.1, row 7).
  * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known, UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST
  */
 export const readJsonBytes = async (
@@ -17,7 +16,7 @@ export const readJsonBytes = async (
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > bytesMax) throw tooLarge(bytesMax);
   if (announced === 0 && request.headers['transfer-encoding'] === undefined) return undefined;
-  // Only now: whoever asks before sending a body learns of a refusal instead of sending it for nothing.
+  // Only after the checks: a client that sends `Expect` receives a refusal before it has sent the body.
   if (request.headers.expect !== undefined) response.writeContinue();
   const bytes = await readBytes(request, bytesMax);
   if (bytes.length === 0) return undefined;
@@ -50,23 +49,24 @@ const readBytes = (request: IncomingMessage, bytesMax: number): Promise<Buffer> 
   });
 
 const tooLarge = (bytesMax: number): ApiError =>
-  // The rest of the body is not read, so the connection cannot serve another request.
+  // The rest of the body stays unread, so the connection cannot serve another request.
   new ApiError(
     { code: 'PAYLOAD_TOO_LARGE', message: `The body is larger than ${bytesMax} bytes. Send less at once.` },
     { Connection: 'close' },
   );
 
 const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
-/** A parameter of a media type (RFC 9110, 5.6.6): its value is a token, or quoted. No text matches in two ways. */
+/**
+ * A parameter of a media type (RFC 9110, 5.6.6). Each text matches in one way only, so matching takes linear time.
+ */
 const PARAMETER = `;[ \\t]*(?:(${TOKEN})=(${TOKEN}|"(?:[^"\\\\]|\\\\.)*")[ \\t]*)?`;
 const PARAMETERS = new RegExp(PARAMETER, 'g');
 const JSON_TYPE = new RegExp(`^application/json[ \\t]*((?:${PARAMETER})*)$`, 'i');
 
-/** As most clients send it. */
 const isPlainJson = (type: string): boolean =>
   type === 'application/json' || type === 'application/json; charset=utf-8';
 
-/** JSON in UTF-8, whatever other parameters say: none of them changes what the body means (RFC 8259, 11). */
+/** JSON in UTF-8, with any other parameters: they do not change the body's meaning (RFC 8259, 11). */
 const isUtf8Json = (type: string): boolean => {
   if (isPlainJson(type)) return true;
   const parameters = JSON_TYPE.exec(type)?.[1];

@@ -9,7 +9,7 @@ import type { HeaderLines } from './security-headers.ts';
 
 type Refusal = readonly [status: number, code: ErrorCode, message: string];
 
-/** Node's code of a request whose time is over. */
+/** Node's error code of a request timeout. */
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 const refusals: Readonly<Record<string, Refusal>> = {
@@ -20,24 +20,23 @@ const refusals: Readonly<Record<string, Refusal>> = {
 const notHttp: Refusal = [400, 'BAD_REQUEST', 'This is not an HTTP request. Correct it and send it again.'];
 const noTunnel: Refusal = [405, 'METHOD_NOT_ALLOWED', 'Method not allowed: this server is not a proxy.'];
 
-/** For how long a refused client may go on sending before it is cut: a reset would overtake the answer. */
+/** How long a refused client may continue to send. A reset would overtake the answer. */
 const LINGER_MS_MAX = 1_000;
 
-/** Node's own mark of the answer that is being written to a socket. */
+/** Node's internal reference to the response that is being written to a socket. */
 interface Answering {
   readonly _httpMessage?: { readonly headersSent: boolean } | null;
 }
 
 interface BrokenRequestOptions {
   readonly log: Logger;
-  /** On every answer. */
   readonly headers: HeaderLines;
   readonly pace: Pace;
 }
 
 /**
- * What Node's parser refuses never reaches a route; it gets the envelope, an id and a log line all the same. So does a
- * request that does not arrive in time, unless it is a long body that keeps its pace.
+ * Answers requests that Node's parser refuses, before any route: with the envelope, a request id and a log line. Also
+ * requests that time out, except a long body that keeps its pace.
  */
 export const answerBrokenRequests = (server: Server, { log, headers, pace }: BrokenRequestOptions): void => {
   const keepsPace = createPaceCheck(pace);
@@ -55,10 +54,10 @@ export const answerBrokenRequests = (server: Server, { log, headers, pace }: Bro
   };
 
   const refuse = ({ code = '' }: { readonly code?: string }, socket: Duplex & Answering): void => {
-    // Node reports again for what a refused client goes on sending.
+    // Node reports again when a refused client continues to send.
     if (socket.writableEnded) return;
     if (!socket.writable || code === 'ECONNRESET') socket.destroy();
-    // An answer that is on its way must not get a second one into its middle.
+    // A second answer must not be written into the middle of the first.
     else if (socket._httpMessage?.headersSent === true) {
       socket.end();
       cutSoon(socket);

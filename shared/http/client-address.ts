@@ -5,15 +5,15 @@ import ipaddr from 'ipaddr.js';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /**
- * The proxies in front of the service whose `X-Forwarded-For` is believed: how many hops, or which networks.
- * "All" cannot be said.
+ * The proxies whose `X-Forwarded-For` is trusted: a number of hops, or networks. Trusting all addresses is not
+ * possible.
  */
 export type TrustedProxies =
   { readonly hops: number } | { readonly networks: readonly (readonly [Address, number])[] };
 
 /**
- * Reads `2` (hops) or `10.0.0.0/8, 2001:db8::7` (networks or single addresses).
- * @throws Error when it is neither, or a network of everything
+ * Parses `2` (hops) or `10.0.0.0/8, 2001:db8::7` (networks or single addresses).
+ * @throws Error if it is neither, or a network of length 0
  */
 export const parseTrustedProxies = (text: string): TrustedProxies => {
   if (/^\d$/.test(text)) return { hops: Number(text) };
@@ -31,13 +31,13 @@ const parseNetwork = (text: string): readonly [Address, number] => {
   return [parsed, length];
 };
 
-/** An address in its plain forms only; written in IPv6, an IPv4 address counts as that one. */
+/** Plain forms only. An IPv4 address inside IPv6 counts as IPv4. */
 const addressOf = (text: string): Address | undefined => {
   const [address = ''] = text.split('%');
   return isIP(address) === 0 ? undefined : ipaddr.process(address);
 };
 
-/** `1.2.3.4:5678` and `[2001:db8::1]:5678`, as some proxies write it. */
+/** `1.2.3.4:5678` and `[2001:db8::1]:5678`, which some proxies send. */
 const WITH_PORT = /^(?:\[([0-9A-Fa-f:.]{2,45})\](?::\d{1,5})?|(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5})$/;
 
 const forwardedAddressOf = (text: string): Address | undefined => {
@@ -46,7 +46,9 @@ const forwardedAddressOf = (text: string): Address | undefined => {
   return addressOf(match?.[1] ?? match?.[2] ?? text);
 };
 
-/** What limits go by: an IPv4 address, or the /64 network of an IPv6 one (specification, Rate limits). */
+/**
+ * The subject of rate limits: an IPv4 address, or the /64 network of an IPv6 address (specification, Rate limits).
+ */
 const subjectOf = (address: Address): string =>
   address.kind() === 'ipv4'
     ? address.toString()
@@ -55,15 +57,15 @@ const subjectOf = (address: Address): string =>
         .map((part) => part.toString(16))
         .join(':')}::/64`;
 
-/** Connections that have no address any more share a subject. */
+/** Shared subject of connections that have lost their address. */
 const NO_ADDRESS = 'unknown';
 
 export type ClientAddress = (request: IncomingMessage) => string;
 
 /**
- * The address that a request is counted for: the connection's own, or the nearest that trusted proxies report
- * and that is no trusted proxy itself. `X-Forwarded-For` is read from its end, where the nearest proxy wrote:
- * what a client puts in front never counts. Other headers (`Forwarded`, `X-Real-IP`) are not read at all.
+ * Returns the address that a request is counted for: the connection's, or the nearest reported address that is not a
+ * trusted proxy. Reads `X-Forwarded-For` from its end, where the nearest proxy wrote, so text that a client puts in
+ * front never counts. Ignores `Forwarded` and `X-Real-IP`.
  */
 export const createClientAddress = (trusted: TrustedProxies): ClientAddress => {
   const isTrusted =
@@ -102,7 +104,7 @@ const behindProxies = (
   let client = nearest;
   for (let hop = 0; isTrusted(client, hop) && reported.length > 0; hop++) {
     const next = forwardedAddressOf((reported.pop() ?? '').trim());
-    // Something else than an address: the proxy itself is all that is known.
+    // Not an address: the proxy is the last known one.
     if (next === undefined) return client;
     client = next;
   }

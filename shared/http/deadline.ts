@@ -1,31 +1,27 @@
 import { unavailable, type ApiError } from './errors.ts';
 
-/**
- * Longest time that a request may wait on the stores behind it, so that it is answered within 3 s when one of
- * them stalls, however many waits add up beneath.
- */
+/** Longest total wait for stores, so that a request is answered within 3 s even if a store hangs. */
 const ANSWER_MS_MAX = 2_800;
 
-/** The time that one request has for its answer. */
 export interface Deadline {
   /**
-   * Waits for `work`, but not past the deadline; one at a time. What was begun goes on by itself.
+   * Waits for `work` until the deadline. One call at a time; late work continues.
    * @throws ApiError SERVICE_UNAVAILABLE at the deadline: the outcome is unknown
    */
   wait<T>(work: Promise<T>): Promise<T>;
   /**
-   * True once `wait` has given up. Work that sees it begins nothing any more: the client was told to ask again,
-   * and what its next attempt is told must not be made untrue by this one.
+   * True once `wait` has timed out. Work must then start nothing new: the client was asked to retry, and this attempt
+   * must not change the outcome that the retry sees.
    */
   readonly isOver: boolean;
-  /** The request is answered: nothing is waited for any more. */
+  /** Call it when the request is answered. */
   end(): void;
 }
 
 /**
- * A new deadline; only time spent in `wait` counts, not the time a client takes to send its body. One timer serves
- * all waits of a request: when it goes off early, because time passed between two of them, it is set again.
- * @param onLateFailure told of work that failed after `wait` had given it up: nobody else hears of it
+ * Only time in `wait` counts, not the time that a client takes to send its body. One timer serves all waits: if it
+ * fires early, because time passed between two waits, it is set again.
+ * @param onLateFailure receives errors of work after its timeout; no caller receives them
  */
 export const createDeadline = (onLateFailure: (error: unknown) => void): Deadline => {
   let leftMs = ANSWER_MS_MAX;
@@ -37,7 +33,7 @@ export const createDeadline = (onLateFailure: (error: unknown) => void): Deadlin
     timer = undefined;
     if (waiting === undefined) return;
     const ms = leftMs - (performance.now() - waiting.startedAt);
-    // A timer may go off a fraction of a millisecond early.
+    // A timer may fire a fraction of a millisecond early.
     if (ms >= 1) {
       timer = setTimeout(onTimer, ms);
       return;

@@ -4,19 +4,18 @@ import { route, type Route } from './route.ts';
 
 export interface DocumentRoutesOptions {
   readonly version: string;
-  /** How clients reach the service. */
   readonly baseUrl: () => string;
-  /** Where the routes of the API are below it. */
+  /** Path of the API below `baseUrl`. */
   readonly apiPath: string;
-  /** Markdown that tells an agent how to use the API. */
+  /** Markdown that explains the API to an agent. */
   readonly skill: (baseUrl: string) => string;
-  /** All that a credential may be allowed. */
+  /** All scopes of the API. */
   readonly scopes: readonly string[];
 }
 
 const tag = 'Documents';
 
-/** What the service says of itself to programs that want to use it. Public, uncounted, and outside the envelope. */
+/** Documents for programs that use the API. Public, uncounted, and without the envelope. */
 export const documentRoutes = (
   options: DocumentRoutesOptions,
   otherRoutes: readonly Route[],
@@ -48,9 +47,9 @@ export const documentRoutes = (
   return routes;
 };
 
-/** Written out in full: an alias of YAML is legal, and half of the readers of OpenAPI cannot follow one. */
+/** Without aliases: many OpenAPI readers cannot follow YAML aliases. */
 const yamlOf = async (document: unknown): Promise<string> => {
-  // Loaded when it is first asked for: few installations ever are.
+  // Loaded on first use; most installations never need it.
   const { stringify } = await import('yaml');
   return stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 });
 };
@@ -83,7 +82,7 @@ const skillRoute = (path: string, operationId: string, { skill, baseUrl }: Docum
     }),
   });
 
-/** Of RFC 9728, section 2. No authorization server is named: there is none. */
+/** RFC 9728, section 2. No authorization server is named: there is none. */
 const ProtectedResource = z
   .object({
     resource: z.string(),
@@ -94,10 +93,10 @@ const ProtectedResource = z
   })
   .meta({ id: 'ProtectedResource' });
 
-/** Where the document of a resource is (RFC 9728, section 3.1). */
+/** Path of a resource's metadata (RFC 9728, section 3.1). */
 export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
-/** @param resourcePath of the resource: its document is at the well-known path with this inserted behind it */
+/** @param resourcePath is appended to the well-known path */
 const metadataRoute = (
   resourcePath: string,
   operationId: string,

@@ -6,33 +6,33 @@ import type { Logger } from 'pino';
 import { isBehindLast, makeLast } from './last-answer.ts';
 
 /**
- * The listener closes once no client has connected for this long, or after `BACKLOG_WAIT_MS_MAX` whatever the clients
- * do. Twice that is the bound of the whole wait.
+ * The listener closes after this time without a new connection, or after `BACKLOG_WAIT_MS_MAX`. The whole wait takes
+ * at most twice that.
  */
 const BACKLOG_QUIET_MS = 20;
 const BACKLOG_WAIT_MS_MAX = 250;
-/** A turn of the event loop that took longer may have been interrupted, and clients had time to connect. */
+/** In a longer event-loop iteration the process may have been interrupted, so clients had time to connect. */
 const SHORT_TURN_MS = 1;
-/** Idle connections close once no request has begun for this long, or after `QUIET_WAIT_MS_MAX`. */
+/** Idle connections close after this time without a new request, or after `QUIET_WAIT_MS_MAX`. */
 const QUIET_MS = 100;
 const QUIET_WAIT_MS_MAX = 2_000;
-/** Requests that run for longer than this are cut. */
+/** Longer requests are cut. */
 const DRAIN_MS_MAX = 10_000;
 
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
 type Serve = (...exchange: Exchange) => void;
 
 export interface Drain {
-  /** Handles a request: to be the server's listener for them. */
+  /** The server's request listener. */
   readonly serve: Serve;
   /**
-   * Ends the server without resetting a connection that it has accepted.
-   * @param delayMs how long the listener stays open, for a balancer to notice
+   * Ends the server without resetting an accepted connection.
+   * @param delayMs how long the listener stays open, so that a load balancer can notice
    */
   end(server: Server, delayMs: number): Promise<void>;
 }
 
-/** Passes requests to `serve`, and every one from the beginning of the end as the last of its connection. */
+/** Passes requests to `serve`. From `end` on, every answer is the last one of its connection. */
 export const createDrain = (serve: Serve, log: Logger): Drain => {
   const running = new Set<ServerResponse>();
   let isEnding = false;
@@ -53,7 +53,7 @@ export const createDrain = (serve: Serve, log: Logger): Drain => {
         if (!response.headersSent) makeLast(response);
       }
       if (delayMs > 0) await sleep(delayMs);
-      // A client that has no answer yet does not come back: while requests wait, clients stop connecting.
+      // Clients that wait for an answer open no new connections, so holding back requests lets the backlog drain.
       const waiting: Exchange[] = (held = []);
       await untilBacklogIsEmpty(server);
       const closed = closeListener(server);
@@ -69,14 +69,14 @@ const trackUntilClosed = (running: Set<ServerResponse>, response: ServerResponse
   response.once('close', () => running.delete(response));
 };
 
-/** A client may have sent several requests at once: all that began are answered. */
+/** A client may have pipelined several requests: all that have begun are answered. */
 const lastOfEachConnection = (running: ReadonlySet<ServerResponse>): Iterable<ServerResponse> =>
   new Map([...running].map((response) => [response.req.socket, response])).values();
 
 /**
- * Returns right after a turn of the event loop that found the kernel's queue of new connections empty: closing the
- * listener resets those that are in it. A connection that arrives between that turn's look and the close, some tens of
- * microseconds, is still reset, and so is one whose handshake is under way then: a process cannot prevent either.
+ * Resolves right after an event-loop iteration that found the kernel's queue of new connections empty: closing the
+ * listener resets connections in that queue. A connection that arrives in the some tens of microseconds before the
+ * close is still reset, and so is one in its handshake. A process cannot prevent either.
  */
 const untilBacklogIsEmpty = async (server: Server): Promise<void> => {
   let arrivals = 0;
@@ -87,9 +87,9 @@ const untilBacklogIsEmpty = async (server: Server): Promise<void> => {
   const startedAt = performance.now();
   for (let isOver = false; !isOver;) {
     const beforeQuiet = arrivals;
-    // Not by turns alone: the system interrupts a process that does not rest at any point, and clients run exactly then.
+    // The sleep matters: the system interrupts a process that never rests at any point, and clients run exactly then.
     await sleep(BACKLOG_QUIET_MS);
-    // Timers run before sockets are read, and immediates right after it.
+    // Timers run before sockets are read, immediates right after.
     const beforeTurn = arrivals;
     const turnAt = performance.now();
     await setImmediate();
@@ -104,16 +104,16 @@ const untilBacklogIsEmpty = async (server: Server): Promise<void> => {
 };
 
 /**
- * Closes the listener and nothing else: `close` of an HTTP server destroys idle connections, too, and resets those
- * whose next request has arrived but was not read yet.
- * @returns a promise of the end of the last connection
+ * Closes only the listener. `close` of an HTTP server also destroys idle connections, and resets those whose next
+ * request has arrived but was not read yet.
+ * @returns a promise that resolves when the last connection has ended
  */
 const closeListener = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());
   });
 
-/** Every connection is answered once more; idle ones close when no request has come for a while. */
+/** Answers one more request on every connection; idle ones close after `QUIET_MS` without requests. */
 const endConnections = async (
   server: Server,
   closed: Promise<void>,
@@ -126,7 +126,7 @@ const endConnections = async (
   while (!over.signal.aborted) {
     const before = begun();
     await sleep(QUIET_MS, over.signal);
-    // After a stall timers run before sockets are read.
+    // After a stall, timers run before sockets are read.
     await setImmediate();
     const waitedMs = performance.now() - startedAt;
     if (waitedMs >= DRAIN_MS_MAX) {
@@ -137,6 +137,6 @@ const endConnections = async (
     if (begun() === before || waitedMs >= QUIET_WAIT_MS_MAX) server.closeIdleConnections();
   }
   await isClosed;
-  // Ends the search for slow clients, which runs until here.
+  // Stops Node's checks for slow clients, which run until here.
   server.close();
 };

@@ -1,6 +1,6 @@
 import type { Holder } from './principal.ts';
 
-/** Every error code of the API and its status (decisions.md 1.3). The only place where the two meet. */
+/** All error codes of the API with their status (decisions.md 1.3). */
 export const statusOfCode = {
   BAD_REQUEST: 400,
   VALIDATION_ERROR: 400,
@@ -26,14 +26,14 @@ export type ErrorCode = keyof typeof statusOfCode;
 /** `error` of the response envelope (specification, Response envelope). */
 export interface ErrorBody {
   readonly code: ErrorCode;
-  /** Tells the caller what to do. Never the message of an unexpected error. */
+  /** Tells the client what to do. Never the message of an unexpected error. */
   readonly message: string;
   /** Dotted path of the input at fault. */
   readonly field?: string;
   readonly details?: unknown;
 }
 
-/** An answer that is a refusal. Thrown anywhere beneath a route; the kernel writes the envelope. */
+/** A refusal, thrown by any code of a route. The kernel writes the envelope. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly body: ErrorBody;
@@ -45,7 +45,7 @@ export class ApiError extends Error {
     this.headers = headers;
   }
 
-  /** True when it is certain that the command had no effect; else its outcome is unknown. */
+  /** True if the command certainly had no effect; otherwise its outcome is unknown. */
   get hadNoEffect(): boolean {
     return this.status < 500;
   }
@@ -56,12 +56,12 @@ export class ApiError extends Error {
 }
 
 /**
- * The refusal of somebody who is known though the request has no principal: of a credential that was good once, or of
- * one that is good for one thing. For who keeps what an account's credentials were refused.
+ * A refusal with a known account although the request has no principal: the credential was revoked, or is valid for
+ * one purpose only. The account's log of refused requests uses it.
  */
 export class KnownHolderError extends ApiError {
   readonly holder: Holder;
-  /** What the credential names that the path does not, as parameters of a path would. */
+  /** Values from the credential that the path does not contain, named like path parameters. */
   readonly names: Readonly<Record<string, string>>;
   private readonly refusal: ApiError;
 
@@ -77,18 +77,18 @@ export class KnownHolderError extends ApiError {
   }
 }
 
-/** Nobody hears the answer any more (`RequestContext.isUnheard`), and a read has stopped. No failure of anything. */
+/** A read stopped because its client is gone (`RequestContext.isUnheard`). Not a failure. */
 export class UnheardError extends Error {
   override readonly name = 'UnheardError';
 
   constructor() {
-    super('nobody waits for the answer any more');
+    super('the client no longer waits for the answer');
   }
 }
 
 /**
- * The command was done by an earlier request, and this one may not have its answer. Unlike after any other
- * refusal, its idempotency key is not free.
+ * An earlier request ran the command, and this one must not get its answer. Unlike after other refusals, the
+ * idempotency key stays claimed.
  */
 export class AlreadyDoneError extends ApiError {
   override get hadNoEffect(): boolean {
@@ -96,26 +96,25 @@ export class AlreadyDoneError extends ApiError {
   }
 }
 
-/** The same for an absent object and for another account's (decisions.md 1.1, row 12). */
+/** The same for a missing object and another account's (decisions.md 1.1, row 12). */
 export const notFound = (what: string): ApiError =>
   new ApiError({
     code: 'NOT_FOUND',
     message: `No such ${what}. Check the id; it must belong to your account.`,
   });
 
-/** The request is fine, but the state of the thing forbids it. */
+/** The request is valid, but the state of the resource forbids it. */
 export const conflict = (message: string, field?: string): ApiError =>
   new ApiError({ code: 'CONFLICT', message, ...(field !== undefined && { field }) });
 
-/** A member of the request is at fault. */
 export const invalid = (message: string, field: string): ApiError =>
   new ApiError({ code: 'VALIDATION_ERROR', message, field });
 
-/** The id was given out already. */
+/** The id is in use. */
 export const alreadyExists = (what: string): ApiError =>
   conflict(`This ${what} exists already. Read it instead.`);
 
-/** Somebody else has changed it since it was read (decisions.md 1.1, row 26). */
+/** Another request has changed the resource since it was read (decisions.md 1.1, row 26). */
 export const staleRevision = (what: string, expectedRevision: number, currentRevision: number): ApiError =>
   new ApiError({
     code: 'CONFLICT',
@@ -124,11 +123,14 @@ export const staleRevision = (what: string, expectedRevision: number, currentRev
     details: { expectedRevision, currentRevision },
   });
 
-/** The store did not answer or cannot be reached: the outcome may be unknown, repeating is safe. */
+/**
+ * A store did not answer: the outcome may be unknown, and repeating is safe.
+ * @param retryAfterSeconds whole seconds
+ */
 export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unknown): ApiError =>
   new ApiError({ code: 'SERVICE_UNAVAILABLE', message }, { 'Retry-After': String(retryAfterSeconds) }, cause);
 
-/** The command was not carried out, and what stood in its way may be gone for the next attempt. */
+/** The command had no effect, and a retry may succeed. */
 export class NotDoneError extends ApiError {
   constructor(message: string, cause?: unknown) {
     super({ code: 'SERVICE_UNAVAILABLE', message }, { 'Retry-After': '1' }, cause);

@@ -4,19 +4,18 @@ import type { Logger } from 'pino';
 import type { ClaimRequest, StoredAnswer } from '../idempotency/claim.ts';
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts';
 
-/** The one command that a key stands for. */
 export interface KeyedCommand {
   readonly commandId: string;
   readonly reserved: Readonly<Record<string, number>>;
   /**
-   * False only when no other run of this command can have left an event by now: the key was claimed for the first
-   * time, and nobody has taken the claim over since.
+   * False only if no other run of this command can have appended events: this request was the first to claim the key,
+   * and no other has taken the claim over.
    */
   readonly hasRunBefore: () => Promise<boolean>;
 }
 
 export interface OnceAnswer extends StoredAnswer {
-  /** True when this is the answer of an earlier request. */
+  /** True if an earlier request produced this answer. */
   readonly replayed: boolean;
 }
 
@@ -26,17 +25,15 @@ export type ExecuteOnce = (
 ) => Promise<OnceAnswer>;
 
 /**
- * Runs a keyed command at most once in effect (decisions.md 1.2).
- *
- * The claim is only about answers and about who goes first. That a repeated command has one effect follows
- * from its command id: so every step after the claim may fail, be lost or run twice, on any node.
- *
- * Done: the answer is kept, or, when it holds a secret, that there was one: then a repeat runs the command again,
- * which has no second effect, for as long as it would be replayed. Refused (4xx): nothing happened, the key is free again.
- * Unknown (anything else, and a refusal behind an earlier run of unknown outcome): the claim stays, its lease ends, and the
- * retry with the same key finds out.
- *
- * @throws ApiError IDEMPOTENCY_CONFLICT, IDEMPOTENCY_IN_FLIGHT; whatever `run` throws
+ * Runs a command with an idempotency key with at most one effect (decisions.md 1.2). The claim only decides which
+ * request runs first and which answer is replayed. The single effect follows from the command id, so every step after
+ * the claim may fail, be lost or run twice, on any node.
+ * - Done: stores the answer. If the answer is secret, stores only that there was one: a repeat runs the command
+ *   again.
+ * - Refused (4xx): nothing happened, the key is free again.
+ * - Unknown (any other error, and a refusal after an earlier run of unknown outcome): the lease ends, and a retry
+ *   with the same key finds the outcome.
+ * @throws ApiError IDEMPOTENCY_CONFLICT, IDEMPOTENCY_IN_FLIGHT; the errors of `run`
  */
 export const createExecuteOnce =
   (store: IdempotencyStore, log: Logger): ExecuteOnce =>
@@ -66,7 +63,7 @@ export const createExecuteOnce =
     } catch (error) {
       const refused = error instanceof ApiError && error.hadNoEffect;
       failpoint('before-release');
-      // Behind a claim that was taken over, the earlier run's append may still arrive: its command keeps the key.
+      // The append of an earlier run may still arrive after a takeover, so its command keeps the key.
       const isFree = refused && claim.isFirst;
       await bestEffort(log, () => (isFree ? store.release(own) : store.lapse(own)));
       throw error;
@@ -77,7 +74,7 @@ const bestEffort = async (log: Logger, step: () => Promise<void>): Promise<void>
   try {
     await step();
   } catch (error) {
-    log.warn({ err: error }, 'an idempotency key could not be settled; its lease will end');
+    log.warn({ err: error }, 'an idempotency key could not be completed or released; its lease will expire');
   }
 };
 

@@ -2,10 +2,10 @@ import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http';
 import type { Express } from 'express';
 
 /**
- * The classes of requests and answers for the server of an Express application. Express changes the prototype of each
- * request and each answer when it comes, and from then on V8 finds none of their members where it did before. That costs
- * several times what Node needs for a request (https://github.com/expressjs/express/issues/5998; figures in
- * docs/performance.md). These classes have that prototype from the start, so Express' own call changes nothing.
+ * Request and response classes for the server of an Express application. Express replaces the prototype of each
+ * request and response, so V8 loses its optimizations for their members. That costs several times what Node needs for
+ * a request (https://github.com/expressjs/express/issues/5998; figures in docs/performance.md). These classes have
+ * the prototype of Express from the start, so the replacement changes nothing.
  */
 export const messagesOf = (app: Express): Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> => {
   class AppRequest extends IncomingMessage {}
@@ -18,6 +18,6 @@ export const messagesOf = (app: Express): Pick<ServerOptions, 'IncomingMessage' 
   >;
 };
 
-/** @returns the class' prototype, which has from now on all that Express' own has */
+/** Returns the class prototype, which now inherits from Express' prototype. */
 const behind = <Message extends object>(ofExpress: Message, ofClass: object): Message =>
   Object.setPrototypeOf(ofClass, ofExpress) as Message;

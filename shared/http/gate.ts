@@ -16,29 +16,32 @@ export interface GateOptions {
   readonly clientAddress: ClientAddress;
 }
 
-/** What is asked of a route to admit a request to it. */
-type Admitted = Pick<Route, 'path' | 'access' | 'limit'> & { readonly method: string };
+type CountedRoute = Pick<Route, 'path' | 'access' | 'limit'> & { readonly method: string };
 
-/** What every request passes before anything else looks at it: who calls, and whether too often. */
+/** Authentication and rate limits of every request. */
 export interface Gate {
   /**
-   * Finds out who calls a route and counts the request where it belongs; the answer gets the headers that say so.
-   * Order (decisions.md 1.4): verify the credential, count, refuse, and only then the handler.
-   * @throws ApiError UNAUTHORIZED, RATE_LIMITED, or SERVICE_UNAVAILABLE when the credential cannot be looked up
+   * Returns the principal of a request and counts it; sets the rate limit headers. Order (decisions.md 1.4): verify
+   * the credential, count, refuse, then the handler.
+   * @throws ApiError UNAUTHORIZED, RATE_LIMITED, or SERVICE_UNAVAILABLE if the credential cannot be looked up
    */
-  admit(route: Admitted, request: IncomingMessage, response: ServerResponse): Principal | Promise<Principal>;
+  admit(
+    route: CountedRoute,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Principal | Promise<Principal>;
   /**
-   * Counts a request that no route takes, for its address.
+   * Counts a request without a route for its address.
    * @throws ApiError RATE_LIMITED
    */
   countUnrouted(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** The client that limits by address count a request for. */
+  /** The subject of the limits by address. */
   readonly clientAddress: ClientAddress;
 }
 
-/** What verified last on a connection. */
-interface Verified {
-  /** The header's text, credential and all: kept for no longer than the connection is open. */
+/** The last credential that verified on a connection. */
+interface LastCredential {
+  /** Contains the secret; kept only while the connection is open. */
   readonly authorization: string;
   readonly kind: CredentialKind;
   readonly actor: string;
@@ -52,15 +55,15 @@ const tell = (response: ServerResponse, standing: Standing): void => {
 
 export const createGate = (options: GateOptions): Gate => {
   const { authenticate, limiter, failedCredentials, clientAddress } = options;
-  const verifiedLast = new WeakMap<Socket, Verified>();
+  const verifiedLast = new WeakMap<Socket, LastCredential>();
 
   const count = async (response: ServerResponse, name: LimitName, subject: string): Promise<void> =>
     tell(response, await limiter.count(name, subject));
 
   /**
-   * Counts a request beside the look-up of its credential, instead of after it, when the same credential verified
-   * on the same connection before. The look-up decides all the same. Nobody without the secret can have another's
-   * requests counted like that; one that was revoked since is counted for itself once more.
+   * Counts a request while its credential is looked up, if the same credential verified before on this connection.
+   * The lookup still decides. A caller without the secret cannot cause counts for it; a revoked credential is counted
+   * once more.
    */
   const countAhead = (request: IncomingMessage, address: string) => {
     const last = verifiedLast.get(request.socket);
@@ -79,7 +82,7 @@ export const createGate = (options: GateOptions): Gate => {
     verifiedLast.set(socket, { authorization, kind, actor });
   };
 
-  /** A credential that verifies is limited by itself; any other, or none, by its address. */
+  /** A credential that verifies is limited by its own name; any other request by its address. */
   const admitCredential = async (request: IncomingMessage, response: ServerResponse): Promise<Principal> => {
     const address = clientAddress(request);
     const ahead = countAhead(request, address);
@@ -110,7 +113,7 @@ export const createGate = (options: GateOptions): Gate => {
     throw authentication.challenge;
   };
 
-  const principalOf = async (route: Admitted, request: IncomingMessage): Promise<Principal> => {
+  const principalOf = async (route: CountedRoute, request: IncomingMessage): Promise<Principal> => {
     if (route.access === 'public') return anonymous;
     const authentication = await authenticate(request);
     if (authentication.outcome === 'verified') return authentication.principal;

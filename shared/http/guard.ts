@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError } from './errors.ts';
 
 /**
- * Refuses what Node's parser lets through although two readers of it may disagree on where a request ends or
- * for whom it is (RFC 9112, 3.2 and 6.1). HTTP/1.0 has no Host.
- * @throws ApiError BAD_REQUEST, and the connection is closed; requests behind it do not run
+ * Refuses requests that Node's parser accepts although two servers may disagree on their end or their host (RFC 9112,
+ * 3.2 and 6.1). HTTP/1.0 has no Host.
+ * @throws ApiError BAD_REQUEST, and closes the connection; requests after it do not run
  */
 export const refuseAmbiguous = (request: IncomingMessage): void => {
   const coding = request.headers['transfer-encoding'];
@@ -23,7 +23,7 @@ export const refuseAmbiguous = (request: IncomingMessage): void => {
   }
 };
 
-/** A name or an address, and a port (RFC 9110, 7.2); what else a URI allows there, no host has in its name. */
+/** A name or an address, and a port (RFC 9110, 7.2). Stricter than a URI: only characters of real host names. */
 const HOST = /^(?:[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
 
 /** RFC 9112, 3.2.2: its host must be that of the Host header. */

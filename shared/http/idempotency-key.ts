@@ -5,8 +5,8 @@ import { ApiError } from './errors.ts';
 export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_.:-]{16,255}$/;
 
 /**
- * The idempotency key of a write, if it carries one.
- * @throws ApiError VALIDATION_ERROR when it is not of the form, or given twice
+ * Returns the idempotency key of a write; undefined without one.
+ * @throws ApiError VALIDATION_ERROR if its form is invalid, or it is sent twice
  */
 export const idempotencyKeyOf = (request: IncomingMessage): string | undefined => {
   const given = request.headersDistinct['idempotency-key'] ?? [];

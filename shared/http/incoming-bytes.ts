@@ -2,16 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from './errors.ts';
 import { beginLongBody } from './long-bodies.ts';
 
-/** The body of a request as it comes. */
+/** The body of a request as a stream. */
 export interface IncomingBytes {
-  /** As announced; undefined when the body comes in chunks. */
+  /** As announced; undefined for a chunked body. */
   readonly length: number | undefined;
   /**
-   * The body, to be read at most once. A reader that stops in the middle leaves the rest on the connection, and must answer
-   * with `Connection: close`.
-   * @param withinMs for how long the client may send, from now on, where that is longer than any request may take: at
-   *   the pace that the server asks for (`ClientTimeouts`)
-   * @throws ApiError UNSUPPORTED_MEDIA_TYPE, or BAD_REQUEST when the body ends too early
+   * Reads the body, at most once. A reader that stops early must answer with `Connection: close`.
+   * @param withinMs how long the client may send from now on, instead of the usual request timeout, at the minimum
+   * pace of `ClientTimeouts`
+   * @throws ApiError UNSUPPORTED_MEDIA_TYPE, or BAD_REQUEST if the body ends too early
    */
   read(withinMs: number): AsyncIterable<Buffer>;
 }
@@ -25,11 +24,11 @@ export const incomingBytes = (request: IncomingMessage, response: ServerResponse
     length: isChunked ? undefined : Number(announced ?? 0),
     read: async function* (withinMs) {
       checkMediaType(request);
-      // Only now: a client that asks before it sends a body learns of a refusal instead of sending it for nothing.
+      // Only after the check: a client that sends `Expect` receives a refusal before it has sent the body.
       if (request.headers.expect !== undefined) response.writeContinue();
       const body = beginLongBody(request, withinMs);
       try {
-        // The socket stays open: a refusal is still to be sent over it.
+        // The socket stays open, because a refusal is sent over it.
         for await (const chunk of request.iterator({ destroyOnReturn: false })) {
           body.took((chunk as Buffer).length);
           yield chunk as Buffer;

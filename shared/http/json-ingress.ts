@@ -3,14 +3,13 @@ import { elementTexts } from '../json/element-texts.ts';
 import { ApiError } from './errors.ts';
 
 /**
- * What JSON may come in (docs/limits.md). A value that can be parsed but not stored, or not written again, would
- * become an event that nothing can read. Stricter than the schemas, and in front of them: free-form members meet no
- * other rule.
+ * Limits of JSON bodies (docs/limits.md). A value that can be parsed but not stored or serialized again would become
+ * an event that cannot be read. They also apply to free-form members, which no schema checks.
  */
 const DEPTH_MAX = 32;
-/** More than the largest call has: 100,000 members of audiences with every identifier are 800,000. */
+/** Above the largest valid call: 100,000 members of audiences with all identifiers are 800,000 values. */
 const VALUES_MAX = 1_000_000;
-/** Assigning a member of this name would replace an object's prototype. Every other name is ordinary data. */
+/** Assigning a member of this name would replace the object's prototype. */
 const REFUSED_MEMBER = '__proto__';
 
 type Key = string | number;
@@ -22,22 +21,21 @@ interface Container {
   readonly parent: Container | undefined;
 }
 
-/** What breaks a rule, and where: `key` is undefined when the container itself does. */
+/** The broken rule and its place. `key` is undefined if the container itself breaks the rule. */
 interface Problem {
   readonly container: Container | undefined;
   readonly key: Key | undefined;
   readonly fault: string;
-  /** True when the body breaks the rule as a whole, whichever item is looked at. */
+  /** The body as a whole breaks the rule, independent of the item. */
   readonly isOfBody?: boolean;
 }
 
-/** A check of one body. */
 interface Check {
-  /** The text has escapes: only these bring U+0000 or half a surrogate pair into valid UTF-8. */
+  /** Only escapes can produce U+0000 or half a surrogate pair from valid UTF-8. */
   readonly hasEscapes: boolean;
-  /** Member of the body whose elements are checked one by one. */
+  /** Member of the body whose elements are checked separately. */
   readonly itemsMember: string | undefined;
-  /** Still to be looked into. */
+  /** Containers that are not checked yet. */
   readonly open: Container[];
   values: number;
   items: Container | undefined;
@@ -46,11 +44,9 @@ interface Check {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses a JSON body. A byte order mark is refused like any other character outside the value (RFC 8259, 8.1);
- * `-0` is read as 0, which is how it would be written again.
- * @param itemsMember a member of the body: when it is an array, an element that breaks a rule above is replaced by a
- *   `RefusedItem`, instead of the body being refused
- * @throws ApiError BAD_REQUEST when the bytes are not JSON in UTF-8; VALIDATION_ERROR when a rule above is broken
+ * Parses a JSON body. Refuses a byte order mark (RFC 8259, 8.1); reads `-0` as 0, since it would be written as 0.
+ * @param itemsMember if this member is an array, an element that breaks a rule is replaced by a `RefusedItem`
+ * @throws ApiError BAD_REQUEST if the bytes are not JSON in UTF-8; VALIDATION_ERROR if a rule above is broken
  */
 export const parseJsonBody = (bytes: Uint8Array, itemsMember?: string): unknown => {
   let text: string;
@@ -77,7 +73,7 @@ export const parseJsonBody = (bytes: Uint8Array, itemsMember?: string): unknown 
   return root.body;
 };
 
-/** @returns what is wrong with the body as a whole */
+/** Replaces the elements that break a rule. @returns a problem of the whole body */
 const refuseItems = (check: Check, text: string): Problem | undefined => {
   const { items } = check;
   if (items === undefined) return undefined;
@@ -93,7 +89,7 @@ const refuseItems = (check: Check, text: string): Problem | undefined => {
   return undefined;
 };
 
-/** Applies the rules without recursion: the depth of the input must not become the depth of the stack. */
+/** Without recursion: the depth of the input must not become the depth of the stack. */
 const problemAt = (
   holder: Record<Key, unknown>,
   key: Key,
@@ -138,7 +134,7 @@ const problemIn = (container: Container, check: Check): Problem | undefined => {
 const isOfItems = ({ key, depth }: Container, { itemsMember }: Check): boolean =>
   depth === 2 && itemsMember !== undefined && key === itemsMember;
 
-/** Checks one value where it stands, and puts it on the list when there is something in it. */
+/** Checks one value; a container is added to `open`. */
 const problemOfValue = (
   holder: Record<Key, unknown>,
   key: Key,
@@ -178,7 +174,7 @@ const pathOf = ({ container, key }: Problem): string => {
   return keys.toReversed().join('.').replaceAll('\0', '').slice(0, FIELD_LENGTH_MAX).toWellFormed();
 };
 
-/** The member of the item that holds what is at fault. */
+/** The member of the item that contains the fault. */
 const memberOf = ({ container, key }: Problem, items: Container): string | undefined => {
   let at = container;
   if (at === items) return undefined;

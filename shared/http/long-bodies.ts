@@ -1,32 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** A body that may be under way for longer than requests are otherwise. */
+/** A body that may take longer than the request timeout. */
 export interface LongBody {
-  /** So many bytes of it were taken. */
   took(bytes: number): void;
-  /** No more of it is taken: the connection is like any other again. */
+  /** The reader has stopped: the usual timeouts apply to the connection again. */
   end(): void;
 }
 
-interface Underway {
+interface BodyProgress {
   readonly request: IncomingMessage;
   readonly begunAt: number;
   readonly withinMs: number;
-  /** That were taken. */
+  /** Bytes that the reader has consumed. */
   bytes: number;
-  /** How it stood when it was last judged; bytes that had arrived. */
+  /** The last check of the pace; `bytes` had arrived. */
   judged: { readonly at: number; readonly bytes: number };
   timer: NodeJS.Timeout | undefined;
 }
 
-const ofSocket = new WeakMap<Duplex, Underway>();
+const ofSocket = new WeakMap<Duplex, BodyProgress>();
 
-/** From now on the body of the request may take `withinMs`, at the pace that the server asks for (`createPaceCheck`). */
+/** Allows the body `withinMs` from now on, at the minimum pace of `createPaceCheck`. */
 export const beginLongBody = (request: IncomingMessage, withinMs: number): LongBody => {
   const { socket } = request;
   const begunAt = performance.now();
-  const body: Underway = {
+  const body: BodyProgress = {
     request,
     begunAt,
     withinMs,
@@ -46,30 +45,29 @@ export const beginLongBody = (request: IncomingMessage, withinMs: number): LongB
   };
 };
 
-/** Also what waits to be taken: that it does is not the client's fault. */
-const arrivedOf = ({ request, bytes }: Underway): number => bytes + request.readableLength;
+/** Includes buffered bytes: the client has sent them. */
+const arrivedOf = ({ request, bytes }: BodyProgress): number => bytes + request.readableLength;
 
-/** What a long body has to keep up once other requests would be over. */
+/** The minimum pace of a long body after the request timeout. */
 export interface Pace {
   readonly bytesPerSecondMin: number;
-  /** Over each such span of time, ms. */
+  /** Length of each checked period, ms. */
   readonly spanMs: number;
 }
 
 /**
- * To be asked when the time of a request is over that has not arrived. From then on a long body is looked after here, in
- * each span of time.
- * @returns true when it is a long body that keeps its pace; `tooSlow` is called when that ends before the body does
+ * Returns a check for the moment when a request times out. A long body is then checked after each period.
+ * @returns true for a long body that keeps its pace; `tooSlow` is called if it becomes too slow
  */
 export const createPaceCheck = ({ bytesPerSecondMin, spanMs }: Pace) => {
-  const keepsPace = (body: Underway, now: number): boolean => {
+  const keepsPace = (body: BodyProgress, now: number): boolean => {
     const { request, begunAt, withinMs, judged } = body;
     if (now - begunAt >= withinMs) return false;
-    // What has come waits for us, and with it whatever the client would send.
+    // The buffer is full: the client waits for the reader.
     if (request.readableLength >= request.readableHighWaterMark) return true;
     return arrivedOf(body) - judged.bytes >= (bytesPerSecondMin * (now - judged.at)) / 1_000;
   };
-  const look = (body: Underway, tooSlow: () => void): boolean => {
+  const look = (body: BodyProgress, tooSlow: () => void): boolean => {
     const now = performance.now();
     if (!keepsPace(body, now)) return false;
     body.judged = { at: now, bytes: arrivedOf(body) };
@@ -81,9 +79,9 @@ export const createPaceCheck = ({ bytesPerSecondMin, spanMs }: Pace) => {
   };
   return (socket: Duplex, tooSlow: () => void): boolean => {
     const body = ofSocket.get(socket);
-    // One that has arrived is not what is late: another request behind it is.
+    // This body is complete, so the timeout belongs to the next request on the connection.
     if (body === undefined || body.request.complete) return false;
-    // Node says it once for each request; that it does is written nowhere.
+    // Node reports the timeout once per request, which is not documented.
     return body.timer !== undefined || look(body, tooSlow);
   };
 };

@@ -7,8 +7,8 @@ import { limitOf, type Route, type SuccessResponse } from './route.ts';
 type Json = Record<string, unknown>;
 
 /**
- * JSON Schema (draft 2020-12, as OpenAPI 3.1 has it) of a zod schema. Members with an id become components;
- * text that stands for a number shows as the number.
+ * JSON Schema (draft 2020-12, like OpenAPI 3.1) of a zod schema. Schemas with an id become components; a text that is
+ * parsed to a number is shown as a number.
  */
 const jsonSchema = (schema: z.ZodType, io: 'input' | 'output', components: Json): Json => {
   const {
@@ -37,18 +37,18 @@ const jsonSchema = (schema: z.ZodType, io: 'input' | 'output', components: Json)
   return { $ref: `#/components/schemas/${id}` };
 };
 
-/** @throws Error when two different schemas share an id: the later one would silently stand for both */
+/** @throws Error if two different schemas share an id: otherwise the later one would silently replace the first */
 const addComponent = (components: Json, name: string, schema: Json): void => {
   const known = components[name];
   if (known !== undefined && !isDeepStrictEqual(known, schema))
-    throw new Error(`two schemas of the id ${name}`);
+    throw new Error(`two schemas with the id ${name}`);
   components[name] = schema;
 };
 
-/** The names of a query or path schema's parameters. */
+/** The parameter names of a query or path schema. */
 export const parameterNames = (schema: z.ZodType | undefined): readonly string[] => {
   if (schema === undefined) return [];
-  // Nearly always; a JSON Schema of each would be a tenth of the processor time of a start.
+  // The usual case. Converting each schema would take a tenth of the processor time of a start.
   if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
   return Object.keys((jsonSchema(schema, 'input', {})['properties'] as Json | undefined) ?? {});
 };
@@ -136,7 +136,7 @@ const headerReferences: Json = Object.fromEntries(
 
 const isCounted = (route: Route): boolean => limitOf(route) !== 'none';
 
-/** One of them is enough. */
+/** One of the scopes is enough. */
 const securityOf = ({ access, otherAccess }: Route): readonly Json[] =>
   access === 'public'
     ? []
@@ -185,7 +185,7 @@ const errorEnvelope: Json = {
   },
 };
 
-/** The OpenAPI 3.1 document of the routes. */
+/** Returns the OpenAPI 3.1 document of the routes. @throws Error if an operation id or a schema id is not unique */
 export const openApiDocument = (
   routes: readonly Route[],
   { version, baseUrl }: { version: string; baseUrl: string },
@@ -206,7 +206,8 @@ export const openApiDocument = (
   const paths: Record<string, Json> = {};
   const operationIds = new Set<string>();
   for (const route of routes) {
-    if (operationIds.has(route.operationId)) throw new Error(`two operations of the id ${route.operationId}`);
+    if (operationIds.has(route.operationId))
+      throw new Error(`two operations with the id ${route.operationId}`);
     operationIds.add(route.operationId);
     paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, components) };
   }
@@ -224,7 +225,7 @@ export const openApiDocument = (
             'Too many requests in this window, or too many uploads under way (`details.reason`); nothing was done.',
           headers: {
             ...headerReferences,
-            'Retry-After': seconds('Seconds to wait. Of a window the same as RateLimit-Reset.'),
+            'Retry-After': seconds('Seconds to wait. For a window, the same as RateLimit-Reset.'),
           },
           content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } },
         },

@@ -1,51 +1,49 @@
 import type { Sealer } from '../secrets/api-key.ts';
 
-/** What a route may ask for (decisions.md 1.4, scopes). */
+/** Scopes of routes (decisions.md 1.4, scopes). */
 export type Scope = 'exchange:read' | 'exchange:write' | 'exchange:admin' | 'exchange:review';
 
-/** Who a request comes from, once its credential is verified. */
+/** The authenticated caller. */
 export interface Principal {
   /** The account; 0 for the anonymous principal. */
   readonly customerId: number;
-  /** For event metadata, logs and limits: `api-key:<key id>`. Never a secret; another one for each credential. */
+  /** For event metadata, logs and limits: `api-key:<key id>`. Unique for each credential, never a secret. */
   readonly actor: string;
-  /** What the credential may do: its own scopes, as far as its user's role still allows them. */
+  /** The credential's scopes that its user's role still allows. */
   readonly scopes: readonly Scope[];
-  /** Whose credential it is; absent for the anonymous principal. */
+  /** The credential's user; absent for the anonymous principal. */
   readonly user?: { readonly id: string; readonly role: 'admin' | 'member' | 'seller' };
-  /** Of the credential: what only its holder may read later. */
+  /** Encrypts text for this credential, so that only its holder can read it later. */
   readonly sealer?: Sealer;
-  /** Of the account's data when the credential was looked up; absent: no answer comes from memory. */
+  /** Version when the credential was looked up; absent: no answer comes from memory. */
   readonly version?: AccountVersion;
 }
 
-/** Where the data of an account stood (`accountVersionSql`): while the text is the same, no read model has changed. */
+/** `accountVersionSql`: while the text is unchanged, so are all read models of the account. */
 export interface AccountVersion {
   readonly text: string;
-  /** `performance.now()` before the database was asked for it. */
+  /** `performance.now()` before the query. */
   readonly askedAt: number;
 }
 
-/** Whose a credential is, whatever it may do. */
+/** The owner of a credential. */
 export type Holder = Pick<Principal, 'customerId' | 'actor' | 'user'>;
 
 export const anonymous: Principal = { customerId: 0, actor: 'anonymous', scopes: [] };
 
-/** What became of a request's credential. */
 export type Verification =
   | { readonly outcome: 'verified'; readonly principal: Principal }
   /**
-   * Unknown, revoked or malformed: they look the same from outside. `holder` is whose it was, of one that was good
-   * once: its account may know that it was used.
+   * Unknown, revoked or malformed: the client cannot tell which. `holder` is set if the credential was valid once,
+   * because its account may learn that it was used.
    */
   | { readonly outcome: 'rejected'; readonly holder?: Holder }
-  /** An access token that was valid once: its client refreshes it (specification, Authentication, rule 5). */
+  /** A formerly valid access token, which its client can refresh (specification, Authentication, rule 5). */
   | { readonly outcome: 'expired' };
 
 /**
  * Verifies the credential of `Authorization: Bearer <credential>`.
- * @param connection what a credential is made of may be remembered with it, for as long as it is open; never that
- *   it verified
- * @throws when the credential store cannot be asked: the kernel answers 503, never "allow" and never 401
+ * @param connection data derived from the credential may be cached while it is open; never the result
+ * @throws if the credential store is unavailable: the kernel answers 503, never 401
  */
 export type VerifyCredential = (credential: string, connection: object) => Promise<Verification>;

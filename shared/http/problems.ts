@@ -1,27 +1,24 @@
 import type { z } from 'zod';
 
-/**
- * What is wrong with a value that does not fit its schema, in plain words. Used wherever a schema failure reaches a
- * client or an operator: the schema library's own phrases never do.
- */
+/** A schema error in plain words. The schema library's own messages never reach a client or an operator. */
 export interface Problem {
   /** Dotted; empty for the value itself. */
   readonly path: string;
-  /** Continues a sentence that begins with the name of the member, e.g. `must be at most 200`. */
+  /** The rest of a sentence that begins with the member's name, e.g. `must be at most 200`. */
   readonly message: string;
   /** The schema library's code, e.g. `too_big`. */
   readonly code: string;
 }
 
-export type Checked<Value> =
+export type CheckResult<Value> =
   | { readonly value: Value; readonly problems?: never }
   | { readonly problems: readonly [Problem, ...Problem[]] };
 
-/** Checks a value against its schema. */
+/** Validates a value. */
 export const check = <Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-): Checked<z.output<Schema>> => {
+): CheckResult<z.output<Schema>> => {
   const result = schema.safeParse(value, { error: inWords });
   if (result.success) return { value: result.data };
   const [first = UNKNOWN, ...more] = withTightestLimits(result.error.issues.flatMap(withoutUnions)).map(
@@ -30,7 +27,7 @@ export const check = <Schema extends z.ZodType>(
   return { problems: [first, ...more] };
 };
 
-/** @param whole what the value itself is called, e.g. `The request` */
+/** @param whole name of the value itself, e.g. `The request` */
 export const sentenceOf = ({ path, message }: Problem, whole: string): string =>
   `${path === '' ? whole : path} ${message}`;
 
@@ -44,12 +41,12 @@ const problemOf = ({ path, message, code }: Issue): Problem => ({
   code,
 });
 
-/** For messages that a schema does not give itself. */
+/** For errors without a message of the schema. */
 const inWords: z.core.$ZodErrorMap = (issue) =>
   issue.input === undefined && issue.code !== 'custom' ? REQUIRED : wordsOf(issue);
 
 const REQUIRED = 'is required';
-/** Said of no member: what is wrong with the form that comes closest is said instead. */
+/** Internal: replaced by the problems of the closest form. */
 const NO_FORM = 'has none of the forms that it may have';
 
 const wordsOf = (issue: z.core.$ZodRawIssue): string => {
@@ -113,7 +110,7 @@ interface Limit {
   readonly exact?: boolean | undefined;
 }
 
-/** What a limit counts, of one and of several. */
+/** Unit of a limit. */
 const counted: Readonly<Record<string, readonly [one: string, several: string]>> = {
   string: ['character', 'characters'],
   array: ['item', 'items'],
@@ -137,8 +134,8 @@ const limitOf = (
 };
 
 /**
- * Of a value that fits none of several forms, what is wrong with the one that it comes closest to: what it is, and what
- * it says that it is (a literal), counts for more than how many of its members are wrong.
+ * If a value fits none of several forms, returns the problems of the closest one. A wrong type or literal weighs more
+ * than any number of wrong members.
  */
 const withoutUnions = (issue: Issue): readonly Issue[] => {
   if (issue.code !== 'invalid_union' || issue.message !== NO_FORM) return [issue];
@@ -157,7 +154,7 @@ const LITERAL = 1_000;
 const distance = (issues: readonly Issue[]): number =>
   issues.reduce((sum, { code }) => sum + (code === 'invalid_value' ? LITERAL : 1), 0);
 
-/** None of the forms is of the value's type: all that it may be, in one sentence. */
+/** The value has the type of no form: lists all allowed types in one sentence. */
 const mergedOf = (issue: Issue, forms: readonly (readonly Issue[])[]): Issue => {
   const messages = [...new Set(forms.map(([first]) => first?.message ?? UNKNOWN.message))];
   const allowed = messages.map((message) => MUST_BE.exec(message)?.groups?.['what']);
@@ -172,8 +169,8 @@ const NOT_NULL = ', not null';
 const MUST_BE = /^must be (?<what>.*?)(?:, not null)?$/s;
 
 /**
- * An integer has two limits, that of its schema and that of what a number holds exactly: of two of one kind for one
- * value only the tighter one is the real one. Linear in the issues: a body may have as many as it has values.
+ * An integer can break two limits, that of its schema and that of safe integers; only the tighter one matters. Linear
+ * in the number of issues, because a body may have as many as it has values.
  */
 const withTightestLimits = (issues: readonly Issue[]): readonly Issue[] => {
   const tightest = new Map<string, number | bigint>();
@@ -189,7 +186,7 @@ const withTightestLimits = (issues: readonly Issue[]): readonly Issue[] => {
   });
 };
 
-/** The limit that an issue is about, and a key that all issues about limits of that kind and value share. */
+/** The limit of an issue, and a key for all limits of the same kind and value. */
 const limitIn = (issue: Issue): readonly [limit: number | bigint | undefined, key: string] => {
   const key = `${issue.code} ${issue.path.join('\0')}`;
   if (issue.code === 'too_big') return [issue.maximum, key];

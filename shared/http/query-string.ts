@@ -1,12 +1,11 @@
 import { ApiError } from './errors.ts';
 
 /**
- * Reads a query string strictly: what it says is never guessed. Parameters that the route does not know are
- * ignored (decisions.md 1.1, rows 5 and 6).
- * @param search what follows the `?`
+ * Parses a query string without guessing. Ignores unknown parameters (decisions.md 1.1, rows 5 and 6).
+ * @param search text after the `?`
  * @param known the route's parameters
- * @throws ApiError BAD_REQUEST for broken percent-encoding; VALIDATION_ERROR with `field` for a known parameter
- *   that is repeated, empty, or not storable text
+ * @throws ApiError BAD_REQUEST for broken percent-encoding; VALIDATION_ERROR with `field` for a known parameter that
+ * is repeated, empty, or contains U+0000
  */
 export const parseQueryString = (
   search: string,

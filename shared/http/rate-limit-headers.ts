@@ -15,7 +15,6 @@ const rateLimitHeaders = (standing: Standing): RateLimitHeaders => ({
   'RateLimit-Reset': resetSeconds(standing),
 });
 
-/** Tells where the request stands, whatever is answered to it later. */
 export const setRateLimitHeaders = (response: ServerResponse, standing: Standing): void => {
   const headers = rateLimitHeaders(standing);
   response.setHeader('RateLimit-Limit', headers['RateLimit-Limit']);
@@ -33,7 +32,7 @@ export const rateLimited = (standing: Standing): ApiError =>
     { ...rateLimitHeaders(standing), 'Retry-After': resetSeconds(standing) },
   );
 
-/** 429 to the API keys of an address from which too many credentials did not verify (decisions.md 1.4). */
+/** 429 for API keys from an address where too many credentials did not verify (decisions.md 1.4). */
 export const keysRefused = (standing: Standing): ApiError =>
   new ApiError(
     {

@@ -4,7 +4,7 @@ type Reasons<Refusal extends { readonly reason: string }> = {
   readonly [Reason in Refusal['reason']]: (refusal: Refusal & { readonly reason: Reason }) => ApiError;
 };
 
-/** What the caller is told for each reason that a command can be refused for. */
+/** Converts a command's refusal to an answer. The type requires an entry for every reason. */
 export const refusals =
   <Refusal extends { readonly reason: string }>(reasons: Reasons<Refusal>) =>
   (refusal: Refusal): ApiError => {

@@ -28,35 +28,34 @@ import { validate } from './validate.ts';
 
 export interface RouteServices {
   readonly gate: Gate;
-  /** Runs keyed writes at most once; without it keys are checked for their form only. */
+  /** Runs keyed writes at most once. Without it, only the form of a key is checked. */
   readonly executeOnce?: ExecuteOnce;
-  /** For what is kept of a body that holds a secret (`Route.bodyIsSecret`). */
+  /** For the fingerprint of a body that contains a secret (`Route.bodyIsSecret`). */
   readonly keyedDigest?: KeyedDigest;
   readonly log: Logger;
-  /** Told of every refusal to somebody whose credential is known. Must not throw, and is not waited for. */
+  /** Receives refused requests with a known credential. Must not throw; is not awaited. */
   readonly onRefused?: (request: RefusedRequest) => void;
-  /** Sees every answer of a route, refusals too, with its headers so far. For tests. */
+  /** Receives every answer of a route, including refusals. For tests. */
   readonly onAnswer?: (route: Route, status: number, text: string, headers: OutgoingHttpHeaders) => void;
 }
 
-/** A request of somebody who is known, and was refused. */
 export interface RefusedRequest {
   readonly route: Route;
-  /** Also of a credential that is refused itself, since it was revoked, say. */
+  /** Also set if the credential itself is refused, e.g. because it was revoked. */
   readonly holder: Holder;
-  /** Of its path, as they were sent; and what its credential names besides. */
+  /** Raw path parameters, and names from the credential. */
   readonly params: Readonly<Record<string, string>>;
   readonly requestId: string;
   readonly refusal: ApiError;
 }
 
-/** `contentType` is there when the body is not JSON: never the case for a write. */
+/** `contentType` is only set for answers that are not JSON; writes always answer JSON. */
 type Answer = StoredAnswer & {
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Instead of the body. */
+  /** Replaces `body`. */
   readonly bytes?: OutgoingBytes;
-  /** True when this is the answer of an earlier request with the same key. */
+  /** True if an earlier request with the same key produced this answer. */
   readonly replayed?: boolean;
 };
 
@@ -74,8 +73,8 @@ interface Input {
 }
 
 /**
- * The handler of a route; what it throws is the error handler's. Order of checks: credential, rate, key format, schema,
- * key, handler (decisions.md 1.2, order of checks).
+ * Returns the Express handler of a route. Order of checks: credential, rate, key format, schema, key, handler
+ * (decisions.md 1.2, order of checks).
  */
 export const routeHandler = (route: Route, services: RouteServices): RequestHandler => {
   const known: KnownNames = {
@@ -122,13 +121,13 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
   };
 };
 
-/** Before anything of the request is looked at: what it says is nobody's business without the scope. */
+/** Before the input is read: without the scope, an answer must not reveal anything about it. */
 const refuseWithoutScope = ({ access, otherAccess }: Route, { scopes }: Principal): void => {
   if (access === 'public' || scopes.includes(access)) return;
   if (otherAccess !== undefined && scopes.includes(otherAccess)) return;
   throw new ApiError({
     code: 'FORBIDDEN',
-    message: `The credential lacks the scope ${access}. Use one that has it.`,
+    message: `The credential lacks the scope ${access}. Use a credential with this scope.`,
     details: { scope: access },
   });
 };
@@ -150,7 +149,7 @@ const readInput = async (
   const idempotencyKey = route.method === 'get' ? undefined : idempotencyKeyOf(request);
   const params = route.params === undefined ? undefined : validate(route.params, rawParams);
   for (const name in rawParams) {
-    // No id has one in it, and a query with one in it fails.
+    // No id contains U+0000, and Postgres rejects it in a query.
     if (rawParams[name]?.includes('\0') === true) throw notFound('resource');
   }
   const { url = '' } = request;
@@ -176,7 +175,7 @@ const readInput = async (
     route.body === undefined || route.receive !== undefined
       ? noBody
       : await readBody(route, route.body, request, response);
-  // Members one by one, here and below: copying those of other objects takes longer than reading a small request does.
+  // Member by member, here and below: spreading objects takes longer than reading a small request.
   return {
     principal,
     idempotencyKey,
@@ -202,7 +201,7 @@ const readBody = async (
   response: ServerResponse,
 ): Promise<ReadBody> => {
   const bytes = await readJsonBytes(request, response, route);
-  // An absent body is an empty one: what is missing from it is named member by member.
+  // An absent body counts as `{}`, so that each missing member is reported.
   const rawBody = bytes === undefined ? undefined : parseJsonBody(bytes, route.itemsMember);
   const body = validate(schema, rawBody === undefined ? {} : rawBody);
   return { rawBody, body, bodyBytes: bytes?.length ?? 0 };
@@ -269,11 +268,11 @@ const answer = async (
   const keepsAnswer = route.answerIsSecret !== true;
   try {
     const done = await executeOnce({ scope, key: idempotencyKey, fingerprint, reserved, keepsAnswer }, run);
-    // All that it tells of was done by an earlier run, whose answer was not kept or is not known any more.
+    // All events are from an earlier run, whose answer was not stored.
     const isDerived = eventsAreOf['earlier-run'] && !eventsAreOf['this-run'];
     return isDerived ? { ...done, replayed: true } : done;
   } finally {
-    // Best effort: what is left is found like what a crash leaves.
+    // Best effort: after a failure, the remains are cleaned up like those of a crash.
     if (!isHandled) await route.discard?.(received).catch(() => undefined);
   }
 };
@@ -295,7 +294,6 @@ const withKey = (fingerprint: Buffer, keyedDigest: KeyedDigest | undefined): Pro
   return keyedDigest(fingerprint);
 };
 
-/** Of a command whose id was made this moment. */
 const neverRunBefore = async (): Promise<boolean> => false;
 
 const nothing: Readonly<Record<string, number>> = {};

@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { urlProblem, type OutboundPolicy } from '../outbound/outbound-url.ts';
 import { ApiError } from './errors.ts';
 
-/** Pieces that routes build their schemas of. Nothing is coerced: text becomes a number only after a pattern. */
+/** Building blocks of route schemas. No coercion: a pattern must match before a text becomes a number. */
 
 const INT32_MAX = 2_147_483_647;
 
-/** Shown in OpenAPI as the integer that it stands for (`openapi.ts`). */
+/** OpenAPI shows it as an integer (`openapi.ts`). */
 const integerText = (pattern: RegExp, min: number, max: number, description?: string) =>
   z
     .string()
     .regex(pattern, `must be a whole number from ${min} to ${max}`)
     .transform(Number)
-    // Not `z.int()`: above 2^53-1 its own bound would be a second issue.
+    // Not `z.int()`: above 2^53-1 it would report a second issue.
     .pipe(z.number().min(min).max(max))
     .meta({
       type: 'integer',
@@ -21,13 +21,13 @@ const integerText = (pattern: RegExp, min: number, max: number, description?: st
       ...(description === undefined ? {} : { description }),
     });
 
-/** An integer id in a path: 1 to 2147483647, in its one spelling (decisions.md 1.1, row 20). */
+/** An integer id in a path: 1 to 2147483647, in canonical form (decisions.md 1.1, row 20). */
 export const pathIntegerId = (what: string) =>
   integerText(/^[1-9]\d{0,9}$/, 1, INT32_MAX, `Id of the ${what}.`);
 
 /**
- * An integer id in a path that is declared as a string of digits. Too large for any id is not malformed: there is
- * no such thing (decisions.md 1.1, row 20), and 0 stands for that, which nothing has.
+ * An integer id in a path, declared as a string of digits. A number above every id gives 404, not 400 (decisions.md
+ * 1.1, row 20): it becomes 0, which is never an id.
  */
 export const digitStringId = (what: string) =>
   z
@@ -39,18 +39,17 @@ export const digitStringId = (what: string) =>
     })
     .meta({ type: 'string', pattern: '^\\d+$', description: `Id of the ${what}: digits only.` });
 
-/** An id in a path that is any text: one that cannot be an id is one that nothing has. */
+/** An id in a path as free text. A text that cannot be an id is not found. */
 export const pathTextId = (what: string) =>
   z
     .string()
     .min(1)
     .meta({ description: `Id of the ${what}.` });
 
-/** An integer in a query string. */
 const queryInteger = (min: number, max: number, description?: string) =>
   integerText(/^(?:0|[1-9]\d{0,15})$/, min, max, description);
 
-/** How many of something come before a page of it, in a query string; 0 when it is left out. */
+/** Number of items before the page. */
 export const queryOffset = (what: string) =>
   queryInteger(0, Number.MAX_SAFE_INTEGER, `${what} before the page. Default 0.`).optional();
 
@@ -61,18 +60,17 @@ export const queryBoolean = (description?: string) =>
     .transform((text) => text === 'true')
     .meta({ type: 'boolean', ...(description === undefined ? {} : { description }) });
 
-/** A credential for somewhere else: text that fits a header as it is. */
+/** A credential for another system: text that fits in a header. */
 export const foreignCredential = (text = z.string()) =>
   text
     .regex(/^[\u0021-\u007e]{1,4096}$/, 'must be 1 to 4096 visible ASCII characters without spaces')
     .meta({ writeOnly: true });
 
-/** Text of `min` to `max` code points, nothing trimmed (decisions.md 1.1, row 19). */
+/** `min` to `max` code points, not trimmed (decisions.md 1.1, row 19). */
 export const boundedText = (min: number, max: number) => z.string().min(min).max(max);
 
 /**
- * An address that the service is to connect to, judged by its text. Where a name leads is judged when the connection is
- * made.
+ * An address that the service will connect to. Only its text is checked here, its host when the connection is made.
  */
 export const outboundAddress = (policy: OutboundPolicy) =>
   boundedText(1, 2_048).superRefine((url, context) => {
@@ -82,13 +80,13 @@ export const outboundAddress = (policy: OutboundPolicy) =>
 
 const TAKE_DEFAULT = 50;
 
-/** How many items a page has at most, where nothing else says how pages follow each other. */
+/** Maximum number of items on a page, for lists without other paging parameters. */
 export const takeParameter = (takeMax: number) =>
   queryInteger(1, takeMax, `Items on a page. Default ${TAKE_DEFAULT}.`)
     .optional()
     .transform((take) => take ?? TAKE_DEFAULT);
 
-/** The query parameters of an offset-paged list, with their aliases (decisions.md 1.1, rows 21 and 22). */
+/** Parameters of offset-paged lists, with aliases (decisions.md 1.1, rows 21 and 22). */
 export const pagingParameters = (takeMax: number) => ({
   take: queryInteger(1, takeMax, `Items on a page. Default ${TAKE_DEFAULT}.`).optional(),
   skip: queryInteger(0, Number.MAX_SAFE_INTEGER, 'Items before the page. Default 0.').optional(),
@@ -96,10 +94,10 @@ export const pagingParameters = (takeMax: number) => ({
   offset: queryInteger(0, Number.MAX_SAFE_INTEGER, 'Alias of `skip`.').optional(),
 });
 
-/** Longer than any cursor that was ever given out. */
+/** Longer than any issued cursor. */
 const CURSOR_LENGTH_MAX = 1_000;
 
-/** The query parameters of a list that is paged by a cursor. */
+/** Parameters of cursor-paged lists. */
 export const cursorParameters = (limitMax: number) => ({
   limit: queryInteger(1, limitMax, `Items on a page. Default ${TAKE_DEFAULT}.`).optional(),
   cursor: boundedText(1, CURSOR_LENGTH_MAX)
@@ -107,7 +105,6 @@ export const cursorParameters = (limitMax: number) => ({
     .meta({ description: '`nextCursor` of the page before. Default: the first page.' }),
 });
 
-/** How many items a list that is paged by a cursor is asked for. */
 export const cursorLimitOf = ({ limit }: { readonly limit?: number | undefined }): number =>
   limit ?? TAKE_DEFAULT;
 
@@ -118,10 +115,7 @@ export interface PagingQuery {
   readonly offset?: number | undefined;
 }
 
-/**
- * The page that a query asks for.
- * @throws ApiError VALIDATION_ERROR when a parameter and its alias disagree
- */
+/** @throws ApiError VALIDATION_ERROR if a parameter and its alias differ */
 export const pageOf = ({ take, limit, skip, offset }: PagingQuery): { take: number; skip: number } => ({
   take: either('take', take, 'limit', limit) ?? TAKE_DEFAULT,
   skip: either('skip', skip, 'offset', offset) ?? 0,

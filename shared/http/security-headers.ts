@@ -5,8 +5,8 @@ import helmet from 'helmet';
 export type HeaderLines = readonly (readonly [name: string, value: string])[];
 
 /**
- * The security headers of every answer, only what an API needs: nothing sniffed, nothing loaded, framed or run,
- * and no plain HTTP once it was HTTPS. Helmet decides the values; they never change, so it is asked once.
+ * Security headers of every answer of an API: no sniffing, loading, framing or scripts, and HSTS if the service uses
+ * HTTPS. Helmet sets the values once, because they never change.
  */
 export const securityHeaders = (isHttps: boolean): HeaderLines => {
   const headers = new ServerResponse(new IncomingMessage(new Socket()));
@@ -32,6 +32,5 @@ export const securityHeaders = (isHttps: boolean): HeaderLines => {
   return headers.getHeaderNames().map((name) => [properCase(name), String(headers.getHeader(name))]);
 };
 
-/** `getHeaderNames` gives lower case. */
 const properCase = (name: string): string =>
   name.replaceAll(/(?:^|-)[a-z]/g, (letter) => letter.toUpperCase());

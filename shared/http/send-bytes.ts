@@ -5,9 +5,8 @@ import { sendEmpty } from './send.ts';
 import type { OutgoingBytes } from './route.ts';
 
 /**
- * Sends bytes as they are read, at the pace at which the client takes them. Fails before the answer has begun, or
- * cuts it: its length tells the client that something is missing.
- * @throws whatever `open` throws
+ * Streams bytes with backpressure. An error after the headers cuts the answer, which the client sees from its length.
+ * @throws the errors of `open`
  */
 export const sendBytes = async (
   response: ServerResponse,
@@ -21,7 +20,7 @@ export const sendBytes = async (
   response.setHeader('Content-Length', length);
   if (source === undefined) return sendEmpty(response, status, headers);
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
-  // A body that nobody asked for is not waited for.
+  // The request's body is not read, so the connection cannot be reused.
   if (!request.complete) makeLast(response);
   response.statusCode = status;
   await pipeline(source, response).catch(() => response.destroy());

@@ -7,7 +7,7 @@ type Headers = Readonly<Record<string, string>>;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Sends text, JSON unless said otherwise, as the whole answer. */
+/** Sends text as the whole answer. Default type: JSON. */
 export const sendText = (
   response: ServerResponse,
   status: number,
@@ -29,22 +29,22 @@ export const sendEmpty = (response: ServerResponse, status: number, headers?: He
   finish(response, '');
 };
 
-/** Sends a refusal in the envelope; once an answer has begun there is no place for one, and it is cut. */
+/** Sends an error envelope. Cuts the connection if the answer has begun. */
 export const sendError = (response: ServerResponse, error: ApiError): void => {
   if (response.headersSent) response.destroy();
   else sendText(response, error.status, errorEnvelope(error.body), error.headers);
 };
 
-/** An unread body of up to this many bytes is read and thrown away, so that the connection stays of use. */
+/** An unread body up to this size is read and discarded, so that the connection can be reused. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 const LINGER_BYTES_MAX = 16 * 1024 * 1024;
 const LINGER_MS_MAX = 2_000;
 
 /**
- * Ends an answer whose request may still be arriving. Closing a socket with unread bytes in it resets the
- * connection, and the reset overtakes the answer (RFC 9112, 9.6): a client in the middle of a body that is
- * too large would see "connection reset" and not the 413. So the answer goes out whole, and what still comes
- * is thrown away for a moment before the connection closes.
+ * Ends an answer whose request may still be arriving. Closing a socket with unread bytes resets the connection, and
+ * the reset overtakes the answer (RFC 9112, 9.6): a client that is sending a body which is too large would see
+ * "connection reset" instead of 413. So the whole answer is sent, and incoming bytes are discarded for a moment
+ * before the close.
  */
 const finish = (response: ServerResponse, text: string): void => {
   const request = response.req;
@@ -62,7 +62,7 @@ const finish = (response: ServerResponse, text: string): void => {
 const unreadBytes = ({ headers }: IncomingMessage): number =>
   headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 
-/** Reads on for at most 16 MiB and 2 s; then whoever still sends is cut off. */
+/** Discards at most 16 MiB within 2 s, then cuts the connection. */
 const discardRest = (request: IncomingMessage, done: () => void): void => {
   let bytesLeft = LINGER_BYTES_MAX;
   const onData = (chunk: Buffer): void => {

@@ -11,25 +11,24 @@ import type { HeaderLines } from './security-headers.ts';
 export interface RunningServer {
   readonly port: number;
   /**
-   * Ends without resetting a connection that was accepted: from now on every answer says `Connection: close`; after
-   * `ServerOptions.drainDelayMs` the listener closes; idle connections close when no request has come for a while.
-   * Requests that still run 10 s after the listener has closed are cut.
+   * Ends without resetting an accepted connection: every answer from now on has `Connection: close`; the listener
+   * closes after `drainDelayMs`; idle connections close after a quiet time. Requests that run 10 s later are cut.
    */
   drain(): Promise<void>;
 }
 
-/** Slow clients are looked for this often. */
+/** How often slow clients are searched. */
 const CHECK_MS = 1_000;
 
-/** How long a client may take, ms. */
+/** Limits for slow clients, ms. */
 export interface ClientTimeouts {
   /** From the connection, or the end of the last request, to the end of the headers. */
   readonly headersMs: number;
   /** To the end of the body. */
   readonly requestMs: number;
-  /** Without a byte in either direction while a request is under way: a body not sent, an answer not read. */
+  /** Longest silence in both directions during a request. */
   readonly silenceMs: number;
-  /** Of a body that may take longer than `requestMs` (`IncomingBytes.read`): in that time, and from then on. */
+  /** Minimum pace of a body that may take longer than `requestMs` (`IncomingBytes.read`). */
   readonly pace: Pace;
 }
 
@@ -37,25 +36,26 @@ const clientTimeouts: ClientTimeouts = {
   headersMs: 8_000,
   requestMs: 60_000,
   silenceMs: 30_000,
-  // 64 kbit/s. Whoever wants to hold ten thousand connections needs a line of 655 Mbit/s for it.
+  // 64 kbit/s: an attacker who holds 10,000 connections needs 655 Mbit/s.
   pace: { bytesPerSecondMin: 8 * 1024, spanMs: 30_000 },
 };
 
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Connections at most; a further one is closed at once. */
+  /** Further connections are closed immediately. */
   readonly connectionsMax?: number;
-  /** On answers to what is no request. */
+  /** For answers to malformed requests. */
   readonly headers?: HeaderLines;
   readonly timeouts?: ClientTimeouts;
-  /** How long the listener stays open once `drain` was called, ms. Default 0. */
+  /** How long the listener stays open after `drain` was called, ms. Default 0. */
   readonly drainDelayMs?: number;
 }
 
 /**
- * Starts to listen. Slow clients are cut: 8 s for the headers, 60 s for the whole request, 30 s of silence. A body of
- * bytes may take as long as its route lets it, if it keeps its pace after the 60 s.
+ * Starts to listen. Default limits for clients: 8 s for the headers, 60 s for the request, 30 s of silence. A
+ * streamed body may take longer if it keeps its pace.
+ * @throws ListenError
  */
 export const startServer = async (
   app: Express,
@@ -73,15 +73,15 @@ export const startServer = async (
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: CHECK_MS,
-      // `guard.ts` asks for it, and answers in the envelope.
+      // `guard.ts` checks it, and answers with the envelope.
       requireHostHeader: false,
     },
     drain.serve,
   );
-  // Node drops what comes after the 2,000th header, and with it perhaps a second Host; 16 KiB bound them too.
+  // Node drops headers after the 2,000th, perhaps a second Host. The size limit of 16 KiB bounds them, too.
   server.maxHeadersCount = 0;
-  // Whoever does not read their answer would otherwise keep the connection for ever. A stream that may be silent
-  // for longer sets its own with `response.setTimeout`.
+  // A client that never reads its answer would hold the connection forever. A stream with longer pauses sets its own
+  // limit with `response.setTimeout`.
   server.timeout = timeouts.silenceMs;
   if (connectionsMax !== undefined) server.maxConnections = connectionsMax;
   answerBrokenRequests(server, { log, headers, pace: timeouts.pace });
@@ -97,13 +97,13 @@ export const startServer = async (
 };
 
 /**
- * Node lets targets through that Express cannot read: it would pass over all that we have put into it and answer a page
- * of its own. As `*`, which is no path, such a one is answered as any path that there is not.
+ * Node accepts targets that Express cannot parse: Express would skip our handlers and send its own error page. They
+ * are replaced by `*`, which matches no route.
  */
 const isReadable = (target = ''): boolean =>
   target.startsWith('/') || (/^https?:\/\//i.test(target) && URL.canParse(target));
 
-/** The address is taken, not this machine's, or not this user's to take; the message says what to set. */
+/** The address cannot be used; the message names the settings to change. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }

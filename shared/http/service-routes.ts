@@ -7,7 +7,7 @@ export interface ServiceRoutesOptions {
   readonly version: string;
   readonly parts: readonly ReadinessPart[];
   readonly metrics: Registry;
-  /** True from the moment the process was told to end. */
+  /** True once the process has received its stop signal. */
   readonly stopping: () => boolean;
 }
 
@@ -26,12 +26,12 @@ const Health = z
   })
   .meta({ id: 'Health' });
 
-/** What `/health` calls the parts of a process that it names. */
+/** Names of the parts in `/health`. */
 const healthParts = { eventStore: 'eventStore', readModel: 'database', queue: 'queue' } as const;
 
 const PART_MS_MAX = 1_000;
 
-/** What operators and tools ask of the process itself. Public, uncounted, and outside the envelope. */
+/** Status of the process, for operators and tools. Public, uncounted, and without the envelope. */
 export const serviceRoutes = (options: ServiceRoutesOptions): readonly Route[] => [
   liveRoute(options),
   healthRoute(options),
@@ -39,7 +39,7 @@ export const serviceRoutes = (options: ServiceRoutesOptions): readonly Route[] =
   metricsRoute(options),
 ];
 
-/** For liveness probes: 200 for as long as the process can answer at all, whatever is the matter with its stores. */
+/** Liveness probe: 200 while the process can answer, even if its stores are down. */
 const liveRoute = ({ stopping }: ServiceRoutesOptions): Route =>
   route({
     method: 'get',
@@ -52,7 +52,7 @@ const liveRoute = ({ stopping }: ServiceRoutesOptions): Route =>
     handle: async () => ({ status: 200, data: { status: stopping() ? 'stopping' : 'ok' } }),
   });
 
-/** For clients and monitors: 503 when the API cannot do its work, since a store that every request needs is away. */
+/** For clients and monitors: 503 if a store that every request needs is unavailable. */
 const healthRoute = ({ version, stopping, parts }: ServiceRoutesOptions): Route => {
   const names: readonly string[] = Object.values(healthParts);
   const check = createReadiness(
@@ -68,7 +68,7 @@ const healthRoute = ({ version, stopping, parts }: ServiceRoutesOptions): Route 
     access: 'public',
     responses: {
       200: { description: 'The service works', data: Health, enveloped: false },
-      503: { description: 'A store that every request needs is away', data: Health, enveloped: false },
+      503: { description: 'A store that every request needs is unavailable', data: Health, enveloped: false },
     },
     handle: async () => {
       const { ready, parts: statuses } = await check();
@@ -89,7 +89,7 @@ const healthRoute = ({ version, stopping, parts }: ServiceRoutesOptions): Route 
   });
 };
 
-/** Ready: 200 only when everything that this process serves works. */
+/** Readiness probe: 200 only if all required parts work. */
 const readyRoute = ({ stopping, parts }: ServiceRoutesOptions): Route => {
   const check = createReadiness(parts, PART_MS_MAX);
   return route({

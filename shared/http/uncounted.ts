@@ -1,7 +1,6 @@
 /**
- * Every path that no rate limit counts (specification, Rate limits): probes of the process, its metrics, and documents
- * that anybody may read. The only list: the limiter, the OpenAPI document and docs/limits.md follow it. A path that ends
- * with `/` stands for everything below it, also for what does not exist there.
+ * All paths without a rate limit (specification, Rate limits). The limiter, the OpenAPI document and docs/limits.md
+ * use this list. A trailing `/` includes everything below, even paths that do not exist.
  */
 const UNCOUNTED = [
   '/live',
@@ -16,13 +15,13 @@ const UNCOUNTED = [
   '/.well-known/',
 ] as const;
 
-/** The same for requests that only read: to write there is counted. */
+/** For GET and HEAD only. */
 const UNCOUNTED_READS = ['/assets/'] as const;
 
 /**
- * Whether no limit counts a request.
+ * True if no limit counts the request.
  * @param method in any case
- * @param path a request's, or a route's pattern
+ * @param path a request's path or a route's pattern
  */
 export const isUncounted = (method: string, path: string): boolean =>
   isListed(UNCOUNTED, path) || (/^(?:get|head)$/i.test(method) && isListed(UNCOUNTED_READS, path));

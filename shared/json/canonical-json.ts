@@ -1,14 +1,14 @@
 import { RefusedItem } from './refused-item.ts';
 
-/** Text that JSON writes as it is. */
+/** Text that needs no escapes in JSON. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 const canonicalText = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
 
 interface Shape {
-  /** As an object has them. */
+  /** In the order of the object. */
   readonly names: readonly string[];
-  /** In the canonical order, each with how it is written. */
+  /** In canonical order; `written` is the name as JSON with its colon. */
   readonly members: readonly { readonly name: string; readonly written: string }[];
 }
 
@@ -23,7 +23,7 @@ const hasNames = (shape: Shape, names: readonly string[]): boolean => {
   return true;
 };
 
-/** Of the last object: the items of a long list have the same members in the same order, mostly. */
+/** Shape of the last object. The items of a long list mostly have the same members in the same order. */
 let last: Shape = shapeOf([]);
 
 const canonicalObject = (value: Readonly<Record<string, unknown>>): string => {
@@ -45,10 +45,9 @@ const canonicalArray = (items: readonly unknown[]): string => {
 };
 
 /**
- * The canonical form of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space,
- * numbers and strings as ECMAScript writes them. The value must have passed the ingress rules. A `RefusedItem` has no
- * such form: it is written as the text it was sent in, behind a `!`, with which no JSON begins. Written by hand: a body of
- * 10,000 conversion events goes through it.
+ * The canonical form of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space, numbers and
+ * strings as ECMAScript writes them. The value must have passed the ingress rules. A `RefusedItem` is written as `!`
+ * and its original text; no JSON begins with `!`. Optimized for bodies of 10,000 conversion events.
  */
 export const canonicalJson = (value: unknown): string => {
   if (typeof value === 'string') return canonicalText(value);

@@ -2,7 +2,7 @@ const [QUOTE, BACKSLASH, COMMA, ARRAY, ARRAY_END, OBJECT, OBJECT_END] = [
   0x22, 0x5c, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d,
 ] as const;
 
-/** Place behind the string that begins at `from`. */
+/** Index after the string that begins at `from`. */
 const stringEnd = (json: string, from: number): number => {
   let at = from + 1;
   for (let code = json.charCodeAt(at); code !== QUOTE; code = json.charCodeAt(at)) {
@@ -12,15 +12,15 @@ const stringEnd = (json: string, from: number): number => {
 };
 
 /**
- * The text of each element of an array that is a member of an object, without the white space around it.
+ * The text of each element of an array that is a member of an object, trimmed.
  * @param json text of the object; must be valid JSON
- * @param member name of the array; of several members of this name the last one counts, as for `JSON.parse`
+ * @param member name of the array; if it is repeated the last one counts, as in `JSON.parse`
  */
 export const elementTexts = (json: string, member: string): readonly string[] => {
   let texts: string[] = [];
   let depth = 0;
   let name: unknown;
-  /** Where the element begins that is being read; -1 outside of the array. */
+  /** Start of the current element; -1 outside the array. */
   let start = -1;
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);

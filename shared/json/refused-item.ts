@@ -1,11 +1,11 @@
 /**
- * An item of a list in a request body that breaks a rule of the JSON reader (`http/json-ingress.ts`). It stands at its
- * place in the list, so that the handler can refuse this item and take the others.
+ * A list item that breaks a rule of the JSON reader (`http/json-ingress.ts`). It replaces the item in the list, so
+ * that the handler can refuse this item and accept the others.
  */
 export class RefusedItem {
-  /** Member of the item at fault; undefined when that is the item itself. */
+  /** Member of the item at fault; undefined if the item itself is. */
   readonly member: string | undefined;
-  /** What the item holds, e.g. `a number that is too large`. */
+  /** E.g. `a number that is too large`. */
   readonly fault: string;
   /** JSON text of the item as it was sent. */
   readonly text: string;

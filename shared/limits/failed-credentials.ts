@@ -2,42 +2,40 @@ import { LRUCache } from 'lru-cache';
 import { systemClock } from '../async/clock.ts';
 import { isOver, type Limiter, type Standing, type Windows } from './limiter.ts';
 
-/** Which API keys an address may still use once too many of its credentials did not verify. */
+/** Restricts the API keys of an address after too many of its credentials did not verify. */
 export interface FailedCredentials {
   /**
    * Counts a credential that did not verify.
-   * @returns where the address stands when its API keys are refused from now on
+   * @returns the count, if the address' API keys are refused from now on
    */
   countFailure(address: string): Promise<Standing | undefined>;
   /**
-   * Asks whether a key that did verify may be used; if so, it is known to have verified from there.
-   * @returns where the address stands when its API keys are refused and this one is no exception; at once when
-   *   the key is known
+   * Checks a key that verified, and remembers it if it may be used.
+   * @returns the count, if the address' API keys are refused and this key is no exception
    */
   refusalOf(address: string, keyName: string): undefined | Promise<Standing | undefined>;
-  /** Whether this process saw the key verify from there so lately that it is an exception. */
+  /** True if this process remembers that the key verified from this address. */
   isKnown(address: string, keyName: string): boolean;
 }
 
-/** Pairs of address and key that this process remembers; the least recently used is asked for again. */
+/** Maximum number of remembered pairs of address and key. A forgotten pair costs a query. */
 const KNOWN_MAX = 50_000;
 
-/** How much later than it verified again other processes may learn of it. */
+/** Longest delay, in ms, before other processes learn that a key has verified. */
 const SHARE_MS = 1_000;
 
 /**
- * The rule of 30 failures (specification, Authentication, rule 2; decisions.md 1.4): after them an address' API
- * keys are refused until the window closes, except keys that verified from there within the last window's time.
- *
- * A key that this process saw verify lately costs nothing more. Other processes know it by a window in `verified`
- * that starts again whenever the key verifies, at most once a second. Only verified keys are remembered.
+ * The rule of 30 failures (specification, Authentication, rule 2; decisions.md 1.4): after them an address' API keys
+ * are refused until the window closes, except keys that verified from there within the last window's time. A key that
+ * this process remembers costs no query. Other processes find it by a window in `verified`, which restarts when the
+ * key verifies, at most once a second.
  */
 export const createFailedCredentials = (
   limiter: Limiter,
   verified: Pick<Windows, 'get' | 'set'>,
 ): FailedCredentials => {
   const seconds = limiter.limits.unverified.windowSeconds;
-  /** When other processes last learned of a pair, ms since 1970. */
+  /** Time when a pair was last shared with other processes, ms since 1970. */
   const known = new LRUCache<string, number>({
     max: KNOWN_MAX,
     ttl: seconds * 1_000,

@@ -1,13 +1,11 @@
-/** How many requests one subject may make in one fixed window. */
+/** Requests of one subject in a fixed window. */
 export interface Limit {
   readonly requests: number;
-  /** Whole seconds. */
   readonly windowSeconds: number;
 }
 
 /**
- * The rows of the specification's table of rate limits that a route of today is counted by, under the names that
- * routes and settings use. Each figure can be set otherwise (`LIMIT_*` in `config.ts`).
+ * The specification's rate limits that routes use, by name. Settings can change each figure (`LIMIT_*`, `config.ts`).
  */
 export const specifiedLimits = {
   /** Each API key or OAuth token, REST and MCP. */
@@ -22,5 +20,5 @@ export type LimitName = keyof typeof specifiedLimits;
 
 export type Limits = Readonly<Record<LimitName, Limit>>;
 
-/** What a route may be counted in: everything but `unverified`, which counts credentials, not requests. */
+/** The limits that a route can use; `unverified` counts credentials, not requests. */
 export type RequestLimit = Exclude<LimitName, 'unverified'>;

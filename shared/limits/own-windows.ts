@@ -1,25 +1,25 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { systemClock } from '../async/clock.ts';
 
-/** Subjects of one limit at most: about 500 bytes each, the package's timer included. */
+/** Maximum number of subjects of one limit: about 500 bytes each, including the package's timer. */
 const SUBJECTS_MAX = 100_000;
 
-/** Stands for all subjects that there is no room for. */
+/** Shared window of all subjects above the maximum. */
 const OVERFLOW = 'overflow';
 
 /**
- * The windows that this process counts by itself. The package's memory limiter has no bound: here subjects beyond
- * `subjectsMax` share one window, so that none goes uncounted.
+ * Windows that this process counts alone. The package's memory limiter has no bound; here subjects above
+ * `subjectsMax` share one window, so that every request is counted.
  */
 export class OwnWindows extends RateLimiterMemory {
   readonly #onCount: () => void;
   readonly #subjectsMax: number;
-  /** Windows opened since `#since` and in the span before it: all that can still be open, and some that are not. */
+  /** Windows opened since `#since`, and in the period before: an upper bound of the open windows. */
   #opened = 0;
   #openedBefore = 0;
   #since = 0;
 
-  /** @param onCount called for every request that is counted here */
+  /** @param onCount called for every counted request */
   constructor(
     options: { readonly keyPrefix: string; readonly points: number; readonly duration: number },
     onCount: () => void = () => undefined,
@@ -38,7 +38,7 @@ export class OwnWindows extends RateLimiterMemory {
     return window;
   }
 
-  /** Keeps nothing: what one process tells the others it knows itself. */
+  /** No-op: `set` shares a window with other processes, and this process remembers the key already. */
   override set(): Promise<RateLimiterRes> {
     return Promise.resolve(new RateLimiterRes());
   }

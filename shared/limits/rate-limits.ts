@@ -17,10 +17,9 @@ import { OwnWindows } from './own-windows.ts';
 
 export interface RateLimitsOptions {
   readonly limits: Limits;
-  /** Processes that serve the API. */
   readonly nodes: number;
   readonly databaseUrl: string;
-  /** Absent: the counters of several processes are in Postgres, those of a single one in its memory. */
+  /** Default: the counters of several processes are in Postgres, those of a single process in its memory. */
   readonly redisUrl?: string | undefined;
   readonly redisKeyPrefix: string;
   readonly log: Logger;
@@ -30,16 +29,14 @@ export interface RateLimitsOptions {
 export interface RateLimits {
   readonly limiter: Limiter;
   readonly failedCredentials: FailedCredentials;
-  /** Always ready, since limits hold without their shared counters; says where they are. */
+  /** Always ready, because limits work without shared counters; its detail names the store. */
   readonly readiness: ReadinessPart;
-  /** Deletes windows that have closed. @returns how many */
+  /** Deletes closed windows. @returns their number */
   purge(rowsMax: number): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Where the processes count together. */
 interface SharedStore {
-  /** @param options of the limiter, without its store */
   limiter(options: LimiterOptions): RateLimiterAbstract;
   readonly detail: () => Readonly<Record<string, unknown>>;
   purge(rowsMax: number): Promise<number>;
@@ -50,15 +47,15 @@ interface LimiterOptions {
   readonly keyPrefix: string;
   readonly points: number;
   readonly duration: number;
-  /** A subject that reached its limit is refused from memory until its window closes. */
+  /** Refuses a subject above its limit from memory until its window closes. */
   readonly inMemoryBlockOnConsumed: number;
 }
 
-/** A request asks the shared counters at most twice, one after the other: 200 ms are promised. */
+/** 200 ms are promised, and a request queries the shared counters at most twice, one after the other. */
 const WAIT_MS_MAX = 100;
 const LOG_EVERY_MS = 60_000;
 
-/** The rate limits of one process, counted together with all others. */
+/** The rate limits of this process, with counters that all processes share. */
 export const createRateLimits = (options: RateLimitsOptions): RateLimits => {
   const { limits, nodes, redisUrl, log, registry } = options;
   if (redisUrl === undefined && nodes === 1) return countedAlone(limits);
@@ -74,7 +71,7 @@ export const createRateLimits = (options: RateLimitsOptions): RateLimits => {
     return new RLWrapperTimeouts({
       limiter: shared,
       timeoutMs: WAIT_MS_MAX,
-      // Given to the wrapper alone: a limiter that fails after its time is over would count there once more.
+      // Only for the wrapper: a limiter that fails after its timeout would count the request there a second time.
       insuranceLimiter: new OwnWindows({ keyPrefix, points: Math.ceil(requests / nodes), duration }, report),
     });
   };
@@ -114,7 +111,7 @@ const applied = (
   };
 };
 
-/** One process without Redis counts in its memory: a statement a request would cost as much as the request. */
+/** A single process without Redis counts in memory: a statement per request would cost as much as the request. */
 export const countedAlone = (limits: Limits): RateLimits => ({
   ...applied(
     limits,
@@ -130,11 +127,14 @@ export const countedAlone = (limits: Limits): RateLimits => ({
 });
 
 const CONNECT_MS_MAX = 2_000;
-/** A connection on which nothing comes back is given up for a new one, and what was asked on it fails. */
+/** After this silence the connection is replaced, and its pending commands fail. */
 const SILENCE_MS_MAX = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 
-/** On a connection for the limits alone: what is asked while it is away fails at once instead of waiting in line. */
+/**
+ * Uses a separate connection for the limits. While it is down, commands fail immediately instead of waiting in a
+ * queue.
+ */
 const inRedis = (url: string, { redisKeyPrefix, log }: RateLimitsOptions): SharedStore => {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
@@ -143,7 +143,7 @@ const inRedis = (url: string, { redisKeyPrefix, log }: RateLimitsOptions): Share
     socketTimeout: SILENCE_MS_MAX,
     retryStrategy: (attempt) => Math.min(50 * attempt, RECONNECT_MS_MAX),
   });
-  // Without a listener the process would end; `reportFallback` says that Redis is away.
+  // Without a listener the process would exit; `reportFallback` reports that Redis is unavailable.
   redis.on('error', () => undefined);
   let evictionPolicy: string | undefined;
   redis.on('ready', () => {
@@ -157,7 +157,7 @@ const inRedis = (url: string, { redisKeyPrefix, log }: RateLimitsOptions): Share
           );
         }
       },
-      (error: unknown) => log.warn({ err: error }, 'the eviction policy of Redis is not known'),
+      (error: unknown) => log.warn({ err: error }, 'the eviction policy of Redis is unknown'),
     );
   });
   return {
@@ -169,13 +169,13 @@ const inRedis = (url: string, { redisKeyPrefix, log }: RateLimitsOptions): Share
         rejectIfRedisNotReady: true,
       }),
     detail: () => ({ store: 'redis', evictionPolicy: evictionPolicy ?? 'unknown' }),
-    // Redis forgets closed windows by itself.
+    // Redis deletes expired keys itself.
     purge: async () => 0,
     close: async () => redis.disconnect(),
   };
 };
 
-/** On connections for the limits alone: no request waits longer for a count than it may because of other queries. */
+/** Uses separate connections, so that counting never waits for other queries. */
 const inPostgres = ({ databaseUrl, log }: RateLimitsOptions): SharedStore => {
   const pool = createPool(
     {
@@ -194,7 +194,7 @@ const inPostgres = ({ databaseUrl, log }: RateLimitsOptions): SharedStore => {
         storeClient: pool,
         storeType: 'pool',
         tableName: 'rate_limits',
-        // By a migration; and `purge` deletes in bounded steps.
+        // A migration creates the table, and `purge` deletes in bounded steps.
         tableCreated: true,
         clearExpiredByTimeout: false,
       }),
@@ -202,7 +202,7 @@ const inPostgres = ({ databaseUrl, log }: RateLimitsOptions): SharedStore => {
     purge: async (rowsMax) => {
       const { rowCount } = await pool.query({
         name: 'rate-limits-purge',
-        // Takes what others have not locked. A window that opens again meanwhile is not deleted: its row is locked.
+        // Skips locked rows. A window that is opened again at the same time is not deleted: its row is locked.
         text: `
           delete from rate_limits where key in (
             select key from rate_limits where expire <= $1 order by expire limit $2 for update skip locked)`,
@@ -214,7 +214,7 @@ const inPostgres = ({ databaseUrl, log }: RateLimitsOptions): SharedStore => {
   };
 };
 
-/** A metric for each request, a log line at most once a minute. */
+/** Counts every fallback in a metric; logs at most once a minute. */
 const reportFallback = (log: Logger, registry: Registry): (() => void) => {
   const fallbacks = new Counter({
     name: 'rate_limit_fallbacks_total',
@@ -226,13 +226,13 @@ const reportFallback = (log: Logger, registry: Registry): (() => void) => {
     fallbacks.inc();
     if (performance.now() - loggedAt < LOG_EVERY_MS) return;
     loggedAt = performance.now();
-    log.error('the shared counters of the rate limits are away; each process counts by itself');
+    log.error('the shared counters of the rate limits are unavailable; each process counts alone');
   };
 };
 
 /**
- * What a Redis does when its memory is full, e.g. `noeviction`; undefined when it does not say. By INFO: hosted
- * servers often forbid CONFIG.
+ * Redis' behavior when its memory is full, e.g. `noeviction`; undefined if unknown. Uses INFO because hosted servers
+ * often forbid CONFIG.
  */
 export const evictionPolicyOf = async (redis: {
   info(section: string): Promise<string>;

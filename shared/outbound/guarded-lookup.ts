@@ -3,10 +3,10 @@ import type { LookupFunction } from 'node:net';
 import { isLoopbackAddress, isPublicAddress, type OutboundPolicy } from './outbound-url.ts';
 import { OutboundError } from './outbound-error.ts';
 
-/** How names are resolved; replaced in tests by names that lead where they should not. */
+/** Replaced in tests by names that resolve to forbidden addresses. */
 export type ResolveName = (
   name: string,
-  /** Without addresses when there is an error. */
+  /** Without addresses if there is an error. */
   onAnswer: (error: Error | null, addresses?: readonly LookupAddress[]) => void,
 ) => void;
 
@@ -14,11 +14,9 @@ const systemResolve: ResolveName = (name, onAnswer) =>
   lookup(name, { all: true, verbatim: true }, (error, addresses) => onAnswer(error, addresses));
 
 /**
- * The look-up of a connection: it connects to what was judged here, so a name that leads to a public address when
- * it is looked at and to a private one a moment later gains nothing. One private address among several is enough
- * to refuse the name.
- *
- * Node does not ask it for hosts that are addresses already: those are judged before (`urlProblem`).
+ * A DNS lookup that checks the addresses which the connection then uses. So a name cannot pass the check with a
+ * public address and resolve to a private one afterwards. One private address is enough to refuse the name. Node does
+ * not call it for hosts that are IP addresses: `urlProblem` checks those.
  */
 export const guardedLookup =
   ({ allowLoopback }: OutboundPolicy, resolve: ResolveName = systemResolve): LookupFunction =>

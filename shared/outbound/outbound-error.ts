@@ -1,7 +1,7 @@
 /**
- * - `refused`: the address is none that the service connects to; nothing was sent
- * - `unreachable`: no answer, whatever the reason: it is not told apart, so that nobody can look around our network
- * - `bad-answer`: an answer that is too long, leads elsewhere or is none
+ * - `refused`: the service must not connect to this address; nothing was sent
+ * - `unreachable`: no answer. The reason is not shown, so that a caller cannot explore our network
+ * - `bad-answer`: the answer is too long, a redirect, or invalid
  */
 export type OutboundFailure = 'refused' | 'unreachable' | 'bad-answer';
 
@@ -11,7 +11,7 @@ const messages: Readonly<Record<OutboundFailure, string>> = {
   'bad-answer': 'The answer was too long, led elsewhere or could not be read.',
 };
 
-/** A request to somebody else's server failed. Its message may be shown to whoever gave the address. */
+/** A request to an external server failed. The message may be shown to the user who entered the address. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly failure: OutboundFailure;

@@ -7,22 +7,21 @@ import { timeoutSignal } from '../async/timeout.ts';
 import { urlProblem, type OutboundPolicy } from './outbound-url.ts';
 
 export interface OutboundFetchOptions extends OutboundPolicy {
-  /** Of one request, from its beginning to the last byte of its answer. */
+  /** Limit for one request, until the last byte of its answer. */
   readonly timeoutMs: number;
-  /** Of one answer's body. */
+  /** Maximum size of an answer's body. */
   readonly bytesMax: number;
-  /** Default: the system's. */
   readonly resolve?: ResolveName;
 }
 
-/** `fetch` as far as clients of other services need it: a body is text. */
+/** `fetch` with text bodies only. */
 export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * A `fetch` for addresses that users give us: public hosts over https only, judged by their text and again by where
- * the connection goes; never a redirect, which would take our credentials along; bounded in time and bytes. Every
- * request has its own connection, which ends with its answer (`createOutboundLines` shares connections).
- * @throws OutboundError; the caller's own reason when it is the caller who ends it
+ * A `fetch` for addresses that users enter: public hosts over https only, checked by their text and again by the
+ * connected address. No redirects, which could receive our credentials; bounded in time and bytes. Each request has
+ * its own connection (`createOutboundLines` shares connections).
+ * @throws OutboundError; the reason of `init.signal` if the caller aborts
  */
 export const createOutboundFetch =
   (options: OutboundFetchOptions): OutboundFetch =>
@@ -39,20 +38,18 @@ export const createOutboundFetch =
     }
   };
 
-/** A `fetch` for requests that belong together. */
+/** A `fetch` whose requests share connections. */
 export interface OutboundLine {
   readonly fetch: OutboundFetch;
-  /** Ends its connections and the requests on them. */
+  /** Closes its connections and aborts their requests. */
   close(): void;
 }
 
-/** @returns another line on each call */
 export type OpenOutboundLine = () => OutboundLine;
 
 /**
- * Lines whose requests share connections, and only those of one line with each other. Otherwise as
- * `createOutboundFetch`: each address is judged by its text, each connection by where it goes. A request whose connection
- * its server closes before it answers is sent once more, on another: what is asked over a line must be safe to ask twice.
+ * Like `createOutboundFetch`, but the requests of one line share connections. If the server closes a connection
+ * before it answers, the request is sent once more on another: requests over a line must be safe to repeat.
  */
 export const createOutboundLines =
   (options: OutboundFetchOptions): OpenOutboundLine =>
@@ -61,7 +58,8 @@ export const createOutboundLines =
     return {
       fetch: async (url, init) => {
         const send = (): Promise<Dispatcher.ResponseData> => ask(url, init, options, agent);
-        // Undici gives a connection free one turn after its answer has ended, and would open another one until then.
+        // Undici frees a connection one event-loop iteration after its answer has ended, and would open another one
+        // until then.
         await nextTurn();
         try {
           const answer = await send().catch((error: unknown) => {
@@ -77,13 +75,13 @@ export const createOutboundLines =
     };
   };
 
-/** @param pipelining 0: a connection serves one request; 1: it serves one after the other */
+/** @param pipelining 0: a connection serves one request; 1: several, one after the other */
 const agentOf = (options: OutboundFetchOptions, pipelining: 0 | 1): Agent =>
   new Agent({
     pipelining,
     connect: { lookup: guardedLookup(options, options.resolve), timeout: options.timeoutMs },
     maxResponseSize: options.bytesMax,
-    // One bound holds for all of a request: its signal.
+    // The request's signal is its only timeout.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -96,14 +94,14 @@ const ask = async (
 ): Promise<Dispatcher.ResponseData> => {
   const url = new URL(target);
   if (urlProblem(url.href, options) !== undefined) throw new OutboundError('refused');
-  // Undici connects all the same, if only for a moment.
+  // Undici would connect for a moment even if the signal is aborted already.
   init.signal?.throwIfAborted();
-  // The dot that may end a name is in no certificate.
+  // Certificates do not contain the trailing dot of a name.
   url.hostname = url.hostname.replace(/\.$/, '');
   const body = init.body ?? undefined;
   if (body !== undefined && typeof body !== 'string') throw new TypeError('the body must be text');
   const headers = new Headers(init.headers);
-  // What is packed may become anything when it is unpacked.
+  // No compression: `bytesMax` would not bound the decompressed size.
   headers.set('accept-encoding', 'identity');
   const timeout = timeoutSignal(options.timeoutMs);
   return request(url, {
@@ -134,7 +132,7 @@ const respond = (answer: Dispatcher.ResponseData, bytesMax: number): Response =>
   });
 };
 
-/** The body; what goes wrong with it is an `OutboundError`. */
+/** The body's chunks. Converts errors to `OutboundError`. */
 const piecesOf = async function* (body: Dispatcher.ResponseData['body']): AsyncGenerator<Uint8Array> {
   try {
     yield* body as AsyncIterable<Uint8Array>;
@@ -143,14 +141,14 @@ const piecesOf = async function* (body: Dispatcher.ResponseData['body']): AsyncG
   }
 };
 
-/** Its server has closed the connection, perhaps before it saw the request. */
+/** The server closed the connection, perhaps before it read the request. */
 const isClosed = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&
   ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(String(error.code)) &&
   !isBad(error);
 
-/** Too long, or a change of protocol that was not asked for: undici knows the latter by its message alone. */
+/** Too long, or an unexpected upgrade, which undici identifies only by its message. */
 const isBad = (error: unknown): boolean =>
   error instanceof errors.ResponseExceededMaxSizeError ||
   (error instanceof errors.SocketError && error.message === 'bad upgrade');

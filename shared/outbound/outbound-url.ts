@@ -1,23 +1,25 @@
 import ipaddr from 'ipaddr.js';
 
-/** Why an address that somebody gave us is not one that the service connects to. */
 export type UrlProblem = string;
 
 export interface OutboundPolicy {
-  /** A development setting: plain http and any port, to loopback addresses. */
+  /** A development setting: allows plain http and any port to loopback addresses. */
   readonly allowLoopback: boolean;
-  /** What an operator sets to allow them, e.g. `NAME=true`. Undefined where that cannot be set, or is. */
+  /**
+   * The setting that allows it, e.g. `NAME=true`, for the error text. Undefined if an operator cannot set it, or has.
+   */
   readonly loopbackSetting?: string | undefined;
 }
 
-/** Names that are never a public host's. A name of one label is only known inside some network. */
+/** Names that are never public. A name with a single label only exists inside a private network. */
 const INTERNAL_NAME = /^[^.]+$|(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|arpa|onion)$/;
 
 const NOT_HTTPS = 'must be a URL starting with https://';
 
 /**
- * What is wrong with a URL as an address to connect to, by its text alone; undefined when nothing is. Where its name
- * leads is judged when the connection is made (`guardedLookup`): a name may lead elsewhere by then.
+ * Checks the text of a URL that the service should connect to. The addresses of its host name are checked when the
+ * connection is made (`guardedLookup`), because they can change until then.
+ * @returns the problem, undefined if there is none
  */
 export const urlProblem = (text: string, policy: OutboundPolicy): UrlProblem | undefined => {
   const problem = problemOf(text, policy.allowLoopback);
@@ -39,16 +41,18 @@ const problemOf = (text: string, allowLoopback: boolean): UrlProblem | undefined
   return isPublic ? undefined : 'must name a host on the public internet';
 };
 
-/** The host as it is looked up: without brackets, without the dot that may end a name. */
+/** As it is looked up: without brackets and trailing dot. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || (ipaddr.isValid(host) && isLoopbackAddress(host));
 
-/** What is given out on the public internet; everything else of IPv6, `::127.0.0.1` among it, has some other use. */
+/** The public part of IPv6. Everything else, e.g. `::127.0.0.1`, has another use. */
 const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 
-/** IPv4 in any IPv6 disguise that `ipaddr.js` knows is judged as IPv4; what leads through a gateway is not public. */
+/**
+ * True for public addresses. IPv4 inside IPv6 is checked as IPv4; addresses of gateways (NAT64, 6to4) are not public.
+ */
 export const isPublicAddress = (text: string): boolean => {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text);
@@ -59,7 +63,7 @@ export const isLoopbackAddress = (address: string): boolean =>
   ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
 
 /**
- * Whether text is an address of the web as people write one. The URL parser alone takes more: it makes
- * `https://example.com` of `https:example.com`, which other readers of the same text take for a relative address.
+ * True for a complete http or https URL. The URL parser alone accepts more: it reads `https:example.com` as
+ * `https://example.com`, which other programs treat as a relative address.
  */
 export const isHttpUrl = (text: string): boolean => /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text);

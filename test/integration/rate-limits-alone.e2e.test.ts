@@ -117,7 +117,7 @@ describeRedis('without its Redis', () => {
   });
 
   it('the log says so at most once a minute, and holds no address of Redis', () => {
-    const said = lines.filter(({ msg }) => String(msg).includes('rate limits are away'));
+    const said = lines.filter(({ msg }) => String(msg).includes('rate limits are unavailable'));
     const times = said.map(({ time }) => Number(time));
     expect(times.length).toBeGreaterThan(0);
     times.slice(1).forEach((time, n) => expect(time - (times[n] ?? 0)).toBeGreaterThan(59_000));
