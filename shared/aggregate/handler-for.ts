@@ -24,7 +24,6 @@ type HandlerOptions<Command, State> = Omit<
   'stream' | 'command' | 'snapshots'
 >;
 
-/** The options that all commands of a request share. */
 export const ofRequest = ({
   commandId,
   requestId,

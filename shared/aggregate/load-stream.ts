@@ -19,7 +19,6 @@ interface AfterCommand<State> {
   readonly state: State;
   readonly position: Position;
   readonly revision: number;
-  /** The request that appended the event. */
   readonly requestId: string;
 }
 

@@ -1,8 +1,4 @@
-/**
- * Resolves like `work`, or rejects as soon as `signal` is aborted. The work then continues, and its outcome is
- * ignored.
- * @param reason returns the error for an abort. Default: the signal's reason
- */
+/** Rejects as soon as `signal` is aborted. The work continues, and its outcome is ignored. */
 export const abortable = <T>(
   work: Promise<T>,
   signal: AbortSignal,

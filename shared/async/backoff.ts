@@ -6,9 +6,8 @@ export interface BackoffBounds {
 }
 
 /**
- * Returns the wait before the next attempt, in ms: exponential, with full jitter so that callers that failed together
- * do not retry together.
- * @param attempt from 1
+ * Milliseconds to wait after `attempt` (from 1): exponential, with full jitter to spread callers that failed
+ * together.
  */
 export const backoffMs = (attempt: number, { baseMs, capMs }: BackoffBounds): number =>
   Math.random() * Math.min(capMs, baseMs * 2 ** Math.min(attempt - 1, 30));

@@ -5,9 +5,7 @@ interface Waiting<Key, Value> {
 }
 
 export interface CoalesceOptions {
-  /** Maximum number of keys in one round trip. */
   readonly batchMax: number;
-  /** Maximum number of concurrent round trips. */
   readonly inFlightMax: number;
   /**
    * Another round trip starts only when the last one has taken this long, ms. Above the usual duration, keys share
@@ -46,10 +44,7 @@ export const coalesce = <Key, Value>(
     }
   };
 
-  /**
-   * `setImmediate`, because all sockets that are ready are read before it. A microtask would run after the first
-   * request, and miss the others that arrived in the same event-loop iteration.
-   */
+  /** `setImmediate` waits for all sockets that are ready; a microtask would only batch the first request. */
   const dispatchSoon = (): void => {
     if (scheduled || queue.length === 0 || inFlight >= inFlightMax) return;
     scheduled = true;

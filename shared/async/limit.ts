@@ -1,7 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 
 export interface LimitOptions {
-  /** Maximum number of running jobs. */
   readonly atOnceMax: number;
   /** Maximum length of the queue. Work that timed out counts until it leaves the queue. */
   readonly waitingMax: number;
@@ -46,9 +45,8 @@ const startWithin = <T>(
 export type OneAtATime = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Runs at most one job of each key at a time in this process, first come, first served.
  * @param waitMsMax longest wait before the work starts, ms
- * @param waitingMax queue length of each key, as in `LimitOptions`
+ * @param waitingMax queue length of each key
  */
 export const createOneAtATime = ({
   waitMsMax,
@@ -76,10 +74,7 @@ export const createOneAtATime = ({
   };
 };
 
-/**
- * Does the work for all items, several at a time. After a failure no further work starts.
- * @throws the first error of the work
- */
+/** After a failure no further work starts. @throws the first error of the work */
 export type ForEach = <Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>) => Promise<void>;
 
 /**

@@ -5,10 +5,7 @@ const EVERY_MS = 60_000;
 const ROWS_MAX = 1_000;
 
 export interface Purgeable {
-  /**
-   * Deletes at most `rowsMax` obsolete rows and returns their number.
-   * @param signal aborts a long run (`sweep.ts`)
-   */
+  /** Returns the number of deleted rows, at most `rowsMax`. `signal` aborts a long run (`sweep.ts`). */
   purge(rowsMax: number, signal?: AbortSignal): Promise<number>;
 }
 

@@ -17,7 +17,7 @@ export async function* readAhead<T>(
   const iterator = source[Symbol.asyncIterator]();
   const take = (): Promise<IteratorResult<T>> => {
     const next = iterator.next();
-    // Prevents an unhandled rejection before the item is awaited; awaiting `next` still throws.
+    // Prevents an unhandled rejection before it is awaited.
     next.catch(() => undefined);
     return next;
   };

@@ -21,8 +21,8 @@ export interface Readiness {
 export type CheckReadiness = () => Promise<Readiness>;
 
 /**
- * Checks all parts concurrently. A part that throws, or takes longer than `partMsMax`, is not ready. Concurrent
- * callers share one check, because the routes are public and not rate limited.
+ * A part that takes longer than `partMsMax` is not ready. Concurrent callers share one check: the route is not
+ * limited.
  */
 export const createReadiness = (parts: readonly ReadinessPart[], partMsMax: number): CheckReadiness => {
   let running: Promise<Readiness> | undefined;

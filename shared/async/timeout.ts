@@ -2,10 +2,7 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/**
- * Waits for `work`, at most `ms`. Late work continues, and its outcome is ignored.
- * @param late returns the error after `ms`. Default: `TimeoutError`
- */
+/** Waits at most `ms`. Late work continues, and its outcome is ignored. @throws `late()` */
 export const timeout = <T>(
   ms: number,
   work: Promise<T>,

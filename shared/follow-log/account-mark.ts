@@ -8,10 +8,7 @@
 export const accountVersionSql = (customer: string): string =>
   `(${writtenSql(customer)} || ' ' || ${installationWrittenSql} || ${epochsSql})`;
 
-/**
- * Conversion events have their own last written position (`migrations/event-log.ts`), so only reads of conversions
- * wait for them.
- */
+/** Only reads of conversions wait for conversion events (`migrations/event-log.ts`). */
 const markTables = { account: 'account_positions', conversions: 'conversion_positions' } as const;
 export type MarkKind = keyof typeof markTables;
 
@@ -50,10 +47,7 @@ export const freshnessSql = (customer: string, projection: string, kind: MarkKin
 export const freshnessOfBothSql = (customer: string, projection: string, other: string): string =>
   freshnessOf([writtenSql(customer)], [projection, other]);
 
-/**
- * For an answer that also contains data of the installation, whose writes count, too.
- * @param projections the first one is always included
- */
+/** For an answer that also contains data of the installation. The first projection is always included. */
 export const freshnessWithInstallationSql = (
   customer: string,
   projections: readonly [string, ...ShownReadModel[]],
@@ -69,8 +63,6 @@ export const freshnessColumns = (alias: string): string =>
 export interface Freshness {
   /** The last position that the answer must contain. */
   readonly written: string;
-  /** The read model's position. */
   readonly reached: string;
-  /** The rows contain everything up to `written`. */
   readonly fresh: boolean;
 }

@@ -16,7 +16,6 @@ export const freshSql = (customer: string, projection: string): string =>
 
 /** A query that returns exactly one row, with a column `fresh` of `freshSql`. */
 export interface FreshQuery {
-  /** Name of the prepared statement. Each name has one text. */
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];

@@ -1,11 +1,7 @@
 import { createWakeUp, type WakeUp } from '../async/wake-up.ts';
 
-/**
- * Notifies readers in this process that a read model has advanced. Only a hint: if another process runs the read
- * model, readers poll.
- */
+/** A hint for readers in this process; if another process runs the read model, they poll. */
 export interface ProjectionProgress {
-  /** Call it after a transaction of this read model was committed. */
   advanced(projection: string): void;
   /** Number of `advanced` calls. Read it before the query, so that no wake-up is missed. */
   version(projection: string): number;
@@ -15,7 +11,6 @@ export interface ProjectionProgress {
 
 interface Progress {
   version: number;
-  /** One waiter for each read; the HTTP kernel bounds their number. */
   readonly change: WakeUp;
 }
 

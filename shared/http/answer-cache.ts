@@ -28,12 +28,9 @@ export interface AnswerCache {
   readonly misses: number;
 }
 
-/** Overhead of an entry without its value and key. */
 const ENTRY_BYTES = 256;
 
-/**
- * @param bytesMax of all answers; the least recently used are deleted first. An answer above an eighth is not stored
- */
+/** @param bytesMax of all answers; the least recently used go first. One answer may take an eighth */
 export const createAnswerCache = (bytesMax: number): AnswerCache => {
   const kept = new LRUCache<string, { readonly version: string; readonly value: object }>({
     maxSize: bytesMax,

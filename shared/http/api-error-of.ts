@@ -5,7 +5,6 @@ import { isPostgresUnavailable } from '../postgres/postgres-unavailable.ts';
 import { ObjectStoreUnavailableError } from '../storage/object-store.ts';
 import { ApiError, unavailable, UnheardError } from './errors.ts';
 
-/** True if a store was unreachable or did not answer. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof EventStoreUnavailableError ||
   error instanceof ObjectStoreUnavailableError ||
@@ -15,8 +14,7 @@ export const isUnavailable = (error: unknown): boolean =>
 export const isOfUnheard = ({ cause }: ApiError): boolean => cause instanceof UnheardError;
 
 /**
- * Converts any error of a route to an answer: the only place where failures become statuses. An unknown error is a
- * bug: 500, and its message only goes to the log.
+ * The only place where failures become statuses. An unknown error is a bug: 500, its message only goes to the log.
  */
 export const apiErrorOf = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;

@@ -24,9 +24,7 @@ export interface AppOptions extends RouteServices {
   readonly routes: readonly Route[];
   /** Planned areas of the API: these paths, and all below them, answer 501 to every method. */
   readonly unbuilt?: readonly string[];
-  /** Sent with every answer. */
   readonly headers: HeaderLines;
-  /** Labels: route, method and status. */
   readonly durations?: Histogram;
 }
 
@@ -55,7 +53,6 @@ const beginning =
     next();
   };
 
-/** GET handlers also answer HEAD; other methods are refused. */
 const contextRouter = (routes: readonly Route[], options: AppOptions): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const ofPath of groups(inOrder(routes), ({ path }) => path)) {

@@ -7,10 +7,7 @@ export type CredentialKind = 'api-key' | 'access-token';
 
 const ACCESS_TOKEN = /^(?:at_|[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$)/;
 
-/**
- * The kind of a bearer credential: access tokens begin with `at_` or are JWTs; all others are API keys, or malformed
- * ones (decisions.md 1.4).
- */
+/** Access tokens begin with `at_` or are JWTs; all others are API keys (decisions.md 1.4). */
 const kindOfCredential = (credential: string): CredentialKind =>
   ACCESS_TOKEN.test(credential) ? 'access-token' : 'api-key';
 
@@ -20,7 +17,6 @@ const BEARER_SCHEME = /^bearer(?: |$)/i;
 /** RFC 6750, 2.1: one credential of token68 characters. The scheme is case-insensitive. */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]{1,4096}=*)$/i;
 
-/** `challenge` is the 401 answer. */
 export type Authentication =
   | { readonly outcome: 'verified'; readonly kind: CredentialKind; readonly principal: Principal }
   | { readonly outcome: 'rejected'; readonly kind: CredentialKind; readonly challenge: ApiError }

@@ -16,7 +16,7 @@ export const readJsonBytes = async (
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > bytesMax) throw tooLarge(bytesMax);
   if (announced === 0 && request.headers['transfer-encoding'] === undefined) return undefined;
-  // Only after the checks: a client that sends `Expect` receives a refusal before it has sent the body.
+  // A client that sends `Expect` receives a refusal before it has sent the body.
   if (request.headers.expect !== undefined) response.writeContinue();
   const bytes = await readBytes(request, bytesMax);
   if (bytes.length === 0) return undefined;

@@ -9,7 +9,6 @@ import type { HeaderLines } from './security-headers.ts';
 
 type Refusal = readonly [status: number, code: ErrorCode, message: string];
 
-/** Node's error code of a request timeout. */
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 const refusals: Readonly<Record<string, Refusal>> = {

@@ -4,17 +4,11 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/**
- * The proxies whose `X-Forwarded-For` is trusted: a number of hops, or networks. Trusting all addresses is not
- * possible.
- */
+/** Proxies whose `X-Forwarded-For` is trusted; trusting all addresses is not possible. */
 export type TrustedProxies =
   { readonly hops: number } | { readonly networks: readonly (readonly [Address, number])[] };
 
-/**
- * Parses `2` (hops) or `10.0.0.0/8, 2001:db8::7` (networks or single addresses).
- * @throws Error if it is neither, or a network of length 0
- */
+/** Parses `2` (hops) or `10.0.0.0/8, 2001:db8::7`. @throws Error for other text */
 export const parseTrustedProxies = (text: string): TrustedProxies => {
   if (/^\d$/.test(text)) return { hops: Number(text) };
   return { networks: text.split(',').map((network) => parseNetwork(network.trim())) };
@@ -57,7 +51,6 @@ const subjectOf = (address: Address): string =>
         .map((part) => part.toString(16))
         .join(':')}::/64`;
 
-/** Shared subject of connections that have lost their address. */
 const NO_ADDRESS = 'unknown';
 
 export type ClientAddress = (request: IncomingMessage) => string;

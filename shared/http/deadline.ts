@@ -5,8 +5,7 @@ const ANSWER_MS_MAX = 2_800;
 
 export interface Deadline {
   /**
-   * Waits for `work` until the deadline. One call at a time; late work continues.
-   * @throws ApiError SERVICE_UNAVAILABLE at the deadline: the outcome is unknown
+   * Waits for `work`, one call at a time; late work continues. @throws ApiError SERVICE_UNAVAILABLE at the deadline
    */
   wait<T>(work: Promise<T>): Promise<T>;
   /**
@@ -14,7 +13,6 @@ export interface Deadline {
    * must not change the outcome that the retry sees.
    */
   readonly isOver: boolean;
-  /** Call it when the request is answered. */
   end(): void;
 }
 

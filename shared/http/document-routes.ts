@@ -5,17 +5,13 @@ import { route, type Route } from './route.ts';
 export interface DocumentRoutesOptions {
   readonly version: string;
   readonly baseUrl: () => string;
-  /** Path of the API below `baseUrl`. */
   readonly apiPath: string;
-  /** Markdown that explains the API to an agent. */
   readonly skill: (baseUrl: string) => string;
-  /** All scopes of the API. */
   readonly scopes: readonly string[];
 }
 
 const tag = 'Documents';
 
-/** Documents for programs that use the API. Public, uncounted, and without the envelope. */
 export const documentRoutes = (
   options: DocumentRoutesOptions,
   otherRoutes: readonly Route[],

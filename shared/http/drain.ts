@@ -6,29 +6,24 @@ import type { Logger } from 'pino';
 import { isBehindLast, makeLast } from './last-answer.ts';
 
 /**
- * The listener closes after this time without a new connection, or after `BACKLOG_WAIT_MS_MAX`. The whole wait takes
- * at most twice that.
+ * The listener closes after this time without a new connection; the whole wait takes at most 2 *
+ * `BACKLOG_WAIT_MS_MAX`.
  */
 const BACKLOG_QUIET_MS = 20;
 const BACKLOG_WAIT_MS_MAX = 250;
-/** In a longer event-loop iteration the process may have been interrupted, so clients had time to connect. */
+/** After a longer iteration of the event loop, clients had time to connect. */
 const SHORT_TURN_MS = 1;
 /** Idle connections close after this time without a new request, or after `QUIET_WAIT_MS_MAX`. */
 const QUIET_MS = 100;
 const QUIET_WAIT_MS_MAX = 2_000;
-/** Longer requests are cut. */
 const DRAIN_MS_MAX = 10_000;
 
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
 type Serve = (...exchange: Exchange) => void;
 
 export interface Drain {
-  /** The server's request listener. */
   readonly serve: Serve;
-  /**
-   * Ends the server without resetting an accepted connection.
-   * @param delayMs how long the listener stays open, so that a load balancer can notice
-   */
+  /** @param delayMs how long the listener stays open, so that a load balancer can notice */
   end(server: Server, delayMs: number): Promise<void>;
 }
 
@@ -87,7 +82,7 @@ const untilBacklogIsEmpty = async (server: Server): Promise<void> => {
   const startedAt = performance.now();
   for (let isOver = false; !isOver;) {
     const beforeQuiet = arrivals;
-    // The sleep matters: the system interrupts a process that never rests at any point, and clients run exactly then.
+    // Without a rest the system would interrupt the process at any point, and clients run exactly then.
     await sleep(BACKLOG_QUIET_MS);
     // Timers run before sockets are read, immediates right after.
     const beforeTurn = arrivals;

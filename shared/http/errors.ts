@@ -77,7 +77,7 @@ export class KnownHolderError extends ApiError {
   }
 }
 
-/** A read stopped because its client is gone (`RequestContext.isUnheard`). Not a failure. */
+/** A read stopped because its client is gone. Not a failure. */
 export class UnheardError extends Error {
   override readonly name = 'UnheardError';
 
@@ -86,10 +86,7 @@ export class UnheardError extends Error {
   }
 }
 
-/**
- * An earlier request ran the command, and this one must not get its answer. Unlike after other refusals, the
- * idempotency key stays claimed.
- */
+/** An earlier request ran the command, so the idempotency key stays claimed. */
 export class AlreadyDoneError extends ApiError {
   override get hadNoEffect(): boolean {
     return false;
@@ -110,11 +107,10 @@ export const conflict = (message: string, field?: string): ApiError =>
 export const invalid = (message: string, field: string): ApiError =>
   new ApiError({ code: 'VALIDATION_ERROR', message, field });
 
-/** The id is in use. */
 export const alreadyExists = (what: string): ApiError =>
   conflict(`This ${what} exists already. Read it instead.`);
 
-/** Another request has changed the resource since it was read (decisions.md 1.1, row 26). */
+/** The resource has changed since it was read (decisions.md 1.1, row 26). */
 export const staleRevision = (what: string, expectedRevision: number, currentRevision: number): ApiError =>
   new ApiError({
     code: 'CONFLICT',
@@ -123,10 +119,7 @@ export const staleRevision = (what: string, expectedRevision: number, currentRev
     details: { expectedRevision, currentRevision },
   });
 
-/**
- * A store did not answer: the outcome may be unknown, and repeating is safe.
- * @param retryAfterSeconds whole seconds
- */
+/** A store did not answer: the outcome may be unknown. Retry-After in whole seconds. */
 export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unknown): ApiError =>
   new ApiError({ code: 'SERVICE_UNAVAILABLE', message }, { 'Retry-After': String(retryAfterSeconds) }, cause);
 

@@ -9,9 +9,7 @@ export interface Exchange {
   readonly startedAt: number;
   /** Pattern of the matched path. Never the raw URL, which is client text. */
   pattern?: string;
-  /** The matched route and the raw parameters of its path. */
   handling?: { readonly route: Route; readonly params: Readonly<Record<string, string>> };
-  /** Set once the credential is verified. */
   principal?: Principal;
 }
 

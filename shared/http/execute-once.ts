@@ -7,15 +7,11 @@ import type { IdempotencyStore } from '../idempotency/idempotency-store.ts';
 export interface KeyedCommand {
   readonly commandId: string;
   readonly reserved: Readonly<Record<string, number>>;
-  /**
-   * False only if no other run of this command can have appended events: this request was the first to claim the key,
-   * and no other has taken the claim over.
-   */
+  /** False only if this request was the first to claim the key, and still holds the claim. */
   readonly hasRunBefore: () => Promise<boolean>;
 }
 
 export interface OnceAnswer extends StoredAnswer {
-  /** True if an earlier request produced this answer. */
   readonly replayed: boolean;
 }
 

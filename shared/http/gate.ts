@@ -18,7 +18,6 @@ export interface GateOptions {
 
 type CountedRoute = Pick<Route, 'path' | 'access' | 'limit'> & { readonly method: string };
 
-/** Authentication and rate limits of every request. */
 export interface Gate {
   /**
    * Returns the principal of a request and counts it; sets the rate limit headers. Order (decisions.md 1.4): verify
@@ -30,16 +29,11 @@ export interface Gate {
     request: IncomingMessage,
     response: ServerResponse,
   ): Principal | Promise<Principal>;
-  /**
-   * Counts a request without a route for its address.
-   * @throws ApiError RATE_LIMITED
-   */
+  /** @throws ApiError RATE_LIMITED */
   countUnrouted(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** The subject of the limits by address. */
   readonly clientAddress: ClientAddress;
 }
 
-/** The last credential that verified on a connection. */
 interface LastCredential {
   /** Contains the secret; kept only while the connection is open. */
   readonly authorization: string;
@@ -82,7 +76,7 @@ export const createGate = (options: GateOptions): Gate => {
     verifiedLast.set(socket, { authorization, kind, actor });
   };
 
-  /** A credential that verifies is limited by its own name; any other request by its address. */
+  /** Verified credentials are limited by their own name; other requests by their address. */
   const admitCredential = async (request: IncomingMessage, response: ServerResponse): Promise<Principal> => {
     const address = clientAddress(request);
     const ahead = countAhead(request, address);

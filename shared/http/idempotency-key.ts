@@ -4,10 +4,7 @@ import { ApiError } from './errors.ts';
 /** Specification, Other bounds. */
 export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_.:-]{16,255}$/;
 
-/**
- * Returns the idempotency key of a write; undefined without one.
- * @throws ApiError VALIDATION_ERROR if its form is invalid, or it is sent twice
- */
+/** @throws ApiError VALIDATION_ERROR if the key's form is invalid, or it is sent twice */
 export const idempotencyKeyOf = (request: IncomingMessage): string | undefined => {
   const given = request.headersDistinct['idempotency-key'] ?? [];
   const [key] = given;

@@ -2,9 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from './errors.ts';
 import { beginLongBody } from './long-bodies.ts';
 
-/** The body of a request as a stream. */
 export interface IncomingBytes {
-  /** As announced; undefined for a chunked body. */
   readonly length: number | undefined;
   /**
    * Reads the body, at most once. A reader that stops early must answer with `Connection: close`.
@@ -24,7 +22,7 @@ export const incomingBytes = (request: IncomingMessage, response: ServerResponse
     length: isChunked ? undefined : Number(announced ?? 0),
     read: async function* (withinMs) {
       checkMediaType(request);
-      // Only after the check: a client that sends `Expect` receives a refusal before it has sent the body.
+      // A client that sends `Expect` receives a refusal before it has sent the body.
       if (request.headers.expect !== undefined) response.writeContinue();
       const body = beginLongBody(request, withinMs);
       try {

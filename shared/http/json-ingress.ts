@@ -26,16 +26,13 @@ interface Problem {
   readonly container: Container | undefined;
   readonly key: Key | undefined;
   readonly fault: string;
-  /** The body as a whole breaks the rule, independent of the item. */
   readonly isOfBody?: boolean;
 }
 
 interface Check {
   /** Only escapes can produce U+0000 or half a surrogate pair from valid UTF-8. */
   readonly hasEscapes: boolean;
-  /** Member of the body whose elements are checked separately. */
   readonly itemsMember: string | undefined;
-  /** Containers that are not checked yet. */
   readonly open: Container[];
   values: number;
   items: Container | undefined;
@@ -134,7 +131,6 @@ const problemIn = (container: Container, check: Check): Problem | undefined => {
 const isOfItems = ({ key, depth }: Container, { itemsMember }: Check): boolean =>
   depth === 2 && itemsMember !== undefined && key === itemsMember;
 
-/** Checks one value; a container is added to `open`. */
 const problemOfValue = (
   holder: Record<Key, unknown>,
   key: Key,
@@ -174,7 +170,6 @@ const pathOf = ({ container, key }: Problem): string => {
   return keys.toReversed().join('.').replaceAll('\0', '').slice(0, FIELD_LENGTH_MAX).toWellFormed();
 };
 
-/** The member of the item that contains the fault. */
 const memberOf = ({ container, key }: Problem, items: Container): string | undefined => {
   let at = container;
   if (at === items) return undefined;

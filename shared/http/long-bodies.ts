@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** A body that may take longer than the request timeout. */
 export interface LongBody {
   took(bytes: number): void;
   /** The reader has stopped: the usual timeouts apply to the connection again. */
@@ -12,9 +11,7 @@ interface BodyProgress {
   readonly request: IncomingMessage;
   readonly begunAt: number;
   readonly withinMs: number;
-  /** Bytes that the reader has consumed. */
   bytes: number;
-  /** The last check of the pace; `bytes` had arrived. */
   judged: { readonly at: number; readonly bytes: number };
   timer: NodeJS.Timeout | undefined;
 }

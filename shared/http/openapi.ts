@@ -6,10 +6,7 @@ import { limitOf, type Route, type SuccessResponse } from './route.ts';
 
 type Json = Record<string, unknown>;
 
-/**
- * JSON Schema (draft 2020-12, like OpenAPI 3.1) of a zod schema. Schemas with an id become components; a text that is
- * parsed to a number is shown as a number.
- */
+/** JSON Schema (draft 2020-12). Schemas with an id become components. */
 const jsonSchema = (schema: z.ZodType, io: 'input' | 'output', components: Json): Json => {
   const {
     $defs,
@@ -37,7 +34,7 @@ const jsonSchema = (schema: z.ZodType, io: 'input' | 'output', components: Json)
   return { $ref: `#/components/schemas/${id}` };
 };
 
-/** @throws Error if two different schemas share an id: otherwise the later one would silently replace the first */
+/** @throws Error if two different schemas share an id */
 const addComponent = (components: Json, name: string, schema: Json): void => {
   const known = components[name];
   if (known !== undefined && !isDeepStrictEqual(known, schema))
@@ -45,7 +42,6 @@ const addComponent = (components: Json, name: string, schema: Json): void => {
   components[name] = schema;
 };
 
-/** The parameter names of a query or path schema. */
 export const parameterNames = (schema: z.ZodType | undefined): readonly string[] => {
   if (schema === undefined) return [];
   // The usual case. Converting each schema would take a tenth of the processor time of a start.
@@ -136,7 +132,6 @@ const headerReferences: Json = Object.fromEntries(
 
 const isCounted = (route: Route): boolean => limitOf(route) !== 'none';
 
-/** One of the scopes is enough. */
 const securityOf = ({ access, otherAccess }: Route): readonly Json[] =>
   access === 'public'
     ? []

@@ -3,7 +3,6 @@ import type { Sealer } from '../secrets/api-key.ts';
 /** Scopes of routes (decisions.md 1.4, scopes). */
 export type Scope = 'exchange:read' | 'exchange:write' | 'exchange:admin' | 'exchange:review';
 
-/** The authenticated caller. */
 export interface Principal {
   /** The account; 0 for the anonymous principal. */
   readonly customerId: number;
@@ -19,26 +18,22 @@ export interface Principal {
   readonly version?: AccountVersion;
 }
 
-/** `accountVersionSql`: while the text is unchanged, so are all read models of the account. */
+/** While the text is unchanged, so are all read models of the account (`accountVersionSql`). */
 export interface AccountVersion {
   readonly text: string;
   /** `performance.now()` before the query. */
   readonly askedAt: number;
 }
 
-/** The owner of a credential. */
 export type Holder = Pick<Principal, 'customerId' | 'actor' | 'user'>;
 
 export const anonymous: Principal = { customerId: 0, actor: 'anonymous', scopes: [] };
 
 export type Verification =
   | { readonly outcome: 'verified'; readonly principal: Principal }
-  /**
-   * Unknown, revoked or malformed: the client cannot tell which. `holder` is set if the credential was valid once,
-   * because its account may learn that it was used.
-   */
+  /** `holder` is set if the credential was valid once: its account may see that it was used. */
   | { readonly outcome: 'rejected'; readonly holder?: Holder }
-  /** A formerly valid access token, which its client can refresh (specification, Authentication, rule 5). */
+  /** The client can refresh the access token (specification, Authentication, rule 5). */
   | { readonly outcome: 'expired' };
 
 /**

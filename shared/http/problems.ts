@@ -4,9 +4,8 @@ import type { z } from 'zod';
 export interface Problem {
   /** Dotted; empty for the value itself. */
   readonly path: string;
-  /** The rest of a sentence that begins with the member's name, e.g. `must be at most 200`. */
+  /** Follows the member's name, e.g. `must be at most 200`. */
   readonly message: string;
-  /** The schema library's code, e.g. `too_big`. */
   readonly code: string;
 }
 
@@ -14,7 +13,6 @@ export type CheckResult<Value> =
   | { readonly value: Value; readonly problems?: never }
   | { readonly problems: readonly [Problem, ...Problem[]] };
 
-/** Validates a value. */
 export const check = <Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -27,7 +25,6 @@ export const check = <Schema extends z.ZodType>(
   return { problems: [first, ...more] };
 };
 
-/** @param whole name of the value itself, e.g. `The request` */
 export const sentenceOf = ({ path, message }: Problem, whole: string): string =>
   `${path === '' ? whole : path} ${message}`;
 
@@ -41,12 +38,10 @@ const problemOf = ({ path, message, code }: Issue): Problem => ({
   code,
 });
 
-/** For errors without a message of the schema. */
 const inWords: z.core.$ZodErrorMap = (issue) =>
   issue.input === undefined && issue.code !== 'custom' ? REQUIRED : wordsOf(issue);
 
 const REQUIRED = 'is required';
-/** Internal: replaced by the problems of the closest form. */
 const NO_FORM = 'has none of the forms that it may have';
 
 const wordsOf = (issue: z.core.$ZodRawIssue): string => {
@@ -110,7 +105,6 @@ interface Limit {
   readonly exact?: boolean | undefined;
 }
 
-/** Unit of a limit. */
 const counted: Readonly<Record<string, readonly [one: string, several: string]>> = {
   string: ['character', 'characters'],
   array: ['item', 'items'],
@@ -133,10 +127,7 @@ const limitOf = (
   return `must have ${exact === true ? 'exactly' : `at ${side}`} ${amount}`;
 };
 
-/**
- * If a value fits none of several forms, returns the problems of the closest one. A wrong type or literal weighs more
- * than any number of wrong members.
- */
+/** Returns the problems of the closest form. A wrong literal weighs more than any number of wrong members. */
 const withoutUnions = (issue: Issue): readonly Issue[] => {
   if (issue.code !== 'invalid_union' || issue.message !== NO_FORM) return [issue];
   const forms = issue.errors.map((issues) => issues.flatMap(withoutUnions));
@@ -169,8 +160,7 @@ const NOT_NULL = ', not null';
 const MUST_BE = /^must be (?<what>.*?)(?:, not null)?$/s;
 
 /**
- * An integer can break two limits, that of its schema and that of safe integers; only the tighter one matters. Linear
- * in the number of issues, because a body may have as many as it has values.
+ * An integer can break two limits: its schema's and that of safe integers. Linear, since a body may have many issues.
  */
 const withTightestLimits = (issues: readonly Issue[]): readonly Issue[] => {
   const tightest = new Map<string, number | bigint>();

@@ -41,9 +41,7 @@ export interface RouteServices {
 
 export interface RefusedRequest {
   readonly route: Route;
-  /** Also set if the credential itself is refused, e.g. because it was revoked. */
   readonly holder: Holder;
-  /** Raw path parameters, and names from the credential. */
   readonly params: Readonly<Record<string, string>>;
   readonly requestId: string;
   readonly refusal: ApiError;
@@ -53,9 +51,7 @@ export interface RefusedRequest {
 type Answer = StoredAnswer & {
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Replaces `body`. */
   readonly bytes?: OutgoingBytes;
-  /** True if an earlier request with the same key produced this answer. */
   readonly replayed?: boolean;
 };
 
@@ -72,10 +68,7 @@ interface Input {
   readonly received: unknown;
 }
 
-/**
- * Returns the Express handler of a route. Order of checks: credential, rate, key format, schema, key, handler
- * (decisions.md 1.2, order of checks).
- */
+/** Order of checks: credential, rate, key format, schema, key, handler (decisions.md 1.2, order of checks). */
 export const routeHandler = (route: Route, services: RouteServices): RequestHandler => {
   const known: KnownNames = {
     parameters: new Set(parameterNames(route.query)),
@@ -121,7 +114,7 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
   };
 };
 
-/** Before the input is read: without the scope, an answer must not reveal anything about it. */
+/** Comes first: without the scope, an answer must not reveal anything about the input. */
 const refuseWithoutScope = ({ access, otherAccess }: Route, { scopes }: Principal): void => {
   if (access === 'public' || scopes.includes(access)) return;
   if (otherAccess !== undefined && scopes.includes(otherAccess)) return;
@@ -268,7 +261,7 @@ const answer = async (
   const keepsAnswer = route.answerIsSecret !== true;
   try {
     const done = await executeOnce({ scope, key: idempotencyKey, fingerprint, reserved, keepsAnswer }, run);
-    // All events are from an earlier run, whose answer was not stored.
+    // An earlier run did it all, and its answer was not stored.
     const isDerived = eventsAreOf['earlier-run'] && !eventsAreOf['this-run'];
     return isDerived ? { ...done, replayed: true } : done;
   } finally {

@@ -25,14 +25,12 @@ export interface Route<
   readonly method: 'get' | 'post' | 'put' | 'delete';
   /** In OpenAPI form, e.g. `/api/v2/buyer/advertisers/{id}`. */
   readonly path: string;
-  /** Unique. */
   readonly operationId: string;
   readonly summary: string;
-  /** Area of the API. */
   readonly tag: string;
   /** The required scope. `public`: no credential needed. */
   readonly access: Scope | 'public';
-  /** An alternative scope. The handler decides what each of them allows. */
+  /** An alternative scope. The handler decides what each one allows. */
   readonly otherAccess?: Scope;
   /**
    * The limit that counts requests: `credential` by the verified credential, others by the client's address. Default:
@@ -41,53 +39,35 @@ export interface Route<
   readonly limit?: RequestLimit;
   readonly params?: Params;
   readonly query?: Query;
-  /**
-   * Query parameters of other routes that this one refuses (400), with the reason: ignoring them would give another
-   * answer than the client expects.
-   */
+  /** Parameters of other routes that this one refuses (400) instead of ignoring, with the reason. */
   readonly refusedQuery?: Readonly<Record<string, string>>;
   /** Optional request headers that the handler reads, in lower case. */
   readonly headers?: Headers;
   readonly body?: Body;
-  /**
-   * True if the body contains a secret: its fingerprint is then keyed, so that a reader of the table cannot guess the
-   * secret by trial.
-   */
+  /** The body contains a secret: its fingerprint is keyed, so that it cannot be used to guess the secret. */
   readonly bodyIsSecret?: boolean;
   /** Maximum size in bytes. Default 1 MiB (decisions.md 1.1, row 11). */
   readonly bodyBytesMax?: number;
-  /**
-   * Member of the body with items that are checked separately: an item that breaks a rule of the JSON reader
-   * (`json-ingress.ts`) is passed to the handler as a `RefusedItem`.
-   */
+  /** Member of the body whose invalid items are passed to the handler as `RefusedItem` (`json-ingress.ts`). */
   readonly itemsMember?: string;
-  /** Allocates values that a repeat must reuse, e.g. the id of a new resource. Stored with the idempotency key. */
+  /** Allocates values that a repeat must reuse, e.g. a new id. Stored with the idempotency key. */
   readonly reserves?: Readonly<Record<string, () => Promise<number>>>;
-  /**
-   * True if the answer contains a secret: it is not stored with the idempotency key. A repeat runs the handler again,
-   * which must return the same answer.
-   */
+  /** The answer contains a secret: it is not stored, and a repeat must derive the same answer. */
   readonly answerIsSecret?: boolean;
-  /**
-   * Scope and fingerprint of idempotency keys. Default: the account; method, path and JSON body (decisions.md 1.2).
-   */
+  /** Default: the account; method, path and JSON body (decisions.md 1.2). */
   keyOf?(input: KeyInput<z.output<Params>, Received>): RequestKey;
   /**
-   * Reads the body as a stream (`application/octet-stream`) instead of JSON; its result is passed to the handler. The
-   * answer's deadline does not include it, because the client sets the pace: each wait for a store in it needs a
-   * bound.
+   * Reads the body as a stream instead of JSON. Not part of the answer's deadline, so each wait in it needs a bound.
    */
   receive?(input: ReceiveInput<z.output<Params>, z.output<Query>, z.output<Headers>>): Promise<Received>;
   /** Cleans up after `receive` if the handler does not run: a replay, or a refused key. */
   discard?(received: Received): Promise<void>;
-  /** Success answers by status. */
   readonly responses: Readonly<Record<number, SuccessResponse>>;
   handle(
     input: RouteInput<z.output<Params>, z.output<Query>, z.output<Body>, z.output<Headers>, Received>,
   ): Promise<Reply>;
 }
 
-/** The limit that counts a route's requests; `none` if `uncounted.ts` lists it. */
 export const limitOf = ({
   method,
   path,
@@ -100,7 +80,6 @@ export interface SuccessResponse {
   readonly description: string;
   /** Schema of `data`; absent for an answer without a body (204). */
   readonly data?: z.ZodType;
-  /** For an answer that is not JSON. */
   readonly mediaType?: string;
   /** True for offset-paged lists, with `meta.pagination`. */
   readonly paginated?: boolean;
@@ -127,7 +106,6 @@ export interface ReceiveInput<Params, Query, Headers> {
   readonly query: Query;
   readonly headers: Headers;
   readonly bytes: IncomingBytes;
-  /** The subject of rate limits (`ClientAddress`). */
   readonly clientAddress: string;
 }
 
@@ -136,7 +114,6 @@ export interface RouteInput<Params, Query, Body, Headers = unknown, Received = u
   readonly query: Query;
   readonly headers: Headers;
   readonly body: Body;
-  /** Result of `receive`. */
   readonly received: Received;
   readonly request: RequestContext;
 }
@@ -145,11 +122,8 @@ export interface RequestContext {
   readonly requestId: string;
   /** The anonymous principal for `public` routes. */
   readonly principal: Principal;
-  /** Event ids derive from it. */
   readonly commandId: string;
-  /** Size in bytes as sent. */
   readonly bodyBytes: number;
-  /** True if the request has an idempotency key. */
   readonly isRepeatable: boolean;
   /** Values of the route's `reserves`, the same in every run. */
   readonly reserved: Readonly<Record<string, number>>;
@@ -159,7 +133,7 @@ export interface RequestContext {
   readonly onEvents: (run: 'this-run' | 'earlier-run') => void;
   /** True once the request was answered before its handler finished: the handler must start nothing new. */
   readonly isAbandoned: () => boolean;
-  /** True if the answer can no longer be sent: abandoned, or the client is gone. A read may stop (`UnheardError`). */
+  /** The answer can no longer be sent: a read may stop (`UnheardError`). */
   readonly isUnheard: () => boolean;
 }
 
@@ -174,7 +148,6 @@ export type Reply =
     }
   /** `data` as JSON text of a read model, sent unchanged. */
   | { readonly status: number; readonly dataJson: string; readonly pagination?: Pagination }
-  /** Text that is not JSON (`/metrics`), sent unchanged. */
   | { readonly status: number; readonly text: string; readonly contentType: string }
   /** Streamed bytes; not read for HEAD. */
   | {
@@ -191,7 +164,6 @@ export interface Pagination {
   readonly hasMore: boolean;
 }
 
-/** The route's path in Express' syntax. */
 export const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 /** Sorts fixed path segments before parameters: `{` sorts after every letter. */
@@ -207,7 +179,6 @@ export type RouteDeclaration<
   'method' | 'path' | 'operationId' | 'summary' | 'tag' | 'access' | 'params' | 'query'
 >;
 
-/** Identity function that infers the schema types. */
 export const declaration = <Params extends z.ZodType, Query extends z.ZodType>(
   declared: RouteDeclaration<Params, Query>,
 ): RouteDeclaration<Params, Query> => declared;

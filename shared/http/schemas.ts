@@ -6,7 +6,6 @@ import { ApiError } from './errors.ts';
 
 const INT32_MAX = 2_147_483_647;
 
-/** OpenAPI shows it as an integer (`openapi.ts`). */
 const integerText = (pattern: RegExp, min: number, max: number, description?: string) =>
   z
     .string()
@@ -25,10 +24,7 @@ const integerText = (pattern: RegExp, min: number, max: number, description?: st
 export const pathIntegerId = (what: string) =>
   integerText(/^[1-9]\d{0,9}$/, 1, INT32_MAX, `Id of the ${what}.`);
 
-/**
- * An integer id in a path, declared as a string of digits. A number above every id gives 404, not 400 (decisions.md
- * 1.1, row 20): it becomes 0, which is never an id.
- */
+/** A number above every id gives 404, not 400 (decisions.md 1.1, row 20): it becomes 0, which is never an id. */
 export const digitStringId = (what: string) =>
   z
     .string()
@@ -49,11 +45,9 @@ export const pathTextId = (what: string) =>
 const queryInteger = (min: number, max: number, description?: string) =>
   integerText(/^(?:0|[1-9]\d{0,15})$/, min, max, description);
 
-/** Number of items before the page. */
 export const queryOffset = (what: string) =>
   queryInteger(0, Number.MAX_SAFE_INTEGER, `${what} before the page. Default 0.`).optional();
 
-/** Exactly `true` or `false` in a query string. */
 export const queryBoolean = (description?: string) =>
   z
     .enum(['true', 'false'])
@@ -69,9 +63,7 @@ export const foreignCredential = (text = z.string()) =>
 /** `min` to `max` code points, not trimmed (decisions.md 1.1, row 19). */
 export const boundedText = (min: number, max: number) => z.string().min(min).max(max);
 
-/**
- * An address that the service will connect to. Only its text is checked here, its host when the connection is made.
- */
+/** Only the text is checked here; the host's addresses when the connection is made. */
 export const outboundAddress = (policy: OutboundPolicy) =>
   boundedText(1, 2_048).superRefine((url, context) => {
     const problem = urlProblem(url, policy);
@@ -94,10 +86,8 @@ export const pagingParameters = (takeMax: number) => ({
   offset: queryInteger(0, Number.MAX_SAFE_INTEGER, 'Alias of `skip`.').optional(),
 });
 
-/** Longer than any issued cursor. */
 const CURSOR_LENGTH_MAX = 1_000;
 
-/** Parameters of cursor-paged lists. */
 export const cursorParameters = (limitMax: number) => ({
   limit: queryInteger(1, limitMax, `Items on a page. Default ${TAKE_DEFAULT}.`).optional(),
   cursor: boundedText(1, CURSOR_LENGTH_MAX)

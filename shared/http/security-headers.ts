@@ -4,10 +4,7 @@ import helmet from 'helmet';
 
 export type HeaderLines = readonly (readonly [name: string, value: string])[];
 
-/**
- * Security headers of every answer of an API: no sniffing, loading, framing or scripts, and HSTS if the service uses
- * HTTPS. Helmet sets the values once, because they never change.
- */
+/** Security headers of an API. Helmet runs once, because they never change. */
 export const securityHeaders = (isHttps: boolean): HeaderLines => {
   const headers = new ServerResponse(new IncomingMessage(new Socket()));
   const write = helmet({

@@ -7,7 +7,6 @@ type Headers = Readonly<Record<string, string>>;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Sends text as the whole answer. Default type: JSON. */
 export const sendText = (
   response: ServerResponse,
   status: number,
@@ -22,14 +21,12 @@ export const sendText = (
   finish(response, text);
 };
 
-/** Sends an answer without a body (204). */
 export const sendEmpty = (response: ServerResponse, status: number, headers?: Headers): void => {
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
   response.statusCode = status;
   finish(response, '');
 };
 
-/** Sends an error envelope. Cuts the connection if the answer has begun. */
 export const sendError = (response: ServerResponse, error: ApiError): void => {
   if (response.headersSent) response.destroy();
   else sendText(response, error.status, errorEnvelope(error.body), error.headers);

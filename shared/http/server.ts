@@ -10,17 +10,12 @@ import type { HeaderLines } from './security-headers.ts';
 
 export interface RunningServer {
   readonly port: number;
-  /**
-   * Ends without resetting an accepted connection: every answer from now on has `Connection: close`; the listener
-   * closes after `drainDelayMs`; idle connections close after a quiet time. Requests that run 10 s later are cut.
-   */
+  /** Ends without resetting an accepted connection. Requests that run 10 s after the listener closed are cut. */
   drain(): Promise<void>;
 }
 
-/** How often slow clients are searched. */
 const CHECK_MS = 1_000;
 
-/** Limits for slow clients, ms. */
 export interface ClientTimeouts {
   /** From the connection, or the end of the last request, to the end of the headers. */
   readonly headersMs: number;
@@ -45,7 +40,6 @@ export interface ServerOptions {
   readonly port: number;
   /** Further connections are closed immediately. */
   readonly connectionsMax?: number;
-  /** For answers to malformed requests. */
   readonly headers?: HeaderLines;
   readonly timeouts?: ClientTimeouts;
   /** How long the listener stays open after `drain` was called, ms. Default 0. */
@@ -78,10 +72,9 @@ export const startServer = async (
     },
     drain.serve,
   );
-  // Node drops headers after the 2,000th, perhaps a second Host. The size limit of 16 KiB bounds them, too.
+  // Otherwise Node drops headers after the 2,000th, perhaps a second Host. 16 KiB bound them, too.
   server.maxHeadersCount = 0;
-  // A client that never reads its answer would hold the connection forever. A stream with longer pauses sets its own
-  // limit with `response.setTimeout`.
+  // Else a client that never reads its answer holds the connection forever. `response.setTimeout` overrides it.
   server.timeout = timeouts.silenceMs;
   if (connectionsMax !== undefined) server.maxConnections = connectionsMax;
   answerBrokenRequests(server, { log, headers, pace: timeouts.pace });
@@ -97,8 +90,7 @@ export const startServer = async (
 };
 
 /**
- * Node accepts targets that Express cannot parse: Express would skip our handlers and send its own error page. They
- * are replaced by `*`, which matches no route.
+ * Node accepts targets that Express cannot parse, and Express would send its own error page. `*` matches no route.
  */
 const isReadable = (target = ''): boolean =>
   target.startsWith('/') || (/^https?:\/\//i.test(target) && URL.canParse(target));

@@ -7,7 +7,6 @@ export interface ServiceRoutesOptions {
   readonly version: string;
   readonly parts: readonly ReadinessPart[];
   readonly metrics: Registry;
-  /** True once the process has received its stop signal. */
   readonly stopping: () => boolean;
 }
 
@@ -26,7 +25,6 @@ const Health = z
   })
   .meta({ id: 'Health' });
 
-/** Names of the parts in `/health`. */
 const healthParts = { eventStore: 'eventStore', readModel: 'database', queue: 'queue' } as const;
 
 const PART_MS_MAX = 1_000;

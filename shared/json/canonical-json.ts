@@ -6,7 +6,6 @@ const PLAIN = /^[ !#-[\]-~]*$/;
 const canonicalText = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
 
 interface Shape {
-  /** In the order of the object. */
   readonly names: readonly string[];
   /** In canonical order; `written` is the name as JSON with its colon. */
   readonly members: readonly { readonly name: string; readonly written: string }[];

@@ -2,7 +2,6 @@ const [QUOTE, BACKSLASH, COMMA, ARRAY, ARRAY_END, OBJECT, OBJECT_END] = [
   0x22, 0x5c, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d,
 ] as const;
 
-/** Index after the string that begins at `from`. */
 const stringEnd = (json: string, from: number): number => {
   let at = from + 1;
   for (let code = json.charCodeAt(at); code !== QUOTE; code = json.charCodeAt(at)) {
@@ -20,7 +19,6 @@ export const elementTexts = (json: string, member: string): readonly string[] =>
   let texts: string[] = [];
   let depth = 0;
   let name: unknown;
-  /** Start of the current element; -1 outside the array. */
   let start = -1;
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);

@@ -4,15 +4,9 @@ import { isOver, type Limiter, type Standing, type Windows } from './limiter.ts'
 
 /** Restricts the API keys of an address after too many of its credentials did not verify. */
 export interface FailedCredentials {
-  /**
-   * Counts a credential that did not verify.
-   * @returns the count, if the address' API keys are refused from now on
-   */
+  /** @returns the count, if the address' API keys are refused from now on */
   countFailure(address: string): Promise<Standing | undefined>;
-  /**
-   * Checks a key that verified, and remembers it if it may be used.
-   * @returns the count, if the address' API keys are refused and this key is no exception
-   */
+  /** Remembers a verified key that may be used. @returns the count, if the key is refused */
   refusalOf(address: string, keyName: string): undefined | Promise<Standing | undefined>;
   /** True if this process remembers that the key verified from this address. */
   isKnown(address: string, keyName: string): boolean;

@@ -6,7 +6,6 @@ export interface Standing {
   readonly limit: number;
   /** Requests in this window, including this one; `limit + 1` for every count above the limit. */
   readonly count: number;
-  /** Time until the window closes. */
   readonly msLeft: number;
 }
 
@@ -23,7 +22,6 @@ export interface Limiter {
 }
 
 export const createLimiter = (limits: Limits, windows: Readonly<Record<LimitName, Windows>>): Limiter => {
-  /** Computed from the remaining points: a limiter of one of several processes has only its part of the limit. */
   const standingOf = (name: LimitName, { remainingPoints, msBeforeNext }: RateLimiterRes): Standing => {
     const limit = limits[name].requests;
     return { limit, count: limit - remainingPoints, msLeft: msBeforeNext };

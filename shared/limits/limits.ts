@@ -1,12 +1,9 @@
-/** Requests of one subject in a fixed window. */
 export interface Limit {
   readonly requests: number;
   readonly windowSeconds: number;
 }
 
-/**
- * The specification's rate limits that routes use, by name. Settings can change each figure (`LIMIT_*`, `config.ts`).
- */
+/** The specification's rate limits. Settings can change each figure (`LIMIT_*`, `config.ts`). */
 export const specifiedLimits = {
   /** Each API key or OAuth token, REST and MCP. */
   credential: { requests: 100, windowSeconds: 60 },

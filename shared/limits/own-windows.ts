@@ -4,7 +4,6 @@ import { systemClock } from '../async/clock.ts';
 /** Maximum number of subjects of one limit: about 500 bytes each, including the package's timer. */
 const SUBJECTS_MAX = 100_000;
 
-/** Shared window of all subjects above the maximum. */
 const OVERFLOW = 'overflow';
 
 /**
@@ -14,12 +13,11 @@ const OVERFLOW = 'overflow';
 export class OwnWindows extends RateLimiterMemory {
   readonly #onCount: () => void;
   readonly #subjectsMax: number;
-  /** Windows opened since `#since`, and in the period before: an upper bound of the open windows. */
+  /** Opened since `#since`, and in the period before: an upper bound of the open windows. */
   #opened = 0;
   #openedBefore = 0;
   #since = 0;
 
-  /** @param onCount called for every counted request */
   constructor(
     options: { readonly keyPrefix: string; readonly points: number; readonly duration: number },
     onCount: () => void = () => undefined,

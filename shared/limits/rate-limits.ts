@@ -71,7 +71,7 @@ export const createRateLimits = (options: RateLimitsOptions): RateLimits => {
     return new RLWrapperTimeouts({
       limiter: shared,
       timeoutMs: WAIT_MS_MAX,
-      // Only for the wrapper: a limiter that fails after its timeout would count the request there a second time.
+      // Not for the inner limiter: after a timeout it would count the request a second time.
       insuranceLimiter: new OwnWindows({ keyPrefix, points: Math.ceil(requests / nodes), duration }, report),
     });
   };
@@ -111,7 +111,7 @@ const applied = (
   };
 };
 
-/** A single process without Redis counts in memory: a statement per request would cost as much as the request. */
+/** Counts in memory: a statement per request would cost as much as the request. */
 export const countedAlone = (limits: Limits): RateLimits => ({
   ...applied(
     limits,
@@ -131,10 +131,7 @@ const CONNECT_MS_MAX = 2_000;
 const SILENCE_MS_MAX = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 
-/**
- * Uses a separate connection for the limits. While it is down, commands fail immediately instead of waiting in a
- * queue.
- */
+/** A separate connection. While it is down, commands fail immediately instead of waiting in a queue. */
 const inRedis = (url: string, { redisKeyPrefix, log }: RateLimitsOptions): SharedStore => {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
@@ -169,7 +166,6 @@ const inRedis = (url: string, { redisKeyPrefix, log }: RateLimitsOptions): Share
         rejectIfRedisNotReady: true,
       }),
     detail: () => ({ store: 'redis', evictionPolicy: evictionPolicy ?? 'unknown' }),
-    // Redis deletes expired keys itself.
     purge: async () => 0,
     close: async () => redis.disconnect(),
   };
@@ -230,10 +226,7 @@ const reportFallback = (log: Logger, registry: Registry): (() => void) => {
   };
 };
 
-/**
- * Redis' behavior when its memory is full, e.g. `noeviction`; undefined if unknown. Uses INFO because hosted servers
- * often forbid CONFIG.
- */
+/** E.g. `noeviction`; undefined if unknown. Uses INFO because hosted servers often forbid CONFIG. */
 export const evictionPolicyOf = async (redis: {
   info(section: string): Promise<string>;
 }): Promise<string | undefined> => /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1];

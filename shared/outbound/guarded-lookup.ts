@@ -3,7 +3,6 @@ import type { LookupFunction } from 'node:net';
 import { isLoopbackAddress, isPublicAddress, type OutboundPolicy } from './outbound-url.ts';
 import { OutboundError } from './outbound-error.ts';
 
-/** Replaced in tests by names that resolve to forbidden addresses. */
 export type ResolveName = (
   name: string,
   /** Without addresses if there is an error. */

@@ -9,7 +9,6 @@ import { urlProblem, type OutboundPolicy } from './outbound-url.ts';
 export interface OutboundFetchOptions extends OutboundPolicy {
   /** Limit for one request, until the last byte of its answer. */
   readonly timeoutMs: number;
-  /** Maximum size of an answer's body. */
   readonly bytesMax: number;
   readonly resolve?: ResolveName;
 }
@@ -38,10 +37,8 @@ export const createOutboundFetch =
     }
   };
 
-/** A `fetch` whose requests share connections. */
 export interface OutboundLine {
   readonly fetch: OutboundFetch;
-  /** Closes its connections and aborts their requests. */
   close(): void;
 }
 
@@ -58,8 +55,7 @@ export const createOutboundLines =
     return {
       fetch: async (url, init) => {
         const send = (): Promise<Dispatcher.ResponseData> => ask(url, init, options, agent);
-        // Undici frees a connection one event-loop iteration after its answer has ended, and would open another one
-        // until then.
+        // Undici frees a connection one event-loop iteration after its answer; until then it would open another.
         await nextTurn();
         try {
           const answer = await send().catch((error: unknown) => {
@@ -132,7 +128,6 @@ const respond = (answer: Dispatcher.ResponseData, bytesMax: number): Response =>
   });
 };
 
-/** The body's chunks. Converts errors to `OutboundError`. */
 const piecesOf = async function* (body: Dispatcher.ResponseData['body']): AsyncGenerator<Uint8Array> {
   try {
     yield* body as AsyncIterable<Uint8Array>;

@@ -5,9 +5,7 @@ export type UrlProblem = string;
 export interface OutboundPolicy {
   /** A development setting: allows plain http and any port to loopback addresses. */
   readonly allowLoopback: boolean;
-  /**
-   * The setting that allows it, e.g. `NAME=true`, for the error text. Undefined if an operator cannot set it, or has.
-   */
+  /** E.g. `NAME=true`, for the error text. Undefined if an operator cannot set it, or has. */
   readonly loopbackSetting?: string | undefined;
 }
 
