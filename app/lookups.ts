@@ -6,7 +6,7 @@ import { isAssetInUse } from '../query/creatives/list-creatives.ts';
 import { findSubmission } from '../query/sellers/find-submission.ts';
 import { findAdvertiserNames } from '../query/engines/find-advertiser-names.ts';
 import { eventSourcesTable, findEventSources } from '../query/event-sources/find-event-sources.ts';
-import { behind } from '../query/resources/behind.ts';
+import { refuseIfBehind } from '../query/resources/refuse-if-behind.ts';
 import { activeKeys, type ResourceTable } from '../query/resources/resource-reads.ts';
 import { isAgentInUse } from '../query/syndication/list-records.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
@@ -44,16 +44,16 @@ export const createLookups = ({ database, progress, store, snapshots, answers }:
     activeCatalogs: activeKeysOf(catalogsTable),
 
     isAssetInUse: (customerId: number, assetId: string): Promise<boolean> =>
-      isAssetInUse({ ...reads, store, snapshots }, customerId, shownAssetId(assetId)).catch(behind),
+      isAssetInUse({ ...reads, store, snapshots }, customerId, shownAssetId(assetId)).catch(refuseIfBehind),
 
     isAgentInUse: (customerId: number, agentId: string): Promise<boolean> =>
-      isAgentInUse(reads, customerId, agentId).catch(behind),
+      isAgentInUse(reads, customerId, agentId).catch(refuseIfBehind),
 
     findSubmission: (
       sellerAccount: number,
       submission: { readonly sellerId: number; readonly creativeId: string },
     ): Promise<number | undefined> =>
-      findSubmission({ ...reads, store }, sellerAccount, submission).catch(behind),
+      findSubmission({ ...reads, store }, sellerAccount, submission).catch(refuseIfBehind),
 
     findAdvertiserNames: (customerId: number, ids: readonly number[]): Promise<ReadonlyMap<number, string>> =>
       findAdvertiserNames(reads, customerId, ids, NAMES_MS_MAX),
@@ -67,7 +67,7 @@ export const createLookups = ({ database, progress, store, snapshots, answers }:
         JSON.stringify([customerId, 'sources of a key', key]),
         version,
         async () => {
-          const found = await findEventSources(reads, customerId, key).catch(behind);
+          const found = await findEventSources(reads, customerId, key).catch(refuseIfBehind);
           return found.map(({ sourceId, status }): SourceOfKey => ({ sourceId, status }));
         },
         (sources) => SOURCE_OF_KEY_BYTES * sources.length,

@@ -22,7 +22,6 @@ import { taskAggregate } from './tasks/task.ts';
 
 /** The schema of an event type's current version, and the upcasters of older ones. */
 export interface EventDefinition {
-  /** From 1. */
   readonly schemaVersion: number;
   readonly data: z.ZodType;
   /** Schema in the log, if it differs: personal data is encrypted there. */

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** A request that something followed from, and its command. */
+/** A further request that caused something, and its command. */
 const OtherCause = z.object({ correlationId: z.string(), causationId: z.string() });
 
-/** Requests that what a worker did follows from, beside the one that its event has as its correlation; each once. */
+/** Further requests that caused a worker's event, in addition to its correlation id; each once. */
 export const OtherCauses = z.array(OtherCause).readonly();
 export type OtherCauses = z.infer<typeof OtherCauses>;
 
-/** Those that an event of any version says; nearly none has any: those cost nothing. */
+/** The further causes in an event of any version. Nearly no event has any, so their absence must cost nothing. */
 export const otherCausesOf = (said: unknown): OtherCauses =>
   said === undefined ? [] : (OtherCauses.safeParse(said).data ?? []);

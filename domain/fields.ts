@@ -81,7 +81,6 @@ const shapeOf = (
     ),
   );
 
-/** The members of the resource. */
 export const resourceShape = <F extends Fields>(fields: F) =>
   shapeOf(fields, undefined, ({ use, shown }) => (mayBeMissing.has(use) ? shown.optional() : shown)) as {
     [M in keyof F]: Unless<IsOptional<F[M]>, F[M]['shown']>;
@@ -132,7 +131,6 @@ export const repeatedInput = <F extends Fields, M extends keyof F & string>(
     ]),
   ) as { [Member in M]: z.ZodOptional<F[Member]['recorded']> };
 
-/** The defaults of the members. */
 export const initialMembers = <F extends Fields>(fields: F) =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([member, { initial }]) =>
@@ -154,10 +152,10 @@ export const membersOf = <Schema extends z.ZodObject>(
   return present as z.output<Schema>;
 };
 
-type Wanted<Resource> = { readonly [M in keyof Resource]?: Resource[M] | null | undefined };
+type ChangeRequest<Resource> = { readonly [M in keyof Resource]?: Resource[M] | null | undefined };
 
 /** Those of the wanted members that differ from the current ones. Null clears a member, undefined leaves it. */
-export const changedMembers = <Changes extends Wanted<Current>, Current extends object>(
+export const changedMembers = <Changes extends ChangeRequest<Current>, Current extends object>(
   wanted: Changes,
   current: Current,
 ): Changes =>
@@ -169,7 +167,7 @@ export const changedMembers = <Changes extends Wanted<Current>, Current extends 
   ) as Changes;
 
 /** The state after the changes that an event records. Null clears a member. */
-export const withChanges = <State extends object>(state: State, changes: Wanted<State>): State => ({
+export const withChanges = <State extends object>(state: State, changes: ChangeRequest<State>): State => ({
   ...state,
   ...Object.fromEntries(Object.entries(changes).map(([member, value]) => [member, value ?? undefined])),
 });

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { readRfc3339 } from './rfc3339.ts';
 
-/** Schemas of values that resources, events and inputs have in common. */
+/** Schemas of values that resources, events and inputs share. */
 
 /** ISO 8601 in UTC with milliseconds. */
 export const Timestamp = z.iso.datetime({ precision: 3 });
 
-/** Text of `min` to `max` code points, nothing trimmed (decisions.md 1.1, row 19). */
+/** Text of `min` to `max` code points, not trimmed (decisions.md 1.1, row 19). */
 export const boundedText = (min: number, max: number) => z.string().min(min).max(max);
 
-/** Of equal items the first one. */
+/** Keeps the first of equal items. */
 export const distinct = <Item>(items: readonly Item[]): Item[] => [
   ...new Map(items.map((item) => [JSON.stringify(item), item])).values(),
 ];
 
-/** At most so many items; of equal ones the first stays. */
+/** At most `lengthMax` items; keeps the first of equal ones. */
 export const listOf = <Item extends z.ZodType>(item: Item, lengthMax: number) =>
   z.array(item).max(lengthMax).overwrite(distinct);
 
-/** For `refine`: a value that takes at most so many characters as JSON. */
+/** For `refine`: a value of at most `charactersMax` characters as JSON. */
 export const fitsJson = (charactersMax: number) =>
   [
     (value: unknown): boolean => JSON.stringify(value).length <= charactersMax,

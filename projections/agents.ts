@@ -19,13 +19,13 @@ const table: FoldedTable<AgentState, Agent> = {
   live: (state) => (state.status === 'NONE' ? undefined : state),
   place: ({ customerId, agentId }) => ({ customerId, id: agentId }),
   columns: [
-    // What lists go by: an agent that does not answer is listed as well.
+    // The status that lists filter by: they show unreachable agents, too.
     { name: 'status', type: 'text', value: ({ status }) => (status === 'REMOVED' ? status : 'ACTIVE') },
     { name: 'created_at', type: 'timestamptz', value: ({ createdAt }) => createdAt, isFixed: true },
   ],
 };
 
-/** The read model behind an account's agents, and the list of those that are to be asked again. */
+/** The read model of agents, and the schedule of checks of unreachable ones. */
 export const agentsProjection: Projection = {
   name: 'agents',
   categories: [AGENT],

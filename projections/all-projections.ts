@@ -17,7 +17,6 @@ import { eventSourcesProjection } from './event-sources.ts';
 import { sellersProjection } from './sellers.ts';
 import { syndicationProjection } from './syndication.ts';
 
-/** Every read model of the service. */
 export const allProjections: readonly Projection[] = [
   advertisersProjection,
   credentialsProjection,

@@ -23,20 +23,18 @@ const table: FoldedTable<AssetState, Asset> = {
   ],
 };
 
-/** What is in the library, and nothing that is on its way there. */
 const counts: CountTable<Asset> = {
   table: 'asset_counts',
   columns: countedBy(table, 'advertiser_id', 'media_kind', 'source'),
   counted: (asset) => (asset.status === 'READY' ? [asset] : []),
 };
 
-/** The read model behind endpoint 8: tables `assets`, `asset_counts`. */
 export const assetsProjection: Projection = {
   name: 'assets',
   categories: [ASSET],
   tables: [table.table, counts.table],
   compared: {
-    // The others are swept a week after their end (`command/assets/sweep-assets.ts`), or are about to be.
+    // The sweep deletes the other rows a week after their end (`command/assets/sweep-assets.ts`); one hour of margin.
     [table.table]: {
       where: `not (status in ('EXPIRED', 'REMOVED') and expires_at < now() - interval '6 days 23 hours')`,
     },

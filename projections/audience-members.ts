@@ -13,12 +13,11 @@ import { byStream } from './engine/fold-streams.ts';
 import { UnprojectableEventError } from './engine/projection.ts';
 
 /**
- * A batch that nothing has referred to for this long belongs to a request that was given up: the key of one that never
- * had an answer is forgotten two days after its last try.
+ * Parts without an audience event for this time belong to an abandoned request: a retry can follow for two days only.
  */
 const ABANDONED_DAYS = 5;
 
-/** How long it is known who was removed. An agent that asks later is sent the whole audience again. */
+/** Days for which removals are kept. An agent that syncs later receives the whole audience again. */
 const REMOVALS_DAYS = 7;
 
 /** Limits of one statement, so that each takes a few hundredths of a second. */
@@ -29,14 +28,14 @@ const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const idOfStream = (event: RecordedEvent): string => {
   const [id] = UUID.exec(event.stream) ?? [];
-  if (id === undefined) throw new UnprojectableEventError(event, 'the stream is named after no UUID');
+  if (id === undefined) throw new UnprojectableEventError(event, 'the stream name contains no UUID');
   return id;
 };
 
 const customersOf = (rows: readonly { readonly customerId: number }[]): Buffer =>
   int8Array(rows.map(({ customerId }) => customerId));
 
-/** Consecutive items whose sizes add up to `max` at most; one that is larger stands alone. */
+/** Yields consecutive items whose sizes add up to at most `max`. A larger item is yielded alone. */
 function* inSteps<Item>(
   items: readonly Item[],
   sizeOf: (item: Item) => number,
@@ -56,7 +55,7 @@ function* inSteps<Item>(
   if (step.length > 0) yield step;
 }
 
-/** Keeps parts of batches until the events that refer to them. */
+/** Stores parts of batches until the events that refer to them arrive. */
 export const storeParts = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   if (events.length === 0) return;
   const parts = events.map((event) => {
@@ -80,7 +79,6 @@ export const storeParts = async (client: ClientBase, events: readonly RecordedEv
   });
 };
 
-/** One event of an audience, as far as its members go. */
 interface AudienceChange {
   readonly event: RecordedEvent;
   readonly customerId: number;
@@ -96,21 +94,21 @@ const changeOf = (event: RecordedEvent): AudienceChange => {
     customerId: event.metadata.customerId,
     audienceId: idOfStream(event),
     isArchived: decoded.type === 'AudienceArchived',
-    // `AudienceMembersForgotten` changes nothing here: those persons are neither in the log nor in the rows any more.
+    // `AudienceMembersForgotten` changes nothing here: the erasure deleted the rows itself.
     batch: decoded.type === 'AudienceSynced' ? decoded.data.batch : undefined,
   };
 };
 
 /**
- * Adds and removes what the events of audiences refer to, and keeps the sizes that lists of the past show. The n-th events
- * of all streams are applied together, so no statement changes an audience twice.
- * @param events that the rows of `audiences` have just taken in, each once
+ * Applies member changes and sizes. The n-th events of all streams are applied together, so that no statement changes
+ * an audience twice.
+ * @param events events that `audiences` has just applied, each once
  */
 export const applyMembers = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   const streams = [...byStream(events).values()];
-  const turns = Math.max(0, ...streams.map((stream) => stream.length));
-  for (let turn = 0; turn < turns; turn += 1) {
-    const changes = streams.flatMap((stream) => stream.slice(turn, turn + 1)).map(changeOf);
+  const rounds = Math.max(0, ...streams.map((stream) => stream.length));
+  for (let round = 0; round < rounds; round += 1) {
+    const changes = streams.flatMap((stream) => stream.slice(round, round + 1)).map(changeOf);
     await removeAll(
       client,
       changes.filter(({ isArchived }) => isArchived),
@@ -118,7 +116,7 @@ export const applyMembers = async (client: ClientBase, events: readonly Recorded
     await applyBatches(client, changes);
     await keepSizes(client, changes);
   }
-  await forgetOld(client, events);
+  await purgeOld(client, events);
 };
 
 interface StoredPart {
@@ -142,7 +140,7 @@ const applyBatches = async (client: ClientBase, changes: readonly AudienceChange
            order by w.n, b.part`,
     values: batches,
   });
-  /** The first part of every batch, then the second ones. */
+  /** The first parts of all batches, then the second ones, and so on. */
   const rounds: StoredPart[][] = [];
   const found = synced.map(() => 0);
   for (const { n, part, bytes } of rows) {
@@ -154,9 +152,13 @@ const applyBatches = async (client: ClientBase, changes: readonly AudienceChange
     found[at] = round + 1;
   }
   for (const [at, { event, batch }] of synced.entries()) {
-    // Its parts are before it in the log. One that is parked must not be passed over in silence.
+    // The parts precede the event in the log, so a part can only be missing if its stream is parked. Then this event
+    // must fail, too.
     if (found[at] === batch.parts) continue;
-    throw new UnprojectableEventError(event, `${found[at]} of the ${batch.parts} parts of its batch`);
+    throw new UnprojectableEventError(
+      event,
+      `only ${found[at]} of ${batch.parts} parts of its batch are stored`,
+    );
   }
   for (const round of rounds) {
     for (const parts of inSteps(round, ({ bytes }) => bytes, STORED_BYTES_AT_ONCE)) {
@@ -171,7 +173,6 @@ const applyBatches = async (client: ClientBase, changes: readonly AudienceChange
   });
 };
 
-/** @param parts of different audiences */
 const applyParts = async (client: ClientBase, parts: readonly StoredPart[]): Promise<void> => {
   const changes = parts.map(({ change }) => change);
   await client.query({
@@ -193,7 +194,7 @@ const applyParts = async (client: ClientBase, parts: readonly StoredPart[]): Pro
                where (m.hashed_email, m.hashed_phone, m.uids)
                  is distinct from (excluded.hashed_email, excluded.hashed_phone, excluded.uids)
              returning customer_id, audience_id, (xmax = 0) as is_new
-           ), back as (
+           ), restored as (
              delete from audience_removals r using stored s, jsonb_array_elements(s.body -> 'add') m
              where r.customer_id = s.customer_id and r.audience_id = s.audience_id and r.external_id = m ->> 0
            ), removed as (
@@ -201,7 +202,7 @@ const applyParts = async (client: ClientBase, parts: readonly StoredPart[]): Pro
              where m.customer_id = s.customer_id and m.audience_id = s.audience_id and m.external_id = gone
              returning m.customer_id, m.audience_id, m.external_id, m.hashed_email, m.hashed_phone, m.uids,
                s.revision, s.at
-           ), told as (
+           ), recorded as (
              insert into audience_removals
                (customer_id, audience_id, external_id, hashed_email, hashed_phone, uids, revision, removed_at)
              select * from removed
@@ -228,13 +229,12 @@ const applyParts = async (client: ClientBase, parts: readonly StoredPart[]): Pro
 interface MembersPage {
   readonly customerId: number;
   readonly audienceId: string;
-  /** Ids of members: those behind `after`, up to `last`. */
+  /** The page's ids are greater than `after`, and at most `last`. */
   readonly after: string;
   readonly last: string;
   readonly count: number;
 }
 
-/** In the order of their ids, each statement from where the one before it ended. */
 const removeAll = async (client: ClientBase, archived: readonly AudienceChange[]): Promise<void> => {
   if (archived.length === 0) return;
   for (let left = archived.map((audience) => ({ ...audience, after: '' })); left.length > 0;) {
@@ -278,7 +278,7 @@ const removeAll = async (client: ClientBase, archived: readonly AudienceChange[]
   });
 };
 
-/** @returns the next `REMOVED_AT_ONCE` members of each, or as many as there are; none of those that have none */
+/** @returns at most `REMOVED_AT_ONCE` members of each audience; audiences without members are left out */
 const nextPages = async (
   client: ClientBase,
   audiences: readonly Pick<MembersPage, 'customerId' | 'audienceId' | 'after'>[],
@@ -305,7 +305,7 @@ const nextPages = async (
   });
 };
 
-/** How many members each audience has behind its event, and when that number superseded the one before it. */
+/** Stores the number of members after each event, and when the previous number was superseded. */
 const keepSizes = async (client: ClientBase, changes: readonly AudienceChange[]): Promise<void> => {
   await client.query({
     name: 'audience-sizes-keep',
@@ -330,8 +330,8 @@ const keepSizes = async (client: ClientBase, changes: readonly AudienceChange[])
   });
 };
 
-/** By the clock of the accounts' own events: what is rebuilt later purges the same. */
-const forgetOld = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+/** Uses the time of the account's events, not the clock, so that a rebuild purges the same rows. */
+const purgeOld = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   if (events.length === 0) return;
   const latest = latestByCustomer(events);
   await client.query({
@@ -348,7 +348,7 @@ const forgetOld = async (client: ClientBase, events: readonly RecordedEvent[]): 
   });
 };
 
-/** When the last of each account's events occurred: ISO 8601 in UTC of one length, so texts compare as times. */
+/** The time of each account's last event. ISO 8601 in UTC with a fixed length, so texts compare as times. */
 export const latestByCustomer = (events: readonly RecordedEvent[]): ReadonlyMap<number, string> => {
   const latest = new Map<number, string>();
   for (const { metadata } of events) {

@@ -27,8 +27,8 @@ const audiences: KeyedResources<AudienceState, AudienceEvent> = {
 };
 
 /**
- * The read model behind an advertiser's audiences: their members, for delivery, and the tasks of their syncs. All in
- * one, because a task is done when everything before it in the log is in these tables.
+ * Audiences, their members and the tasks of their syncs are one read model: a task is done when these tables contain
+ * everything before it in the log.
  */
 export const audiencesProjection: Projection = {
   name: audiences.name,
@@ -41,14 +41,14 @@ export const audiencesProjection: Projection = {
     'audience_batches',
     'tasks',
   ],
-  // Older rows are purged by the clock (`command/audiences/purge-audiences.ts`), or are about to be.
+  // The purge deletes older rows (`command/audiences/purge-audiences.ts`); one hour of margin.
   compared: {
     audience_removals: { where: `removed_at > now() - interval '6 days 23 hours'` },
     audience_sizes: {
       instead: {
         key: ['customer_id', 'audience_id', 'revision'],
-        // Without `superseded_at`: rows that are older than that column have the time when it was added. And how many
-        // members there were stays as it was when some of them are forgotten; the log has only the others then.
+        // Without `superseded_at`: rows older than that column have the time when it was added. Accounts with
+        // erasures are left out: `members` still counts erased members, which a rebuild does not find in the log.
         select: (table) => `select customer_id, audience_id, revision, members from ${table} s
           where (superseded_at is null or superseded_at > now() - interval '${SIZES_KEPT_DAYS - 1} days')
             and not exists (select from forgettings f where f.customer_id = s.customer_id)`,

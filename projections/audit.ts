@@ -10,20 +10,17 @@ import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/b
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
 import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 
-/**
- * The read model behind the audit log: `audit_entries`, one row for each event, the campaigns that it is found by, and the
- * requests that it follows from beside its own.
- */
+/** The read model of the audit log: one entry for each event, its campaigns, and its further causes. */
 export const auditProjection: Projection = {
   name: 'audit',
   categories: auditedCategories,
   tables: ['audit_entries', 'audit_campaigns', 'audit_causes'],
   apply: async (client, events) => {
-    const said = events.map(entryOf);
-    const users = await usersOf(client, said);
-    const entries = complete(said, await knownOf(client, said), users);
-    await sendInOrder(client, inserts(entries));
-    await insertCauses(client, said);
+    const entries = events.map(entryOf);
+    const users = await usersOf(client, entries);
+    const complete = withCarriedMembers(entries, await knownOf(client, entries), users);
+    await sendInOrder(client, inserts(complete));
+    await insertCauses(client, entries);
   },
 };
 
@@ -36,55 +33,57 @@ const entryOf = (event: RecordedEvent): Entry => {
   const category = categoryOf(stream);
   const { customerId } = metadata;
   const start = `${category}-${customerId}`;
-  // A row goes where its stream's name says: no event may reach another account's rows.
+  // The stream name decides the account: no event may write another account's rows.
   if (stream !== start && !stream.startsWith(`${start}-`)) {
-    throw new UnprojectableEventError(event, `the stream is not one of account ${customerId}`);
+    throw new UnprojectableEventError(event, `the stream does not belong to account ${customerId}`);
   }
-  const said = auditedEvent({ category, customerId, id: stream.slice(start.length + 1), type, data });
-  if (said === undefined) throw new UnprojectableEventError(event, 'the audit log has no such category');
-  return { ...said, event };
+  const audited = auditedEvent({ category, customerId, id: stream.slice(start.length + 1), type, data });
+  if (audited === undefined)
+    throw new UnprojectableEventError(event, 'the audit log does not support the category');
+  return { ...audited, event };
 };
 
-/** What the last entry of a stream says of its thing. */
-type Known = Pick<AuditedEvent, 'advertiserId' | 'campaignIds' | 'part'>;
+/** The members that a stream's last entry passes on to the next. */
+type StreamMembers = Pick<AuditedEvent, 'advertiserId' | 'campaignIds' | 'part'>;
 
-/** With all that the events before it say. */
-interface Completed extends Entry {
-  /** Campaigns that it is found by. */
+interface CompleteEntry extends Entry {
   readonly foundBy: readonly string[];
   readonly userId: string | undefined;
 }
 
-/** Whether something is left to be said by the events before it. */
+/** True if an event does not contain a member that entries carry over from the previous one. */
 const looksBack = ({ carries, advertiserId, part }: Entry): boolean =>
   carries.includes('campaignIds') ||
   (carries.includes('advertiserId') && advertiserId === undefined) ||
   (carries.includes('part') && part === undefined);
 
-/** What streams had come to before a revision. */
-interface Asked {
+interface EntryQuery {
   readonly customerId: number;
   readonly before: number;
 }
 
-const askedOf = (entries: readonly Entry[]): ReadonlyMap<string, Asked> => {
+const queriesOf = (entries: readonly Entry[]): ReadonlyMap<string, EntryQuery> => {
   const first = new Map<string, Entry>();
   for (const entry of entries) if (!first.has(entry.event.stream)) first.set(entry.event.stream, entry);
-  const asked = new Map<string, Asked>();
+  const queries = new Map<string, EntryQuery>();
   for (const [stream, entry] of first) {
     const { customerId } = entry.event.metadata;
-    // Whatever begins in this batch has nothing before it.
+    // A stream that begins in this batch has no earlier entries.
     if (entry.event.revision === 0) {
-      if (entry.below !== undefined) asked.set(entry.below, { customerId, before: Number.MAX_SAFE_INTEGER });
-    } else if (looksBack(entry)) asked.set(stream, { customerId, before: entry.event.revision });
+      if (entry.below !== undefined)
+        queries.set(entry.below, { customerId, before: Number.MAX_SAFE_INTEGER });
+    } else if (looksBack(entry)) queries.set(stream, { customerId, before: entry.event.revision });
   }
-  return asked;
+  return queries;
 };
 
-/** By revision: clocks of several nodes may disagree about which was the last. */
-const knownOf = async (client: ClientBase, entries: readonly Entry[]): Promise<Map<string, Known>> => {
-  const asked = askedOf(entries);
-  if (asked.size === 0) return new Map();
+/** Ordered by revision: the clocks of several nodes may disagree. */
+const knownOf = async (
+  client: ClientBase,
+  entries: readonly Entry[],
+): Promise<Map<string, StreamMembers>> => {
+  const queries = queriesOf(entries);
+  if (queries.size === 0) return new Map();
   const { rows } = await client.query<{
     stream: string;
     advertiser_id: number | null;
@@ -92,16 +91,16 @@ const knownOf = async (client: ClientBase, entries: readonly Entry[]): Promise<M
     part: string | null;
   }>({
     name: 'audit-entries-known',
-    text: `select asked.stream, e.advertiser_id, e.campaign_ids, e.part
-           from unnest($1::bigint[], $2::text[], $3::bigint[]) as asked(customer_id, stream, before), lateral (
+    text: `select q.stream, e.advertiser_id, e.campaign_ids, e.part
+           from unnest($1::bigint[], $2::text[], $3::bigint[]) as q(customer_id, stream, before), lateral (
              select advertiser_id, campaign_ids, part from audit_entries k
-             where k.customer_id = asked.customer_id and k.stream = asked.stream
-               and k.revision >= 0 and k.revision < asked.before
+             where k.customer_id = q.customer_id and k.stream = q.stream
+               and k.revision >= 0 and k.revision < q.before
              order by k.revision desc limit 1) e`,
     values: [
-      int8Array([...asked.values()].map(({ customerId }) => customerId)),
-      textArray([...asked.keys()]),
-      int8Array([...asked.values()].map(({ before }) => before)),
+      int8Array([...queries.values()].map(({ customerId }) => customerId)),
+      textArray([...queries.keys()]),
+      int8Array([...queries.values()].map(({ before }) => before)),
     ],
   });
   return new Map(
@@ -118,10 +117,13 @@ const knownOf = async (client: ClientBase, entries: readonly Entry[]): Promise<M
 
 const KEY = 'api-key:';
 
-/** A user is told to the account that the key is of, not to one whose things a seller's key has reviewed. */
+/**
+ * Keyed by account, too: a seller's key may act on another account's resources, and only its own account may see the
+ * user.
+ */
 const keyOf = (customerId: number, keyId: string): string => `${customerId}/${keyId}`;
 
-/** Users by the keys that acted: what issued a key is in the log before all that was done with it. */
+/** Users by key. A key's `ApiKeyIssued` event always precedes the events of its user. */
 const usersOf = async (
   client: ClientBase,
   entries: readonly Entry[],
@@ -132,24 +134,24 @@ const usersOf = async (
       users.set(keyOf(event.metadata.customerId, part), keyUserId);
     }
   }
-  const asked = new Map<string, { readonly customerId: number; readonly keyId: string }>();
+  const queries = new Map<string, { readonly customerId: number; readonly keyId: string }>();
   for (const { event } of entries) {
     const { actor, customerId } = event.metadata;
     const keyId = actor.slice(KEY.length);
     const key = keyOf(customerId, keyId);
-    if (actor.startsWith(KEY) && !users.has(key)) asked.set(key, { customerId, keyId });
+    if (actor.startsWith(KEY) && !users.has(key)) queries.set(key, { customerId, keyId });
   }
-  if (asked.size === 0) return users;
+  if (queries.size === 0) return users;
   const { rows } = await client.query<{ customer_id: string; key_id: string; user_id: string }>({
     name: 'audit-entries-users',
-    text: `select asked.customer_id, asked.key_id, e.key_user_id as user_id
-           from unnest($1::bigint[], $2::text[]) as asked(customer_id, key_id), lateral (
+    text: `select q.customer_id, q.key_id, e.key_user_id as user_id
+           from unnest($1::bigint[], $2::text[]) as q(customer_id, key_id), lateral (
              select k.key_user_id from audit_entries k
-             where k.customer_id = asked.customer_id and k.part = asked.key_id and k.key_user_id is not null
+             where k.customer_id = q.customer_id and k.part = q.key_id and k.key_user_id is not null
              limit 1) e`,
     values: [
-      int8Array([...asked.values()].map(({ customerId }) => customerId)),
-      textArray([...asked.values()].map(({ keyId }) => keyId)),
+      int8Array([...queries.values()].map(({ customerId }) => customerId)),
+      textArray([...queries.values()].map(({ keyId }) => keyId)),
     ],
   });
   for (const { customer_id, key_id, user_id } of rows) {
@@ -158,17 +160,16 @@ const usersOf = async (
   return users;
 };
 
-/** Entries with what those before them say. */
-const complete = (
+const withCarriedMembers = (
   entries: readonly Entry[],
-  known: Map<string, Known>,
+  known: Map<string, StreamMembers>,
   users: ReadonlyMap<string, string>,
-): readonly Completed[] =>
+): readonly CompleteEntry[] =>
   entries.map((entry) => {
     const { event, carries, below, advertiserId, part } = entry;
     const before = known.get(event.stream) ?? (below === undefined ? undefined : known.get(below));
     const { actor, customerId } = event.metadata;
-    const completed: Completed = {
+    const completed: CompleteEntry = {
       ...entry,
       advertiserId: advertiserId ?? (carries.includes('advertiserId') ? before?.advertiserId : undefined),
       part: part ?? (carries.includes('part') ? before?.part : undefined),
@@ -179,11 +180,11 @@ const complete = (
     return completed;
   });
 
-function* inserts(entries: readonly Completed[]): Generator<QueryConfig> {
+function* inserts(entries: readonly CompleteEntry[]): Generator<QueryConfig> {
   for (const piece of inPieces(entries)) yield insertStatement(piece);
 }
 
-const insertStatement = (entries: readonly Completed[]): QueryConfig => {
+const insertStatement = (entries: readonly CompleteEntry[]): QueryConfig => {
   const events = entries.map(({ event }) => event);
   const texts = (of: (event: RecordedEvent) => string): Buffer => textArray(events.map(of));
   return {

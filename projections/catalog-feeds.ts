@@ -40,7 +40,7 @@ const NamesFeed = z.object({ definition: z.object({ content: z.object({ kind: z.
 const isAsking = ({ type, data }: RecordedEvent): boolean =>
   type === 'CatalogFeedAsked' || (type === 'CatalogPublished' && NamesFeed.safeParse(data).success);
 
-/** The last event of a stream that says whether it is to be read. What comes of a reading does not. */
+/** Uses the stream's last event that starts or ends the reading of a feed; results of reads do neither. */
 const changeOf = ([stream, events]: readonly [string, readonly RecordedEvent[]]): readonly Change[] => {
   const [, customerId, key] = CATALOG_STREAM.exec(stream) ?? [];
   const last = events.findLast(({ type }) => type !== 'CatalogFeedRead' && type !== 'CatalogFeedFailed');

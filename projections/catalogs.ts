@@ -2,7 +2,6 @@ import { catalogEvents, type CatalogEvent } from '../domain/catalogs/catalog-eve
 import { CATALOG, evolve, initialState, type CatalogState } from '../domain/catalogs/catalog.ts';
 import { keyedResources } from './keyed-resources.ts';
 
-/** The read model behind an advertiser's catalogs. */
 export const catalogsProjection = keyedResources<CatalogState, CatalogEvent>({
   name: 'catalogs',
   table: 'catalogs',

@@ -1,29 +1,25 @@
 import { entryAt, typeAt, type ConversionsLogged } from '../domain/conversions/conversion-events.ts';
 
 const HOUR_MS = 3_600_000;
-/** Values of up to six decimals are summed exactly, as whole millionths. */
+/** Values of up to six decimals are summed exactly, as integers of millionths. */
 const SCALE = 1_000_000;
 const EXACT_MAX = 2 ** 52;
 
-/** What is added to one row of `conversion_hours`. */
 export interface HourSum {
   readonly customerId: number;
   readonly sourceId: string;
   readonly advertiserId: number;
-  /** Start of the hour, milliseconds since the epoch. */
   readonly hourMs: number;
   readonly eventType: string;
-  /** Empty: none. */
   readonly currency: string;
   count: number;
   millionths: number;
-  /** Of values that are no whole millionths, or too many of them for a number. */
+  /** Sum of the values that are not whole millionths, or beyond the exact range. */
   rest: number;
 }
 
 export type HourSums = Map<string, HourSum>;
 
-/** Adds the items of one event to the sums of their hours. */
 export const addItems = (
   sums: HourSums,
   source: Pick<HourSum, 'customerId' | 'sourceId'>,
@@ -31,7 +27,7 @@ export const addItems = (
 ): void => {
   const { eventTimes, values, currencies, advertiserId } = data;
   const types = data.eventTypes.indexes;
-  // No texts are put together for each item: of one event, these numbers say the same.
+  // A numeric key, unique within one event, avoids building a text for each item.
   const own = new Map<number, HourSum>();
   for (let item = 0; item < eventTimes.length; item += 1) {
     const hour = Math.floor((eventTimes[item] as number) / HOUR_MS);
@@ -54,7 +50,7 @@ export const addItems = (
   }
 };
 
-/** More than there are event types, and more than an event has currencies. */
+/** More than the number of event types, and more than the currencies in one event. */
 const TYPES_MAX = 64;
 const ITEMS_MAX = 16_384;
 
@@ -75,8 +71,8 @@ const addValue = (sum: HourSum, value: number): void => {
 };
 
 /**
- * The sum as Postgres reads a `numeric`: exact for values of up to six decimals; what is beyond a double's range
- * stays at its end.
+ * The sum as Postgres `numeric` texts: exact for values of up to six decimals. `rest` is clamped to the range of a
+ * double.
  */
 export const sumText = ({ millionths, rest }: HourSum): readonly [exact: string, rest: string] => {
   const digits = String(Math.abs(millionths)).padStart(7, '0');

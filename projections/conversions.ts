@@ -19,8 +19,8 @@ import { UnprojectableEventError, type Projection } from './engine/projection.ts
 import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 
 /**
- * How a source's fingerprints are cut into segments depends on how its events came in batches; what a day's segments
- * hold together does not. The days that a purge by the clock may have begun with are left out.
+ * How fingerprints are cut into segments depends on the batches; a day's segments together do not. Days that a purge
+ * may have begun to delete are left out.
  */
 const fingerprintsOfDays = {
   select: (
@@ -34,7 +34,7 @@ const fingerprintsOfDays = {
   key: ['customer_id', 'source_id', 'day'],
 } as const;
 
-/** The moment is that of the batch's last event, of the same day; the days that a purge may have begun with are left out. */
+/** Without `recorded_at`, which is the time of the batch's last event. */
 const recentCommands = {
   select: (table: string): string => `select customer_id, source_id, command_id, revision
     from ${table} where recorded_at > ((now() at time zone 'UTC')::date - 2)::timestamp at time zone 'UTC'`,
@@ -42,8 +42,8 @@ const recentCommands = {
 } as const;
 
 /**
- * The read models of conversion events: what is counted by hour, what was last seen of a source, and the
- * fingerprints of its stream. `conversion_health.revision` says up to where all three hold a source's events.
+ * The read models of conversion events: hourly sums, source health and fingerprints. `conversion_health.revision` is
+ * the last applied revision of a source in all three.
  */
 export const conversionsProjection: Projection = {
   name: 'conversions',
@@ -52,14 +52,14 @@ export const conversionsProjection: Projection = {
   compared: {
     conversion_segments: { instead: fingerprintsOfDays },
     conversion_commands: { instead: recentCommands },
-    // Older ones are purged by the clock (`command/conversions/purge-conversions.ts`), or are about to be.
+    // The purge deletes older rows (`command/conversions/purge-conversions.ts`); one day of margin.
     conversion_hours: { where: `hour > now() - interval '399 days'`, close: ['value_sum'] },
   },
   apply: async (client, events) => {
     const streams = byStream(events);
     const before = await loadRevisions(client, [...streams.keys()]);
     const changes: Changes = { segments: [], sums: new Map(), health: [] };
-    for (const [stream, ofStream] of streams) await take(changes, before.get(stream) ?? -1, ofStream);
+    for (const [stream, ofStream] of streams) await collect(changes, before.get(stream) ?? -1, ofStream);
     if (changes.health.length === 0) return;
     await sendInOrder(client, writes(changes));
   },
@@ -71,7 +71,7 @@ interface SourceHealth {
   readonly advertiserId: number;
   readonly revision: number;
   readonly status: Health;
-  /** Null: none of the batch's events says anything of it. */
+  /** Null: unchanged by this batch. */
   readonly lastEventAt: string | null;
   readonly lastReceivedAt: string | null;
   readonly lastType: string | null;
@@ -79,7 +79,7 @@ interface SourceHealth {
   readonly lastErrorAt: string | null;
 }
 
-/** Events in a row of one stream. */
+/** Consecutive events of one stream. */
 interface Segment {
   readonly customerId: number;
   readonly sourceId: string;
@@ -96,8 +96,8 @@ interface Changes {
   readonly health: SourceHealth[];
 }
 
-/** What the events of one stream behind a revision change. */
-const take = async (changes: Changes, known: number, events: readonly RecordedEvent[]): Promise<void> => {
+/** Collects the changes by the events of one stream after revision `known`. */
+const collect = async (changes: Changes, known: number, events: readonly RecordedEvent[]): Promise<void> => {
   let health: SourceHealth | undefined;
   let segment: Segment | undefined;
   let revision = known;
@@ -120,7 +120,7 @@ const take = async (changes: Changes, known: number, events: readonly RecordedEv
     segment.commandIds.push(event.metadata.causationId);
     addItems(changes.sums, source, data);
     health = healthAfter(health, event, source, data);
-    // Events are large: whoever shares the process gets a turn between two of them.
+    // Events are large: yield to other work of the process between two of them.
     if (data.eventIds.length >= 1_000) await nextTurn();
   }
   if (health !== undefined) changes.health.push(health);
@@ -129,7 +129,7 @@ const take = async (changes: Changes, known: number, events: readonly RecordedEv
 
 type Source = Pick<Segment, 'customerId' | 'sourceId'>;
 
-/** A segment has one age: what is logged on another day, by UTC, is in another. */
+/** A segment contains events of one UTC day, because segments are purged by age. */
 const dayOf = (recordedAt: string): string => recordedAt.slice(0, 10);
 
 const newSegment = (source: Source, revision: number): Segment => ({
@@ -148,7 +148,7 @@ const fingerprintsIn = (sourceId: string, data: ConversionsLogged): Buffer => {
   for (let item = 0; item < eventIds.length; item += 1) {
     fingerprintInto(typeAt(data, item), eventIds[item] as string, words, FINGERPRINT_WORDS * item);
   }
-  // As it lies in memory: little-endian, as every machine that Node.js runs on but one.
+  // Native byte order: little-endian on every supported machine.
   return Buffer.from(words.buffer);
 };
 
@@ -161,7 +161,7 @@ const healthAfter = (
   const items = data.eventTimes.length;
   const latestMs = data.eventTimes.reduce((latest, timeMs) => Math.max(latest, timeMs), -1);
   const latest = items === 0 ? null : isoTimestamp(latestMs);
-  // One call's refusals are in each of its events.
+  // Each event of a call repeats the call's rejections: count the last one only.
   const isError = data.rejected > 0 && data.last;
   return {
     ...source,
@@ -176,7 +176,7 @@ const healthAfter = (
   };
 };
 
-/** ISO 8601 in UTC of one length: the order of time is that of the text. */
+/** ISO 8601 in UTC with a fixed length: texts compare as times. */
 const laterOf = (one: string | null, other: string | null): string | null =>
   one === null || (other !== null && other > one) ? other : one;
 

@@ -6,11 +6,11 @@ import { decodeEvent } from './engine/decode-event.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
 
 /**
- * Which creatives were ever submitted to a seller, and whose they are. A seller that has a creative once may always say
- * something of it: no row ever goes, so an event that comes again changes nothing.
+ * The creatives that were submitted to each seller, and their accounts. A seller that received a creative may always
+ * review it, so rows are never deleted, and a repeated event changes nothing.
  *
- * Not part of the read model `creatives`: programs without accounts of sellers follow that one, too. Where they take
- * turns with this one during a restart of process after process, what was submitted meanwhile would be missing for good.
+ * Not part of the read model `creatives`, because older programs without seller accounts follow that one. If both ran
+ * during a rolling restart, the older one would advance the checkpoint without these rows.
  */
 export const creativeSubmissionsProjection: Projection = {
   name: 'creative-submissions',

@@ -27,7 +27,6 @@ const table: FoldedTable<CreativeStateOf, Creative> = {
   ],
 };
 
-/** What is in the library: archived ones are not. */
 const counts: CountTable<Creative> = {
   table: 'creative_counts',
   columns: countedBy(table, 'advertiser_id', 'role', 'promoted', 'source', 'format_kind'),
@@ -35,8 +34,8 @@ const counts: CountTable<Creative> = {
 };
 
 /**
- * The read model behind creatives. What else their detail shows is in read models of its own, and is joined when it is
- * read: then the order in which events of several streams arrive cannot matter (docs/campaigns.md).
+ * The data of other streams that a creative's detail shows is joined when it is read. So the order in which events of
+ * several streams arrive cannot matter (docs/campaigns.md).
  */
 export const creativesProjection: Projection = {
   name: 'creatives',
@@ -60,17 +59,21 @@ export const creativesProjection: Projection = {
 const isMoved = ({ before, after }: RowChange<Creative>): boolean =>
   before?.state !== after.state || before.campaignIds.join() !== after.campaignIds.join();
 
-/** Live creatives only: an archived one keeps nobody from deleting an asset. */
+/** An archived creative does not prevent the deletion of an asset. */
 const usedAssets = (creative: Creative): readonly string[] =>
   creative.state === 'archived' ? [] : assetIdsOf(creative);
 
 const usesOtherAssets = ({ before, after }: RowChange<Creative>): boolean =>
   (before === undefined ? '' : usedAssets(before).join()) !== usedAssets(after).join();
 
-/** Rows of one creative are few: they are made anew. */
-const forget = async (client: ClientBase, links: string, creatives: readonly Creative[]): Promise<void> => {
+/** A creative has few rows: they are deleted and inserted again. */
+const deleteLinks = async (
+  client: ClientBase,
+  links: string,
+  creatives: readonly Creative[],
+): Promise<void> => {
   await client.query({
-    name: `${links}-forget`,
+    name: `${links}-delete`,
     text: `delete from ${links} l using unnest($1::bigint[], $2::uuid[]) as c(customer_id, id)
            where l.customer_id = c.customer_id and l.creative_id = c.id`,
     values: [
@@ -82,7 +85,7 @@ const forget = async (client: ClientBase, links: string, creatives: readonly Cre
 
 const linkCampaigns = async (client: ClientBase, creatives: readonly Creative[]): Promise<void> => {
   if (creatives.length === 0) return;
-  await forget(client, 'creative_campaigns', creatives);
+  await deleteLinks(client, 'creative_campaigns', creatives);
   const links = creatives.flatMap((creative) =>
     creative.campaignIds.map((campaignId) => ({ ...creative, campaignId })),
   );
@@ -105,7 +108,7 @@ const linkCampaigns = async (client: ClientBase, creatives: readonly Creative[])
 
 const linkAssets = async (client: ClientBase, creatives: readonly Creative[]): Promise<void> => {
   if (creatives.length === 0) return;
-  await forget(client, 'creative_assets', creatives);
+  await deleteLinks(client, 'creative_assets', creatives);
   const links = creatives.flatMap((creative) =>
     usedAssets(creative).map((assetId) => ({ ...creative, assetId })),
   );

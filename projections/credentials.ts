@@ -14,27 +14,27 @@ import { decodeEvent } from './engine/decode-event.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
 
 /**
- * Follows the accounts' streams into the rows that credentials are checked against: `accounts`, `users`,
- * `api_keys`. Commands write these rows themselves, before they answer; this makes up for those that were cut off
- * between event and row. It never makes a key's row: the hash in it is in no event.
+ * Applies accounts' events to the tables of the credential check. Commands write these rows themselves before they
+ * answer; this projection completes commands that stopped between event and row. It never inserts a key's row: no
+ * event contains the hash.
  */
 export const credentialsProjection: Projection = {
   name: 'credentials',
   categories: ['account'],
-  // None of them is emptied: a key's hash cannot be found again.
+  // A rebuild must not empty them: a key's hash exists nowhere else.
   tables: [],
   forget: async (client) => {
-    // Revisions of a log that may have been replaced: those that come are believed again. Until all have come, no
-    // credential is accepted (`whole_at`): between an account's "enabled" and the "disabled" behind it, it looks open.
+    // The log may have been replaced, so its revisions apply again. Until all events are applied, no credential is
+    // accepted (`whole_at`): between "enabled" and the next "disabled", a disabled account looks open.
     await client.query('update accounts set access_revision = 0 where access_revision > 0');
   },
   apply: async (client, events) => {
-    const said = readEvents(events);
-    await writeOpened(client, said.opened);
-    await writeAccess(client, [...said.access.values()]);
-    await writeUsers(client, said.users);
-    await announce(client, said.issued);
-    await revoke(client, said.revoked);
+    const changes = readEvents(events);
+    await writeOpened(client, changes.opened);
+    await writeAccess(client, [...changes.access.values()]);
+    await writeUsers(client, changes.users);
+    await announce(client, changes.issued);
+    await revoke(client, changes.revoked);
   },
 };
 
@@ -43,53 +43,53 @@ interface KeyOfAccount {
   readonly keyId: string;
 }
 
-interface Said {
+interface AccountChanges {
   readonly opened: OpenedRow[];
-  /** The last word on each account. */
+  /** The last event for each account. */
   readonly access: Map<number, AccessRow>;
   readonly users: UserRow[];
   readonly issued: KeyOfAccount[];
   readonly revoked: (KeyOfAccount & { readonly revokedAt: string })[];
 }
 
-const readEvents = (events: readonly RecordedEvent[]): Said => {
-  const said: Said = { opened: [], access: new Map(), users: [], issued: [], revoked: [] };
+const readEvents = (events: readonly RecordedEvent[]): AccountChanges => {
+  const changes: AccountChanges = { opened: [], access: new Map(), users: [], issued: [], revoked: [] };
   for (const event of events) {
     const { customerId } = event.metadata;
-    // A row goes where its stream's name says: no event may reach another account's rows.
+    // The stream name decides the account: no event may write another account's rows.
     if (accountStream(customerId) !== event.stream) {
-      throw new UnprojectableEventError(event, `the stream is not that of account ${customerId}`);
+      throw new UnprojectableEventError(event, `the stream does not belong to account ${customerId}`);
     }
-    readEvent(said, customerId, event, decodeEvent(event, accountEvents) as AccountEvent);
+    readEvent(changes, customerId, event, decodeEvent(event, accountEvents) as AccountEvent);
   }
-  return said;
+  return changes;
 };
 
 const readEvent = (
-  said: Said,
+  changes: AccountChanges,
   customerId: number,
   { revision }: RecordedEvent,
   { type, data, occurredAt }: AccountEvent,
 ): void => {
   switch (type) {
     case 'AccountOpened':
-      said.opened.push({ customerId, name: data.name, sellerId: data.sellerId });
-      said.users.push({ customerId, ...firstUser(customerId, data.sellerId) });
+      changes.opened.push({ customerId, name: data.name, sellerId: data.sellerId });
+      changes.users.push({ customerId, ...firstUser(customerId, data.sellerId) });
       return;
     case 'AccountDisabled':
-      said.access.set(customerId, { customerId, revision, disabledAt: occurredAt });
+      changes.access.set(customerId, { customerId, revision, disabledAt: occurredAt });
       return;
     case 'AccountEnabled':
-      said.access.set(customerId, { customerId, revision, disabledAt: null });
+      changes.access.set(customerId, { customerId, revision, disabledAt: null });
       return;
     case 'UserAdded':
-      said.users.push({ customerId, ...data });
+      changes.users.push({ customerId, ...data });
       return;
     case 'ApiKeyIssued':
-      said.issued.push({ customerId, keyId: data.keyId });
+      changes.issued.push({ customerId, keyId: data.keyId });
       return;
     case 'ApiKeyRevoked':
-      said.revoked.push({ customerId, keyId: data.keyId, revokedAt: occurredAt });
+      changes.revoked.push({ customerId, keyId: data.keyId, revokedAt: occurredAt });
       return;
     default:
       return type satisfies never;
@@ -101,21 +101,21 @@ const announce = async (client: ClientBase, keys: readonly KeyOfAccount[]): Prom
   await client.query({
     name: 'api-keys-announced',
     text: `update api_keys k set announced = true
-           from (select * from unnest($1::text[], $2::bigint[]) as asked(key_id, customer_id) order by 1) issued
+           from (select * from unnest($1::text[], $2::bigint[]) as k(key_id, customer_id) order by 1) issued
            where k.key_id = issued.key_id and k.customer_id = issued.customer_id and not k.announced`,
     values: [keys.map(({ keyId }) => keyId), keys.map(({ customerId }) => customerId)],
   });
 };
 
-/** Usually done before its event; not when the database was restored to before it. */
-const revoke = async (client: ClientBase, keys: Said['revoked']): Promise<void> => {
+/** The command has usually done it. It has not if the database was restored to a time before. */
+const revoke = async (client: ClientBase, keys: AccountChanges['revoked']): Promise<void> => {
   if (keys.length === 0) return;
   await client.query({
     name: 'api-keys-revoked-by-event',
-    text: `update api_keys k set revoked_at = said.revoked_at, sealed_secret = null
+    text: `update api_keys k set revoked_at = changes.revoked_at, sealed_secret = null
            from (select * from unnest($1::text[], $2::bigint[], $3::timestamptz[])
-               as asked(key_id, customer_id, revoked_at) order by 1) said
-           where k.key_id = said.key_id and k.customer_id = said.customer_id and k.revoked_at is null`,
+               as k(key_id, customer_id, revoked_at) order by 1) changes
+           where k.key_id = changes.key_id and k.customer_id = changes.customer_id and k.revoked_at is null`,
     values: [
       keys.map(({ keyId }) => keyId),
       keys.map(({ customerId }) => customerId),

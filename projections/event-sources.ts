@@ -7,7 +7,6 @@ import {
 } from '../domain/event-sources/event-source.ts';
 import { keyedResources } from './keyed-resources.ts';
 
-/** The read model behind an advertiser's event sources, and behind the key of endpoint 14. */
 export const eventSourcesProjection = keyedResources<EventSourceState, EventSourceEvent>({
   name: 'event-sources',
   table: 'event_sources',

@@ -2,21 +2,20 @@ import type { ClientBase, QueryConfig } from 'pg';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { boolArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { decodeEvent, type EventSchemas } from './engine/decode-event.ts';
-import { byStream, foldStream, type Folded } from './engine/fold-streams.ts';
+import { byStream, foldStream, type FoldResult } from './engine/fold-streams.ts';
 import { UnprojectableEventError } from './engine/projection.ts';
 import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 
-/** Where a stream's row is. */
 export interface RowPlace {
   readonly customerId: number;
-  /** As `FoldedTable.idType` says. */
+  /** Its type is `FoldedTable.idType`. */
   readonly id: string | number;
 }
 
-/** What a row is found and ordered by, made of the folded state. */
+/** A column that rows are found or sorted by, derived from the folded state. */
 export type Column<State> = {
   readonly name: string;
-  /** Never changes once the row is there. */
+  /** True if the value never changes. */
   readonly isFixed?: true;
 } & (
   | { readonly type: 'int4' | 'int8'; readonly value: (state: State) => number }
@@ -25,7 +24,7 @@ export type Column<State> = {
 );
 
 export interface FoldedTable<State, Live extends State> {
-  /** Has the columns `customer_id`, `id`, `revision`, `body` and those named below. */
+  /** Has the columns `customer_id`, `id`, `revision`, `body` and `columns`. */
   readonly table: string;
   /** Default: `uuid`. */
   readonly idType?: 'uuid' | 'int4';
@@ -33,23 +32,21 @@ export interface FoldedTable<State, Live extends State> {
   readonly events: EventSchemas;
   readonly initialState: State;
   readonly evolve: (state: State, event: never) => State;
-  /** Undefined before the first event. */
   readonly live: (state: State) => Live | undefined;
   readonly place: (live: Live) => RowPlace;
   readonly columns: readonly Column<Live>[];
 }
 
-/** What a batch made of one row. */
 export interface RowChange<Live> {
   readonly before: Live | undefined;
   readonly after: Live;
-  /** Those that the row did not hold before. */
+  /** The events that the row did not contain before. */
   readonly events: readonly RecordedEvent[];
 }
 
 /**
- * Brings a table of one row for each stream up to date: the folded state as JSON text, and what it is found by.
- * @returns what has changed
+ * Updates a table with one row for each stream: the folded state as JSON text, and columns derived from it.
+ * @throws UnprojectableEventError if the folded state belongs to another stream
  */
 export const applyFolded = async <State, Live extends State>(
   client: ClientBase,
@@ -64,9 +61,9 @@ export const applyFolded = async <State, Live extends State>(
   return changes;
 };
 
-type KnownRows<Live> = ReadonlyMap<string, Folded<Live>>;
+type KnownRows<Live> = ReadonlyMap<string, FoldResult<Live>>;
 
-/** Folds the streams in pieces. @param changes receives what has changed */
+/** Folds the streams in pieces. @param changes receives the changes */
 function* writes<State, Live extends State>(
   table: FoldedTable<State, Live>,
   streams: ReadonlyMap<string, readonly RecordedEvent[]>,
@@ -77,7 +74,7 @@ function* writes<State, Live extends State>(
     const rows: (RowChange<Live> & { readonly revision: number })[] = [];
     for (const [stream, recorded] of piece) {
       const before = known.get(stream);
-      const start: Folded<State> = before ?? { state: table.initialState, revision: -1 };
+      const start: FoldResult<State> = before ?? { state: table.initialState, revision: -1 };
       const folded = foldStream(start, recorded, (state, event) =>
         table.evolve(state, decodeEvent(event, table.events) as never),
       );
@@ -91,7 +88,7 @@ function* writes<State, Live extends State>(
   }
 }
 
-/** A row goes where its stream's name says, never where an event's data says (`advertisers.ts`). */
+/** The stream name decides the row, never an event's data: so no event can write another account's rows. */
 const placed = <State, Live extends State>(
   table: FoldedTable<State, Live>,
   stream: string,
@@ -100,7 +97,7 @@ const placed = <State, Live extends State>(
 ): Live => {
   const live = table.live(state);
   if (live !== undefined && streamOf(table, table.place(live)) === stream) return live;
-  const reason = `the stream is not that of what its events describe`;
+  const reason = `the stream name does not match the resource that its events describe`;
   throw first === undefined ? new Error(reason) : new UnprojectableEventError(first, reason);
 };
 
@@ -150,7 +147,6 @@ const loadRows = async <State, Live extends State>(
   );
 };
 
-/** The SQL type of a column's values. */
 export const sqlTypes = {
   int4: 'int',
   int8: 'bigint',
@@ -192,7 +188,6 @@ const writeStatement = <State, Live extends State>(
   };
 };
 
-/** The values of a column as one parameter. */
 export const arrayOf = <Live>(column: Column<Live>, states: readonly Live[]): Buffer => {
   switch (column.type) {
     case 'int4':

@@ -6,19 +6,16 @@ interface OfAccount {
   readonly customerId: number;
 }
 
-/** How many rows there are of each kind: what totals of lists are made of, written with the rows. */
+/** Counts of rows by some columns, for the totals of lists. Written together with the rows. */
 export interface CountTable<Row extends OfAccount> {
   readonly table: string;
-  /** What rows are counted by; with `customer_id` the table's key. */
+  /** The table's key is `customer_id` and these. */
   readonly columns: readonly Column<Row>[];
-  /** What a row counts as; nothing where it is in no list. Default: as itself. */
+  /** The rows to count for a row: none if no list contains it. Default: the row itself. */
   readonly counted?: (row: Row) => readonly Row[];
 }
 
-/**
- * Counts what a batch has changed: a row counts no longer as it was, and counts as it is. In a fixed order, so that two
- * writers can never wait for each other.
- */
+/** Adds the differences of a batch. Sorted, so that concurrent writers cannot deadlock. */
 export const addCounts = async <Row extends OfAccount>(
   client: ClientBase,
   { table, columns, counted = (row) => [row] }: CountTable<Row>,
@@ -58,7 +55,6 @@ export const addCounts = async <Row extends OfAccount>(
   });
 };
 
-/** Those of a table's columns that its rows are counted by. */
 export const countedBy = <Row>(
   { columns }: { readonly columns: readonly Column<Row>[] },
   ...names: readonly string[]

@@ -4,35 +4,27 @@ import type { EventSchemas } from './engine/decode-event.ts';
 import type { Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable } from './folded-rows.ts';
 
-/** What a row is found by. */
 export interface ResourceIdentity {
   readonly customerId: number;
   readonly advertiserId: number;
-  /** UUID. */
   readonly id: string;
-  /** The buyer's own id of it, unique within the advertiser. */
+  /** The buyer's own id, unique within the advertiser. */
   readonly key: string;
   readonly status: 'ACTIVE' | 'ARCHIVED';
   readonly createdAt: string;
 }
 
 export interface KeyedResources<State, Event> {
-  /** Of the read model. */
   readonly name: string;
-  /** Its one table, with the columns of `event_sources`. */
   readonly table: string;
   readonly category: string;
   readonly events: EventSchemas;
   readonly initialState: State;
   readonly evolve: (state: State, event: Event) => State;
-  /** Undefined before the first event. */
   readonly identify: (state: State) => ResourceIdentity | undefined;
 }
 
-/**
- * The read model of things that an advertiser has under keys of its own: one row for each stream, the folded state
- * as JSON text and what it is found by.
- */
+/** The read model of an advertiser's resources that have buyer keys: one row for each stream. */
 export const keyedResources = <State, Event>(kind: KeyedResources<State, Event>): Projection => ({
   name: kind.name,
   categories: [kind.category],
@@ -42,11 +34,7 @@ export const keyedResources = <State, Event>(kind: KeyedResources<State, Event>)
   },
 });
 
-/**
- * Brings the rows up to date.
- * @param events of streams of the kind only
- * @returns those that the rows did not hold before
- */
+/** @param events of streams of this category only @returns the events that the rows did not contain before */
 export const applyToRows = async <State, Event>(
   client: ClientBase,
   kind: KeyedResources<State, Event>,
@@ -61,7 +49,7 @@ export const applyToRows = async <State, Event>(
 const tableOf = <State, Event>(kind: KeyedResources<State, Event>): FoldedTable<State, State> => {
   const identityOf = (state: State): ResourceIdentity => {
     const identity = kind.identify(state);
-    if (identity === undefined) throw new Error('only what has an identity has a row');
+    if (identity === undefined) throw new Error('a resource without an identity cannot have a row');
     return identity;
   };
   return {

@@ -12,8 +12,8 @@ import { decodeEvent } from './engine/decode-event.ts';
 import type { Projection } from './engine/projection.ts';
 
 /**
- * The directory of sellers, and the list of what may have to be submitted to them because its campaign runs. The list
- * says where to look, never what is so: the worker asks the streams.
+ * The directory of sellers, and the list of creatives that may need to be submitted. The list only names candidates:
+ * the worker decides by the streams.
  */
 export const sellersProjection: Projection = {
   name: 'sellers',
@@ -30,15 +30,15 @@ export const sellersProjection: Projection = {
 };
 
 const writeSellers = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
-  // The last word on each: every event says all that is known of its seller.
-  const said = new Map(
+  // The last event of each seller: every event contains the whole seller.
+  const latest = new Map(
     events.map((event) => {
       const { data } = decodeEvent(event, sellerEvents) as SellerEvent;
       return [data.sellerId, { data, revision: event.revision }];
     }),
   );
-  if (said.size === 0) return;
-  const rows = [...said.values()];
+  if (latest.size === 0) return;
+  const rows = [...latest.values()];
   await client.query({
     name: 'sellers-write',
     text: `insert into sellers as s (seller_id, revision, body)

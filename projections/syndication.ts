@@ -21,7 +21,6 @@ import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
 import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
 
-/** Categories of the streams of what can be syndicated, by its type. */
 const RESOURCES: Readonly<Record<ResourceType, string>> = {
   AUDIENCE,
   EVENT_SOURCE,
@@ -31,8 +30,11 @@ const RESOURCES: Readonly<Record<ResourceType, string>> = {
 const resourceUuid = ({ resourceType, customerId, advertiserId, resourceId }: SyndicationRecord): string =>
   resourceIdOf(RESOURCES[resourceType], customerId, advertiserId, resourceId);
 
-/** Of no use in rows; that rows of before it was known are the same as rows of now, they do without. */
-const listed = ({
+/**
+ * Rows leave these members out: no reader needs them, and rows written before the members existed stay equal to new
+ * ones.
+ */
+const rowState = ({
   resourceRevision: _seen,
   alsoCausedBy: _others,
   ...record
@@ -44,7 +46,7 @@ const table: FoldedTable<SyndicationState, SyndicationRecord> = {
   events: syndicationEvents,
   initialState,
   evolve,
-  live: (state) => (state.status === 'NONE' ? undefined : listed(state)),
+  live: (state) => (state.status === 'NONE' ? undefined : rowState(state)),
   place: ({ customerId, recordId }) => ({ customerId, id: recordId }),
   columns: [
     { name: 'advertiser_id', type: 'int4', value: ({ advertiserId }) => advertiserId, isFixed: true },
@@ -78,7 +80,7 @@ export const syndicationProjection: Projection = {
   work: [workKinds.syndication],
   compared: { [counts.table]: keptCounts },
   apply: async (client, events) => {
-    for (const some of inTurns(events)) await applySome(client, some);
+    for (const some of cutBeforeSwitchOns(events)) await applySome(client, some);
   },
 };
 
@@ -101,24 +103,25 @@ const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): 
 };
 
 /**
- * What was archived or deleted marks what is on by then, and nothing that is switched on after it: with both in one
- * batch, as when the read model is made anew, the records would be at their last state before the mark is set.
+ * Archiving a resource affects the records that are on by then, not those switched on later. If one batch (e.g. of a
+ * rebuild) contains both, all records would have their last state before the archiving is applied. So a batch is cut
+ * before each later switch-on.
  */
-const inTurns = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
-  const turns: RecordedEvent[][] = [];
-  let turn: RecordedEvent[] = [];
-  let hasMark = false;
+const cutBeforeSwitchOns = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
+  const parts: RecordedEvent[][] = [];
+  let part: RecordedEvent[] = [];
+  let hasArchived = false;
   for (const event of events) {
     const isSwitchedOn = event.type === 'SyndicationToggled' && event.data['enabled'] === true;
-    if (hasMark && isSwitchedOn) {
-      turns.push(turn);
-      turn = [];
-      hasMark = false;
+    if (hasArchived && isSwitchedOn) {
+      parts.push(part);
+      part = [];
+      hasArchived = false;
     }
-    hasMark ||= event.type.endsWith('Archived');
-    turn.push(event);
+    hasArchived ||= event.type.endsWith('Archived');
+    part.push(event);
   }
-  return [...turns, turn];
+  return [...parts, part];
 };
 
 /** Each generation once, when it begins: workers take it off the list when it is over. */
@@ -158,10 +161,10 @@ interface Page {
 }
 
 const NO_RECORD = '00000000-0000-0000-0000-000000000000';
-/** Of one statement: an advertiser may have more records than one could take in its time. */
+/** Page size of one statement: an advertiser may have more records than one statement can list in its time limit. */
 const ARCHIVED_AT_ONCE = 20_000;
 
-/** @returns where the next page begins; undefined after the last */
+/** @returns the start of the next page; undefined after the last one */
 const listArchivedPage = async (
   client: ClientBase,
   customerId: number,
@@ -189,7 +192,10 @@ const listArchivedPage = async (
 
 const RESOURCE_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** What was deleted is to be switched off, as what an archived advertiser has; also when it is there again by then. */
+/**
+ * A deleted resource's records are switched off like those of an archived advertiser, even if the resource exists
+ * again by then.
+ */
 const listChanged = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   const changed = new Map<string, { customerId: number; id: string; isGone: boolean }>();
   for (const { stream, type } of events) {

@@ -22,7 +22,6 @@ export interface KnownUser {
 
 /** An account with all its keys, ended ones included: history shows them, while commands need live keys only. */
 export interface AccountPast {
-  /** Without keys: they are in `keys` below. */
   readonly account: Account;
   readonly keys: SharedMap<KnownKey>;
   readonly users: SharedMap<KnownUser>;

@@ -37,11 +37,9 @@ export interface IssuedKey {
 
 export interface OpenedAccount {
   readonly status: 'OPEN' | 'DISABLED';
-  /** Present only while the account is disabled. */
   readonly disabledAt?: string;
   readonly customerId: number;
   readonly name: string;
-  /** Absent for a buyer's account. */
   readonly sellerId?: number | undefined;
   readonly users: Readonly<Record<string, Role>>;
   /** By id, without revoked keys. */
@@ -94,7 +92,6 @@ export interface OpenAccount {
   readonly now: string;
   readonly customerId: number;
   readonly name: string;
-  /** Absent for a buyer's account. */
   readonly sellerId?: number | undefined;
   readonly firstKey: { readonly keyId: string; readonly name: string; readonly maskedKey: string };
 }
@@ -118,7 +115,6 @@ export interface IssueApiKey {
   readonly name: string;
   readonly maskedKey: string;
   readonly userId: string;
-  /** Default: all that the user's role allows. */
   readonly scopes?: readonly Scope[] | undefined;
   readonly expiresAt?: string | undefined;
 }

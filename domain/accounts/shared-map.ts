@@ -1,11 +1,10 @@
 /**
- * Values by texts, never changed: the map with one more entry shares all of it but three short lists with the one before.
- * For states of which many are kept, one after the other; as quick to add to at 10,000 entries as at 10.
+ * An immutable map. A copy with one more entry shares all but three short lists with the original. For long series of
+ * states; adding is as fast with 10,000 entries as with 10.
  */
 export type SharedMap<Value> = readonly (readonly Bucket<Value>[])[];
 type Bucket<Value> = readonly (readonly [key: string, value: Value])[];
 
-/** Buckets in a row, and rows. */
 const WIDTH = 32;
 
 export const emptyMap: SharedMap<never> = [];
@@ -15,7 +14,6 @@ export const valueOf = <Value>(map: SharedMap<Value>, key: string): Value | unde
   return map[row]?.[place]?.find(([one]) => one === key)?.[1];
 };
 
-/** All of the map, in no order. */
 export const entriesOf = <Value>(map: SharedMap<Value>): Bucket<Value> => map.flat(2);
 
 /** A copy of the map with this value for the key. */
@@ -26,7 +24,6 @@ export const withValue = <Value>(map: SharedMap<Value>, key: string, value: Valu
   return withAt(map, row, withAt(buckets, place, [...others, [key, value] as const]));
 };
 
-/** With the item at that place; places before it that had nothing have an empty list. */
 const withAt = <Item>(
   lists: readonly (readonly Item[])[],
   at: number,

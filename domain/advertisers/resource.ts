@@ -64,7 +64,7 @@ export const advertiserFields = {
   autonomy: changeable(Autonomy, { inventorySelection: 'manual', rebriefing: 'manual' }),
   controls: changeable(Controls, { exclusions: [] }),
   utmConfig: changeable(z.array(UtmParameter), []),
-  // Replaced by an event of their own.
+  // A separate event replaces them.
   frequencyCaps: fixed(z.array(FrequencyCap), { recorded: z.array(RecordedCap), initial: [] }),
   labels: changeable(z.record(z.string(), z.array(z.string())), {}),
   createdAt: derived(Timestamp),

@@ -65,7 +65,6 @@ type AgentUnreachable = z.infer<typeof AgentUnreachable>;
 
 export interface Agent extends AgentRegistered {
   readonly status: 'ACTIVE' | 'UNREACHABLE' | 'REMOVED';
-  /** Present only while the agent is UNREACHABLE. */
   readonly unreachable?: AgentUnreachable | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;

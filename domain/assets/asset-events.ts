@@ -32,7 +32,6 @@ const AssetUploaded = z.object({
   storageKey: z.string(),
   bytes: z.int(),
   sha256: z.string(),
-  /** Read from the bytes. */
   ...facts,
   /** The whole content of a short plain text. */
   textContent: z.string().optional(),

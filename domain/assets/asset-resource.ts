@@ -3,17 +3,14 @@ import type { AssetReserved, AssetUploaded } from './asset-events.ts';
 import { AssetSource, MediaKind } from './asset-values-resource.ts';
 
 interface Timestamps {
-  /** The time of the upload; before it, of the reservation. */
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-/** An asset without bytes: the upload is pending or has expired. */
 export interface ReservedAsset extends AssetReserved, Timestamps {
   readonly status: 'RESERVED' | 'EXPIRED';
 }
 
-/** An asset in an advertiser's library, or removed from it. */
 export interface StoredAsset extends AssetReserved, AssetUploaded, Timestamps {
   readonly bytes: number;
   readonly sha256: string;

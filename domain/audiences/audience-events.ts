@@ -5,7 +5,7 @@ import { SealedItems } from '../encrypted-items.ts';
 /** Members to add or remove, stored before the event that refers to them (`audienceBatchStream`). */
 const Batch = z.object({ batchId: z.string(), parts: z.int(), added: z.int(), removed: z.int() });
 
-/** What a sync changed: the members of its batch, and whatever else the buyer said. */
+/** A sync's change: the batch with members, and the other data of the request. */
 const AudienceSynced = z.object({
   audienceId: z.string(),
   customerId: z.int(),
@@ -17,17 +17,14 @@ const AudienceSynced = z.object({
 });
 
 const AudienceMembersForgotten = z.object({
-  /** Of the operator's command: `PersonalDataForgotten` has it, too. */
   forgettingId: z.string(),
   members: z.int(),
 });
 
-/** Schema and current version of every event that an audience's stream can hold. */
 export const audienceEvents = {
   AudienceSynced: { schemaVersion: 1, data: AudienceSynced },
-  /** Persons were forgotten who were members: whoever was brought the audience is to be brought it anew. */
+  /** Members were erased: agents that have the audience must receive it again. */
   AudienceMembersForgotten: { schemaVersion: 1, data: AudienceMembersForgotten },
-  /** It and its members are gone. */
   AudienceArchived: { schemaVersion: 1, data: z.object({}) },
 } as const;
 
@@ -38,7 +35,7 @@ export type AudienceBatch = z.infer<typeof Batch>;
 /** Type (AdCP, enum uid-type) and value. */
 const Uid = z.tuple([z.string(), z.string()]);
 
-/** What is stored of a person: the buyer's id, hashes of e-mail and phone (64 hexadecimal digits), universal ids. */
+/** The buyer's id, the hashes of e-mail and phone (64 hexadecimal digits), and universal ids. */
 const Member = z.tuple([
   z.string(),
   z.string().nullable(),
@@ -46,15 +43,14 @@ const Member = z.tuple([
   z.array(Uid).min(1).nullable(),
 ]);
 
-/** A part of a batch. Nothing refers to a batch before all of its parts are there. */
+/** A part of a batch. No event refers to a batch before all its parts are stored. */
 const AudienceMembersStored = z.object({
   part: z.int(),
   add: z.array(Member),
-  /** The buyer's ids. */
   remove: z.array(z.string()),
 });
 
-/** An event whose keys are missing comes without members, and stays as it is: its schema refuses it. */
+/** An event with erased keys has no members and stays unchanged: its schema refuses it. */
 const withoutUids = <Data extends Readonly<Record<string, unknown>>>(data: Data): Data => {
   const { add } = data;
   if (!Array.isArray(add)) return data;
@@ -66,7 +62,7 @@ export const audienceBatchEvents = {
     schemaVersion: 3,
     data: AudienceMembersStored,
     stored: z.object({ part: z.int(), sealed: SealedItems }),
-    // Version 1 had in clear what is sealed now: opened, both are the same. Members of version 2 have no universal ids.
+    // Version 1 was not encrypted; decrypted, both versions are the same. Members of version 2 have no universal ids.
     upcasters: [<Data>(data: Data): Data => data, withoutUids],
   },
 } as const;

@@ -1,25 +1,22 @@
 import { z } from 'zod';
 
-/** An audience: the aggregate's state and, as JSON text, its row in the read model. */
+/** An audience folded from its events; also its row in the read model, as JSON text. */
 export interface Audience {
   readonly status: 'ACTIVE' | 'ARCHIVED';
-  /** UUID that follows from the account, the advertiser and the buyer's key. */
+  /** UUID derived from the account, the advertiser and the buyer's key. */
   readonly audienceId: string;
   readonly customerId: number;
   readonly advertiserId: number;
   readonly key: string;
   readonly name: string;
   readonly consentBasis?: string | undefined;
-  /** What its last event did, in the words of a sync's answer. */
+  /** The effect of the last event, as the answer of a sync names it. */
   readonly lastChange: 'created' | 'updated' | 'deleted';
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-/**
- * How long it is known how many members an audience had: thirteen months, so that a month can be compared with the same
- * one a year ago.
- */
+/** Days for which past member counts are kept: thirteen months, to compare a month with the same month a year ago. */
 export const SIZES_KEPT_DAYS = 400;
 
 const Timestamp = z.iso.datetime({ precision: 3 });
@@ -33,13 +30,11 @@ export const AudienceResource = z
     consentBasis: z.string().optional(),
     status: z.enum(['PROCESSING', 'ERROR', 'READY', 'TOO_SMALL']).meta({
       description:
-        'TOO_SMALL: it has no members. PROCESSING: in a list of the past only; how many it had then has not been read from the log yet, and uploadedCount is 0.',
+        'TOO_SMALL: it has no members. PROCESSING: only in a list of the past, if the number of members at that time is not known yet; uploadedCount is then 0.',
     }),
     deleted: z.boolean(),
-    uploadedCount: z.int().meta({ description: 'Members that it has.' }),
-    matchedCount: z
-      .int()
-      .meta({ description: 'Members that were matched here: always 0, agents match them.' }),
+    uploadedCount: z.int().meta({ description: 'Number of members.' }),
+    matchedCount: z.int().meta({ description: 'Always 0: agents match members.' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
@@ -47,7 +42,7 @@ export const AudienceResource = z
 
 type AudienceResource = z.infer<typeof AudienceResource>;
 
-/** @param members how many it has; undefined where that is not known */
+/** @param members number of members; undefined if unknown */
 export const audienceResource = (audience: Audience, members: number | undefined): AudienceResource => ({
   audienceId: audience.key,
   name: audience.name,

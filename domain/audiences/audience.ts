@@ -9,15 +9,14 @@ import type { Audience } from './audience-resource.ts';
 
 export type { AudienceEvent } from './audience-events.ts';
 
-/** Categories of the streams: their names begin with them. */
 export const AUDIENCE = 'audience';
 export const AUDIENCE_BATCH = 'audienceBatch';
 
-/** @param audienceId UUID that follows from the account, the advertiser and the buyer's key (`resourceIdOf`) */
+/** @param audienceId UUID derived from the account, the advertiser and the buyer's key (`resourceIdOf`) */
 export const audienceStream = (customerId: number, audienceId: string): string =>
   `${AUDIENCE}-${customerId}-${audienceId}`;
 
-/** Where the members of one change are. Never changed once it is referred to. */
+/** The stream of one change's members. It never changes once an event refers to it. */
 export const audienceBatchStream = (customerId: number, batchId: string): string =>
   `${AUDIENCE_BATCH}-${customerId}-${batchId}`;
 
@@ -29,9 +28,9 @@ export const evolve = (state: AudienceState, event: AudienceEvent): AudienceStat
   const at = event.occurredAt;
   switch (event.type) {
     case 'AudienceSynced': {
-      const { batch: _, ...said } = event.data;
+      const { batch: _, ...details } = event.data;
       return {
-        ...said,
+        ...details,
         status: 'ACTIVE',
         lastChange: state.status === 'ACTIVE' ? 'updated' : 'created',
         createdAt: state.status === 'NONE' ? at : state.createdAt,
@@ -56,14 +55,13 @@ interface SyncAudience {
   readonly customerId: number;
   readonly advertiserId: number;
   readonly key: string;
-  /** Absent: as it was; of a new one, its key. */
+  /** Default: the present name; for a new audience, its key. */
   readonly name?: string | undefined;
   readonly consentBasis?: string | undefined;
-  /** Members to add and remove, stored already; absent when there are none. */
   readonly batch?: AudienceBatch | undefined;
 }
 
-/** The members are gone already, from the log as from the read models: this says so. */
+/** Records an erasure that has already deleted the members from the log and the read models. */
 interface RecordForgotten {
   readonly type: 'RecordForgotten';
   readonly now: string;
@@ -76,18 +74,18 @@ export type AudienceCommand =
 
 type AudienceDecision = Decision<AudienceEvent, never>;
 
-/** Members are changed by what is added and removed, so any batch is a change; the rest only when it differs. */
+/** Any batch counts as a change; other members only if they differ. */
 const sync = (command: SyncAudience, state: AudienceState): AudienceDecision => {
-  const { type: _, now: occurredAt, batch, ...said } = command;
+  const { type: _, now: occurredAt, batch, ...request } = command;
   const before = state.status === 'ACTIVE' ? state : undefined;
-  const name = said.name ?? before?.name ?? said.key;
-  const consentBasis = said.consentBasis ?? before?.consentBasis;
+  const name = request.name ?? before?.name ?? request.key;
+  const consentBasis = request.consentBasis ?? before?.consentBasis;
   if (before?.name === name && before.consentBasis === consentBasis && batch === undefined) return accept();
   const data: AudienceSynced = {
-    audienceId: said.audienceId,
-    customerId: said.customerId,
-    advertiserId: said.advertiserId,
-    key: said.key,
+    audienceId: request.audienceId,
+    customerId: request.customerId,
+    advertiserId: request.advertiserId,
+    key: request.key,
     name,
     ...(consentBasis === undefined ? {} : { consentBasis }),
     ...(batch === undefined ? {} : { batch }),

@@ -6,10 +6,7 @@ import { campaignResource, type Campaign, type CampaignPhase, type CampaignResou
 /** Category of the streams: their names begin with it. */
 export const CAMPAIGN = 'campaign';
 
-/**
- * The stream of one campaign; the account is part of its name.
- * @param campaignId UUID
- */
+/** The stream of one campaign; the account is part of its name. @param campaignId UUID */
 export const campaignStream = (customerId: number, campaignId: string): string =>
   `${CAMPAIGN}-${customerId}-${campaignId}`;
 

@@ -3,7 +3,7 @@ import type { EventsOf } from '../decision.ts';
 import { EventType } from '../event-sources/event-type.ts';
 import { CatalogType, FeedFormat, UpdateFrequency } from './catalog-values.ts';
 
-/** Where the items are: kept here under the hash of what they are, or at an address of the buyer's. */
+/** The place of the items: stored here under their hash, or at a URL of the buyer. */
 const Content = z.union([
   z.object({
     kind: z.literal('inline'),
@@ -27,7 +27,7 @@ const Definition = z.object({
   contentIdType: z.string().optional(),
 });
 
-/** A new version of the catalog: all that the buyer says about it. */
+/** A new version of the catalog, with its complete definition. */
 const CatalogPublished = z.object({
   catalogId: z.string(),
   customerId: z.int(),
@@ -37,22 +37,20 @@ const CatalogPublished = z.object({
   definition: Definition,
 });
 
-/** A sync named the feed again without changing anything: it is to be read now. */
+/** A sync named the feed again without a change: it must be read now. */
 const CatalogFeedAsked = z.object({});
-/** The feed was read, and holds something else than what is known of it, or could not be read before. */
+/** The feed was read with a new result: other content, or the first success after a failure. */
 const CatalogFeedRead = z.object({
-  /** Of the catalog; one more when what the feed holds has changed. */
+  /** Version of the catalog, raised if the feed's content changed. */
   version: z.int(),
-  /** SHA-256 of the bytes as they were sent, in hex. */
+  /** SHA-256 of the bytes as received, in hex. */
   contentHash: z.string(),
   bytes: z.int(),
-  /** Written until feeds were no longer counted; read by nothing. */
   itemCount: z.int().optional(),
 });
-/** The feed could not be read; once for each reason, however often it is tried. */
+/** The feed could not be read. Recorded once for each reason, not for each attempt. */
 const CatalogFeedFailed = z.object({ reason: z.string() });
 
-/** Schema and current version of every event that a catalog's stream can hold. */
 export const catalogEvents = {
   CatalogPublished: {
     schemaVersion: 2,
@@ -70,7 +68,7 @@ export type CatalogEvent = EventsOf<typeof catalogEvents>;
 export type CatalogDefinition = z.infer<typeof Definition>;
 export type CatalogFeedRead = z.infer<typeof CatalogFeedRead>;
 
-/** A part of the items of one content: together, in order, they are the items. */
+/** A part of a content's items; the parts in order are all items. */
 const CatalogItemsStored = z.object({
   contentHash: z.string(),
   part: z.int(),

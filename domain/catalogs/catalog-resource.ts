@@ -5,36 +5,36 @@ import { CatalogType, FeedFormat, UpdateFrequency } from './catalog-values.ts';
 
 export { CatalogType } from './catalog-values.ts';
 
-/** What is known of a feed from reading it. */
+/** The results of reading a feed. */
 export interface CatalogFeed {
-  /** How often what is known has changed: whoever reads the feed says what they went by. */
+  /** Number of recorded results: a reader names the one that it started from. */
   readonly revision: number;
-  /** How often the feed was found to hold something else than before. */
+  /** Number of changes of the feed's content. */
   readonly changes: number;
-  /** Of what it held when it could be read last; undefined before. */
+  /** The last successful read; undefined before the first. */
   readonly read?: {
     readonly contentHash: string;
     readonly bytes: number;
     readonly since: string;
   };
-  /** Why it cannot be read now; undefined when it can. */
+  /** Why the feed cannot be read now; undefined if it can. */
   readonly failure?: { readonly reason: string; readonly since: string } | undefined;
 }
 
-/** A catalog: the aggregate's state and, as JSON text, its row in the read model. */
+/** A catalog folded from its events; also its row in the read model, as JSON text. */
 export interface Catalog {
   readonly status: 'ACTIVE' | 'ARCHIVED';
-  /** UUID that follows from the account, the advertiser and the buyer's key. */
+  /** UUID derived from the account, the advertiser and the buyer's key. */
   readonly catalogId: string;
   readonly customerId: number;
   readonly advertiserId: number;
   readonly key: string;
-  /** From 1, one more with every publication, and every change of its feed. */
+  /** From 1; raised by every publication and every change of the feed's content. */
   readonly version: number;
   readonly definition: CatalogDefinition;
-  /** Undefined of a catalog without a feed, and of a feed that nobody has tried to read yet. */
+  /** Undefined for a catalog without a feed, and before the first read. */
   readonly feed?: CatalogFeed | undefined;
-  /** What its last event did, in the words of a sync's answer. */
+  /** The effect of the last event, as the answer of a sync names it. */
   readonly lastChange: 'created' | 'updated' | 'unchanged' | 'deleted';
   readonly createdAt: string;
   readonly updatedAt: string;

@@ -10,15 +10,13 @@ import type { Catalog, CatalogFeed } from './catalog-resource.ts';
 
 export type { CatalogEvent } from './catalog-events.ts';
 
-/** Category of the streams: their names begin with it. */
 export const CATALOG = 'catalog';
-/** The same of the streams of their items. */
 export const CATALOG_CONTENT = 'catalogContent';
 
 export const catalogStream = (customerId: number, catalogId: string): string =>
   `${CATALOG}-${customerId}-${catalogId}`;
 
-/** Where the items of one content are. Never changed once written, so whoever has the hash has the items. */
+/** The stream of one content's items. It never changes once written, so the hash identifies the items. */
 export const catalogContentStream = (customerId: number, catalogId: string, contentHash: string): string =>
   `${CATALOG_CONTENT}-${customerId}-${catalogId}-${contentHash}`;
 
@@ -60,7 +58,7 @@ export const evolve = (state: CatalogState, event: CatalogEvent): CatalogState =
 
 const UNREAD: CatalogFeed = { revision: 0, changes: 0 };
 
-/** What is known of a feed goes for its address and its form, whatever else is said of the catalog. */
+/** The stored results belong to the feed's URL and format; other changes of the catalog keep them. */
 const isSameFeed = (state: CatalogState, { content }: CatalogDefinition): state is Catalog => {
   if (state.status === 'NONE' || content.kind !== 'feed') return false;
   const before = state.definition.content;
@@ -83,7 +81,7 @@ const afterReading = (
   return { ...state, version, feed, updatedAt: version === state.version ? state.updatedAt : at };
 };
 
-/** Makes the catalog what the buyer says it is, whatever it was before. Its content is stored already. */
+/** Sets the complete definition. Its content is already stored. */
 interface PublishCatalog {
   readonly type: 'PublishCatalog';
   readonly now: string;
@@ -94,13 +92,13 @@ interface PublishCatalog {
   readonly definition: CatalogDefinition;
 }
 
-/** What a reading of the feed went by; see `feedBasis`. */
+/** The state that a read started from; see `feedBasis`. */
 export interface FeedBasis {
   readonly version: number;
   readonly revision: number;
 }
 
-interface OfFeed {
+interface FeedCommand {
   readonly now: string;
   readonly basis: FeedBasis;
 }
@@ -108,21 +106,21 @@ interface OfFeed {
 export type CatalogCommand =
   | PublishCatalog
   | { readonly type: 'ArchiveCatalog'; readonly now: string }
-  | (OfFeed & {
+  | (FeedCommand & {
       readonly type: 'RecordFeed';
       readonly contentHash: string;
       readonly bytes: number;
     })
-  | (OfFeed & { readonly type: 'FailFeed'; readonly reason: string });
+  | (FeedCommand & { readonly type: 'FailFeed'; readonly reason: string });
 
 export interface CatalogRefusal {
-  /** `superseded`: the catalog, or what is known of its feed, is not what the reading went by. */
+  /** `superseded`: the catalog or the stored results of its feed changed since the read started. */
   readonly reason: 'not-found' | 'superseded';
 }
 
 /**
- * To be taken before the feed is asked for, and said with what it held: of two that read it at once the later to be
- * recorded may have read the earlier content.
+ * Take it before the request to the feed, and send it with the result. If two reads run concurrently, the
+ * one recorded later may have the earlier content.
  */
 export const feedBasis = ({ version, feed }: Catalog): FeedBasis => ({
   version,
@@ -146,11 +144,11 @@ const archive = (occurredAt: string, state: CatalogState): CatalogDecision => {
   return accept({ type: 'CatalogArchived', data: {}, occurredAt });
 };
 
-/** Nobody has to ask for it: there is no feed, or it is read again before long as it is. */
+/** No read needs to be requested: there is no feed, or its schedule reads it soon. */
 const isReadByItself = ({ definition: { content }, feed }: Catalog): boolean =>
   content.kind === 'inline' || (content.updateFrequency !== undefined && feed?.failure === undefined);
 
-const ofFeed = (command: Extract<CatalogCommand, OfFeed>, state: CatalogState): CatalogDecision => {
+const ofFeed = (command: Extract<CatalogCommand, FeedCommand>, state: CatalogState): CatalogDecision => {
   const superseded = refuse({ reason: 'superseded' as const });
   if (state.status !== 'ACTIVE' || state.definition.content.kind !== 'feed') return superseded;
   const { version, revision } = feedBasis(state);

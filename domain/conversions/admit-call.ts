@@ -1,11 +1,10 @@
 import type { EventType } from '../event-sources/event-type.ts';
 
-/** What decides whether a source takes a call, as its stream and its advertiser's say now. */
+/** The present state of a source and its advertiser, which decides whether the source accepts a call. */
 export interface SourceFacts {
   readonly advertiserId: number;
   readonly isArchived: boolean;
   readonly isAdvertiserArchived: boolean;
-  /** Undefined: all. */
   readonly allowedTypes?: readonly EventType[] | undefined;
   readonly testEventCode?: string | undefined;
 }
@@ -16,7 +15,7 @@ export type CallRefusal =
   | { readonly reason: 'advertiser-archived' }
   | { readonly reason: 'other-test-code' };
 
-/** Why a source does not take a call; undefined when it does (decisions.md E14). */
+/** @returns why a source refuses a call; undefined if it accepts it (decisions.md E14) */
 export const refusalOf = (
   source: SourceFacts | undefined,
   testEventCode: string | undefined,

@@ -8,38 +8,34 @@ import type {
 } from './conversion-events.ts';
 import type { ItemColumns, Rejection } from './validate-items.ts';
 
-/** What is the same in every piece of one call. */
+/** Data that all chunks of a call share. */
 export interface CallFacts {
   readonly advertiserId: number;
   readonly rejected: readonly Rejection[];
   readonly allowedTypes?: readonly EventType[] | undefined;
   readonly health: Health;
-  /** The time that the items were judged by. */
   readonly occurredAt: string;
 }
 
 /**
- * UTF-8 bytes of one event's data at most. EventStoreDB up to version 25.0 takes 1 MiB with everything around it
+ * Maximum UTF-8 bytes of one event's data. EventStoreDB up to version 25.0 accepts 1 MiB, metadata included
  * (`append-in-chunks.ts`).
  */
 const CHUNK_BYTES_MAX = 880_000;
-/** The members that every piece has, with the longest reason and every event type. */
 const FRAME_BYTES = 4_096;
-/** Time, value, three dictionary indexes, commas. */
 const ITEM_NUMBERS_BYTES = 64;
 
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** At least as many bytes as the text takes as JSON in UTF-8; exact for plain ASCII. */
+/** Upper bound of the text's bytes as JSON in UTF-8; exact for plain ASCII. */
 const jsonBytes = (text: string | undefined): number =>
   text === undefined ? 0 : PLAIN.test(text) ? text.length + 3 : 6 * text.length + 3;
 
 const ASCII = /^[ -~]*$/;
 
-/** Of text that is JSON already. */
 const writtenBytes = (json: string): number => (ASCII.test(json) ? json.length : 3 * json.length);
 
-/** Of an item's identifiers when they are sealed, beyond twice what they take in clear. */
+/** Extra bytes of an item's encrypted identifiers, beyond twice their plain size. */
 const SEAL_BYTES = 64;
 
 const moreBytes = (more: MoreMembers): number => {
@@ -57,16 +53,15 @@ const itemBytes = (items: ItemColumns, item: number): number => {
   );
 };
 
-/** An event, and how many bytes of UTF-8 its data has at most. */
 export interface SizedEvent {
   readonly event: ConversionsLoggedEvent;
   readonly bytesMax: number;
 }
 
 /**
- * The events that log `accepted` of a call's items: as few as their size allows, one without items when something
- * was refused and nothing is new, none when there is nothing to say.
- * @param firstChunk pieces of the call that are in the stream already
+ * The events that log the accepted items of a call: as few as the size limit allows. Without new items: one event if
+ * items were rejected, otherwise none.
+ * @param firstChunk number of the call's chunks that are already in the stream
  */
 export const chunkItems = (
   items: ItemColumns,
@@ -76,35 +71,35 @@ export const chunkItems = (
   bytesMax = CHUNK_BYTES_MAX,
 ): readonly SizedEvent[] => {
   if (accepted.length === 0 && facts.rejected.length === 0 && firstChunk === 0) return [];
-  const pieces: { readonly items: readonly number[]; readonly bytes: number }[] = [];
+  const chunks: { readonly items: readonly number[]; readonly bytes: number }[] = [];
   let from = 0;
   let bytes = FRAME_BYTES;
   for (let at = 0; at < accepted.length; at += 1) {
     const own = itemBytes(items, accepted[at] as number);
     if (bytes + own > bytesMax && at > from) {
-      pieces.push({ items: accepted.slice(from, at), bytes });
+      chunks.push({ items: accepted.slice(from, at), bytes });
       from = at;
       bytes = FRAME_BYTES;
     }
     bytes += own;
   }
-  pieces.push({ items: from === 0 ? accepted : accepted.slice(from), bytes });
-  return pieces.map((piece, index) => ({
+  chunks.push({ items: from === 0 ? accepted : accepted.slice(from), bytes });
+  return chunks.map((chunk, index) => ({
     event: {
       type: 'ConversionsLogged',
       data: {
         advertiserId: facts.advertiserId,
         chunk: firstChunk + index,
-        last: index === pieces.length - 1,
+        last: index === chunks.length - 1,
         rejected: facts.rejected.length,
         ...(facts.rejected[0] === undefined ? {} : { firstReason: facts.rejected[0].reason }),
         ...(facts.allowedTypes === undefined ? {} : { allowedTypes: [...facts.allowedTypes] }),
         health: facts.health,
-        ...columnsOf(items, piece.items),
+        ...columnsOf(items, chunk.items),
       },
       occurredAt: facts.occurredAt,
     },
-    bytesMax: piece.bytes,
+    bytesMax: chunk.bytes,
   }));
 };
 
@@ -113,15 +108,15 @@ type Columns = Pick<
   'eventIds' | 'eventTimes' | 'eventTypes' | 'values' | 'currencies' | 'customEventNames' | 'more'
 >;
 
-const columnsOf = (items: ItemColumns, piece: readonly number[]): Columns => {
-  const values = piece.map((item) => items.values[item] ?? null);
-  const currencies = dictionaryOf(items.currencies, piece);
-  const customEventNames = dictionaryOf(items.customEventNames, piece);
-  const more = moreOf(items.more, piece);
-  const eventTypes = dictionaryOf(items.eventTypes, piece) ?? { of: [] };
+const columnsOf = (items: ItemColumns, chunk: readonly number[]): Columns => {
+  const values = chunk.map((item) => items.values[item] ?? null);
+  const currencies = dictionaryOf(items.currencies, chunk);
+  const customEventNames = dictionaryOf(items.customEventNames, chunk);
+  const more = moreOf(items.more, chunk);
+  const eventTypes = dictionaryOf(items.eventTypes, chunk) ?? { of: [] };
   return {
-    eventIds: piece.map((item) => items.eventIds[item] as string),
-    eventTimes: piece.map((item) => items.times[item] as number),
+    eventIds: chunk.map((item) => items.eventIds[item] as string),
+    eventTimes: chunk.map((item) => items.times[item] as number),
     eventTypes,
     ...(values.some((value) => value !== null) ? { values } : {}),
     ...(currencies === undefined ? {} : { currencies }),
@@ -130,15 +125,14 @@ const columnsOf = (items: ItemColumns, piece: readonly number[]): Columns => {
   };
 };
 
-/** Undefined when no item of the piece has an entry. */
 const dictionaryOf = <Text extends string>(
   column: readonly (Text | undefined)[],
-  piece: readonly number[],
+  chunk: readonly number[],
 ): (Dictionary & { of: Text[] }) | undefined => {
   const places = new Map<Text, number>();
   const indexes: number[] = [];
   let areAllFirst = true;
-  for (const item of piece) {
+  for (const item of chunk) {
     const text = column[item];
     let place = -1;
     if (text !== undefined) {
@@ -154,10 +148,10 @@ const dictionaryOf = <Text extends string>(
 
 const moreOf = (
   column: readonly (MoreMembers | undefined)[],
-  piece: readonly number[],
+  chunk: readonly number[],
 ): [number, MoreMembers][] => {
   const pairs: [number, MoreMembers][] = [];
-  piece.forEach((item, place) => {
+  chunk.forEach((item, place) => {
     const members = column[item];
     if (members !== undefined) pairs.push([place, members]);
   });

@@ -3,16 +3,14 @@ import type { EventsOf } from '../decision.ts';
 import { EventType } from '../event-sources/event-type.ts';
 import { SealedItems } from '../encrypted-items.ts';
 
-/** Category of the streams: their names begin with it. */
 export const CONVERSIONS = 'conversions';
 
-/** The stream of one source's conversion events; the account is part of its name. */
 export const conversionStream = (customerId: number, sourceId: string): string =>
   `${CONVERSIONS}-${customerId}-${sourceId}`;
 
 export const isConversionStream = (stream: string): boolean => stream.startsWith(`${CONVERSIONS}-`);
 
-/** The account and the source of a stream's name; undefined for any other name. */
+/** @returns the account and source in a stream name; undefined for other streams */
 export const sourceOfStream = (
   stream: string,
 ): { readonly customerId: number; readonly sourceId: string } | undefined => {
@@ -25,7 +23,10 @@ export type Health = z.infer<typeof Health>;
 
 const Indexes = z.array(z.int());
 
-/** Few different texts for many items: `of[indexes[i]]` is the i-th item's; without indexes all have the first. */
+/**
+ * Compresses columns with few different texts: the i-th item has `of[indexes[i]]`. Without indexes all have the
+ * first.
+ */
 const Dictionary = z.object({ of: z.array(z.string()), indexes: Indexes.optional() });
 
 export const UserMatch = z.object({
@@ -46,35 +47,31 @@ export const MoreMembers = z.object({
 });
 
 /**
- * A piece of what one call logged, in columns: the i-th entry of each is the i-th item's. A call of many items is
- * several of these, at consecutive revisions unless its decision was interrupted; the last one says so.
- * `occurredAt` is the time that the call's items were judged by.
+ * A chunk of one call's items, in columns: the i-th entry of each belongs to the i-th item. The chunks of a call have
+ * consecutive revisions unless its command was interrupted. `occurredAt` is the time used for validation.
  */
 const ConversionsLogged = z.object({
   advertiserId: z.int(),
-  /** Of the call's events, from 0. */
   chunk: z.int(),
-  /** The call is logged completely. */
   last: z.boolean(),
-  /** Items of the call that were refused, and what the first was refused for. */
+  /** Number of rejected items of the call, and the first one's reason. */
   rejected: z.int(),
   firstReason: z.string().optional(),
-  /** Event types that the source took, when it did not take all: what else was refused follows from it. */
+  /** Accepted event types, if the source did not accept all: explains further rejections. */
   allowedTypes: z.array(EventType).optional(),
-  /** Of the source, after the call. */
   health: Health,
   eventIds: z.array(z.string()),
   /** Milliseconds since the epoch. */
   eventTimes: z.array(z.number()),
   eventTypes: z.object({ of: z.array(EventType), indexes: Indexes.optional() }),
-  /** Null where an item has none; absent when no item has one. */
+  /** Null for items without a value; absent if no item has one. */
   values: z.array(z.number().nullable()).optional(),
-  /** Index -1 where an item has none; absent when no item has one. */
+  /** Index -1 for items without one; absent if no item has one. */
   currencies: Dictionary.optional(),
   customEventNames: Dictionary.optional(),
-  /** Pairs of an item's place and its further members. */
+  /** Pairs of an item's index and its further members. */
   more: z.array(z.tuple([z.int(), MoreMembers])).optional(),
-  /** From version 2 on: `userMatch` of the items that have one, and with it `orderId` and `eventSourceUrl`. */
+  /** From version 2: `userMatch`, and `orderId` and `eventSourceUrl` of the same items. */
   sealed: SealedItems.optional(),
 });
 
@@ -96,7 +93,6 @@ const isDictionary = (value: unknown, isOne: (item: unknown) => boolean): boolea
   return isEach(of, isOne) && (indexes === undefined || isEach(indexes, Number.isSafeInteger));
 };
 
-/** What an event says besides its columns. */
 const Facts = ConversionsLogged.pick({
   advertiserId: true,
   chunk: true,
@@ -107,10 +103,7 @@ const Facts = ConversionsLogged.pick({
   health: true,
 });
 
-/**
- * Whether the schema takes the data as they are, said of the usual event without making a copy of its columns; false
- * may mean either.
- */
+/** A fast check that does not copy columns: true if the schema accepts the data unchanged. False may mean either. */
 const isPlain = (data: unknown): boolean => {
   if (typeof data !== 'object' || data === null) return false;
   const {
@@ -136,13 +129,12 @@ const isPlain = (data: unknown): boolean => {
 
 const unchanged = <Data>(data: Data): Data => data;
 
-/** Schema and current version of every event that a source's stream of conversions can hold. */
 export const conversionEvents = {
   ConversionsLogged: {
     schemaVersion: 3,
     data: ConversionsLogged,
     isPlain,
-    // Version 1 had in `more` what is sealed now; version 2 had three event types fewer.
+    // Version 1 had the encrypted members in `more`. Version 2 had three event types fewer.
     upcasters: [unchanged, unchanged],
   },
 } as const;
@@ -153,10 +145,8 @@ export type MoreMembers = z.infer<typeof MoreMembers>;
 export type UserMatch = z.infer<typeof UserMatch>;
 export type Dictionary = z.infer<typeof Dictionary>;
 
-/** The event type of a logged item. */
 export const typeAt = ({ eventTypes: { of, indexes } }: ConversionsLogged, item: number): EventType =>
   of[indexes === undefined ? 0 : (indexes[item] ?? 0)] as EventType;
 
-/** An item's entry in a dictionary of members that it may lack. */
 export const entryAt = (dictionary: Dictionary | undefined, item: number): string | undefined =>
   dictionary?.of[dictionary.indexes === undefined ? 0 : (dictionary.indexes[item] ?? -1)];

@@ -3,31 +3,29 @@ import { FINGERPRINT_WORDS } from './fingerprint.ts';
 import type { ItemColumns, ValidatedItems } from './validate-items.ts';
 
 /**
- * A set of fingerprints; each is the four words at `at` of an array. `spot` is where sets in memory begin to look for
- * it, when that is known already (`table-hash.ts`).
+ * A set of fingerprints. Each one is the four words at `at` of an array. `spot` is its first slot in the hash tables
+ * in memory (`table-hash.ts`), if computed already.
  */
 export interface FingerprintSet {
   has(words: Uint32Array, at: number, spot?: number): boolean;
 }
 
-/** One that grows. */
 export interface FreshFingerprints extends FingerprintSet {
-  /** @returns false when it was there already */
+  /** @returns false if the set already contained it */
   add(words: Uint32Array, at: number, spot?: number): boolean;
 }
 
 export interface BatchDecision {
-  /** Which of the valid items are new, ascending. */
   readonly accepted: readonly number[];
   readonly duplicates: number;
 }
 
 /**
- * Which items are new: neither logged before nor earlier in this batch or in those decided just before it
- * (decisions.md E14: the first wins).
- * @param known everything that the source's stream holds
- * @param fresh what was decided since, not yet logged; what is accepted is added
- * @param spots of the items' fingerprints
+ * Selects the new items: not logged before, not earlier in this batch, and not in a batch that is decided but not
+ * logged yet. The first one wins (decisions.md E14).
+ * @param known fingerprints in the source's stream
+ * @param fresh fingerprints that are decided but not logged yet; accepted ones are added
+ * @param spots slots of the items' fingerprints
  */
 export const decideBatch = (
   items: ItemColumns,
@@ -47,15 +45,15 @@ export const decideBatch = (
 };
 
 /**
- * A source's health after a batch (decisions.md E14). A batch that is neither mostly wrong nor brought anything new
- * says nothing of it.
+ * A source's health after a batch (decisions.md E14). A batch without new items and with few rejections leaves it
+ * unchanged.
  */
 export const healthAfter = (before: Health, accepted: number, rejected: number, total: number): Health => {
   if (rejected * 2 > total) return 'needs_attention';
   return accepted > 0 ? 'receiving' : before;
 };
 
-/** What a call is told (specification, Conversion-event batch result). */
+/** The answer to a call (specification, Conversion-event batch result). */
 export interface BatchResult {
   readonly accepted: number;
   readonly rejected: ValidatedItems['rejected'];

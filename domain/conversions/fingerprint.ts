@@ -1,13 +1,13 @@
 /**
- * 128-bit fingerprints of what makes two conversion events the same event: source, event type, event id
- * (decisions.md E14). MurmurHash3 (x86, 128 bits) over UTF-16 code units, seeded by source and type.
+ * 128-bit fingerprints of the identity of a conversion event: source, event type and event id (decisions.md E14).
+ * MurmurHash3 (x86, 128 bits) over UTF-16 code units, seeded by source and type.
  *
- * Taken as proof of equality: among 10^9 keys of one source two differing ones meet with a probability of 10^-21.
- * Not a cryptographic hash: who chooses ids in order to make two of them meet can do so, and loses one of their own
- * events by it; another account's events are in other sources. SHA-256 would take five to eight times as long.
+ * Equal fingerprints count as equal events: among 10^9 ids of one source a collision has a probability of 10^-21. The
+ * hash is not cryptographic. A client can choose ids that collide, but loses only its own events, because other
+ * accounts have other sources. SHA-256 would take five to eight times as long.
  *
- * Stored (`conversion_segments`), so it must never change; four words in little-endian order, as every machine has
- * them that Node.js runs on but one.
+ * Fingerprints are stored (`conversion_segments`), so they must never change. Their four words are in little-endian
+ * order, the native order of all supported machines.
  */
 
 export const FINGERPRINT_WORDS = 4;
@@ -27,22 +27,21 @@ const mixLast = (word: number): number => {
 
 const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));
 
-/** What is hashed: two UTF-16 code units a word, the first one lowest. Grows with the longest. */
+/**
+ * Buffer for the text to hash: two UTF-16 code units a word, the first in the low half. Grows with the longest text.
+ */
 let words = new Uint32Array(512);
 const BLOCK_WORDS = 4;
 
-const makeRoomFor = (length: number): void => {
+const growFor = (length: number): void => {
   if (length / 2 + BLOCK_WORDS <= words.length) return;
   words = new Uint32Array(2 ** Math.ceil(Math.log2(length / 2 + BLOCK_WORDS)));
 };
 
-/**
- * Writes the hash of `text` to `out[at .. at + 3]`.
- * @param seed four words, e.g. the hash of something else
- */
+/** Writes the hash of `text` to `out[at .. at + 3]`. @param seed four words, e.g. another hash */
 const hashInto = (text: string, seed: Uint32Array, out: Uint32Array, at: number): void => {
   const { length } = text;
-  makeRoomFor(length);
+  growFor(length);
   let word = 0;
   for (let unit = 1; unit < length; unit += 2, word += 1) {
     words[word] = text.charCodeAt(unit - 1) | (text.charCodeAt(unit) << 16);
@@ -57,7 +56,7 @@ const hashWordsInto = (length: number, seed: Uint32Array, out: Uint32Array, at: 
   let h2 = seed[1] as number;
   let h3 = seed[2] as number;
   let h4 = seed[3] as number;
-  // The last block is filled up with zeros: its length tells it from a text that ends in U+0000.
+  // Pads the last block with zeros. The length distinguishes it from a text that ends in U+0000.
   for (let word = (length + 1) >>> 1; word % BLOCK_WORDS !== 0; word += 1) words[word] = 0;
   for (let word = 0; 2 * word < length; word += BLOCK_WORDS) {
     h1 ^= imul(rotate(imul(words[word] as number, C1), 15), C2);
@@ -88,14 +87,13 @@ const hashWordsInto = (length: number, seed: Uint32Array, out: Uint32Array, at: 
   out[at] = h1;
   out[at + 1] = h2;
   out[at + 2] = h3;
-  // No fingerprint is all zeros: tables take that for a free place.
+  // Never all zeros: hash tables use that for a free slot.
   out[at + 3] = (h1 | h2 | h3 | h4) === 0 ? 1 : h4;
 };
 
 /** Writes the fingerprint of an event to `out[at .. at + 3]`. */
 export type FingerprintInto = (eventType: string, eventId: string, out: Uint32Array, at: number) => void;
 
-/** The fingerprints of one source. */
 export const fingerprintsOf = (sourceId: string): FingerprintInto => {
   const source = new Uint32Array(FINGERPRINT_WORDS);
   hashInto(sourceId, source, source, 0);
@@ -109,7 +107,6 @@ export const fingerprintsOf = (sourceId: string): FingerprintInto => {
   let lastType: string | undefined;
   let lastSeed: Uint32Array = source;
   const seedOf = (eventType: string): Uint32Array => {
-    // Most events of a batch are of one type.
     if (eventType !== lastType) {
       lastType = eventType;
       lastSeed = seeds.get(eventType) ?? addSeed(eventType);
@@ -120,15 +117,14 @@ export const fingerprintsOf = (sourceId: string): FingerprintInto => {
 };
 
 /**
- * A command's id as a fingerprint: its 16 bytes, as they are written. That it is among those of a stream says that
- * the command has left something there.
+ * Writes a command's UUID as a fingerprint. If a stream's set contains it, the command has written to the stream.
  * @param commandId a UUID
  */
 export const commandInto = (commandId: string, out: Uint32Array, at: number): void => {
   const digits = commandId.replaceAll('-', '');
   for (let word = 0; word < FINGERPRINT_WORDS; word += 1) {
     const bytes = Number.parseInt(digits.slice(8 * word, 8 * word + 8), 16);
-    // The first byte is the lowest: little-endian, as the words are stored.
+    // Little-endian, as the words are stored.
     const swapped = (bytes << 24) | ((bytes & 0xff00) << 8) | ((bytes >>> 8) & 0xff00) | (bytes >>> 24);
     out[at + word] = swapped;
   }

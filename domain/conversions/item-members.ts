@@ -1,8 +1,7 @@
 import type { MoreMembers, UserMatch } from './conversion-events.ts';
 
 /**
- * The members of an event that few have (decisions.md E14). Each check returns what is wrong, as the reason that
- * the caller is told, or undefined.
+ * Checks of members that few events have (decisions.md E14). Each returns the reason for the client, or undefined.
  */
 
 export type Item = Readonly<Record<string, unknown>>;
@@ -29,7 +28,6 @@ const actionSources = new Set([
   'other',
 ]);
 
-/** Postgres and UTF-8 can hold it. */
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
 const codePointsIn = (text: string): number => {
@@ -38,7 +36,7 @@ const codePointsIn = (text: string): number => {
   return count;
 };
 
-/** Text of 1 to `max` code points that can be stored: what is wrong with it, without the member's name. */
+/** Checks a storable text of 1 to `max` code points. @returns the problem, without the member's name */
 export const textProblem = (value: unknown, max: number): string | undefined => {
   if (typeof value !== 'string') return 'must be a string';
   const tooLong = value.length > 2 * max || (value.length > max && codePointsIn(value) > max);
@@ -126,10 +124,9 @@ const memberNames: ReadonlySet<unknown> = new Set([
   ...Object.keys(moreChecks),
 ]);
 
-/** Whether an item may have a member of this name that means something. */
+/** True if an item may have a member with this name. */
 export const isMemberName = (name: unknown): boolean => memberNames.has(name);
 
-/** False for most items. */
 export const hasMore = ({ userMatch, actionSource, eventSourceUrl, orderId, contentIds }: Item): boolean =>
   userMatch !== undefined ||
   actionSource !== undefined ||
@@ -139,7 +136,7 @@ export const hasMore = ({ userMatch, actionSource, eventSourceUrl, orderId, cont
 
 const checks = Object.entries(moreChecks);
 
-/** What is wrong with an item's further members. */
+/** @returns the first problem of an item's further members */
 export const moreProblem = (item: Item): string | undefined => {
   for (const [member, check] of checks) {
     const problem = item[member] === undefined ? undefined : check(item[member]);
@@ -148,7 +145,7 @@ export const moreProblem = (item: Item): string | undefined => {
   return undefined;
 };
 
-/** The further members of an item that passed `moreProblem`, what is not known left out; undefined for none. */
+/** The known further members of an item that passed `moreProblem`; undefined for none. */
 export const moreOf = (item: Item): MoreMembers | undefined => {
   const { userMatch, actionSource, eventSourceUrl, orderId, contentIds } = item as MoreMembers;
   const members = {

@@ -3,11 +3,10 @@ import type { MoreMembers } from './conversion-events.ts';
 import { FINGERPRINT_WORDS, type FingerprintInto } from './fingerprint.ts';
 import { hasMore, isItem, isMemberName, moreOf, moreProblem, textProblem } from './item-members.ts';
 
-/** Stands for an item that breaks a rule of the JSON reader. */
+/** Replaces an item that violates a rule of the JSON reader. */
 export class UnreadableItem {
-  /** What it holds, e.g. `a number that is too large`. */
   readonly fault: string;
-  /** The member that holds it; undefined when that is the item itself. */
+  /** The member with the fault; undefined for the item itself. */
   readonly member: string | undefined;
 
   constructor(fault: string, member: string | undefined) {
@@ -17,14 +16,12 @@ export class UnreadableItem {
 }
 
 export interface Rejection {
-  /** Place in the request. */
   readonly index: number;
   readonly reason: string;
 }
 
-/** Items that passed, in columns: a batch of 10,000 makes no 10,000 objects. */
+/** Valid items, in columns: a batch of 10,000 does not create 10,000 objects. */
 export interface ItemColumns {
-  /** Place of each in the request, ascending. */
   readonly places: number[];
   readonly eventIds: string[];
   readonly eventTypes: EventType[];
@@ -40,28 +37,26 @@ export interface ItemColumns {
 
 export interface ValidatedItems {
   readonly items: ItemColumns;
-  /** Ascending by index. */
   readonly rejected: readonly Rejection[];
 }
 
-/** What items are judged by. */
 export interface ItemRules {
-  /** Milliseconds since the epoch: the time of the decision. */
+  /** Time of the decision, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** Event types that the source takes; undefined: all. */
+  /** Event types that the source accepts; undefined: all. */
   readonly allowedTypes?: readonly EventType[] | undefined;
   readonly fingerprintInto: FingerprintInto;
-  /** Reads an `eventTime`: milliseconds since the epoch, or what is wrong with it. */
+  /** Parses an `eventTime`. @returns milliseconds since the epoch, or the problem */
   readonly readTime: (text: string) => number | string;
 }
 
 const DAY_MS = 86_400_000;
-/** Older events are refused, so that nothing can come back after its key was forgotten. */
+/** Older events are refused: their fingerprints are purged, so a repeat would not be detected. */
 const EVENT_AGE_DAYS_MAX = 90;
 const CURRENCY = /^[A-Z]{3}$/;
 const knownTypes: ReadonlySet<unknown> = new Set(EventType.options);
 
-/** Checks every item by itself, in one pass; one reason for each that is refused (decisions.md E14). */
+/** Checks every item separately, in one pass, with one reason for each rejected item (decisions.md E14). */
 export const validateItems = (sent: readonly unknown[], rules: ItemRules): ValidatedItems => {
   const rejected: Rejection[] = [];
   const items: ItemColumns = {
@@ -75,19 +70,19 @@ export const validateItems = (sent: readonly unknown[], rules: ItemRules): Valid
     more: [],
     fingerprints: new Uint32Array(FINGERPRINT_WORDS * sent.length),
   };
-  const judge: Judge = { ...rules, allowed: rules.allowedTypes && new Set<unknown>(rules.allowedTypes) };
+  const check: ItemCheck = { ...rules, allowed: rules.allowedTypes && new Set<unknown>(rules.allowedTypes) };
   for (let index = 0; index < sent.length; index += 1) {
-    const reason = addItem(sent[index], index, items, judge);
+    const reason = addItem(sent[index], index, items, check);
     if (reason !== undefined) rejected.push({ index, reason });
   }
   return { items, rejected };
 };
 
-interface Judge extends ItemRules {
+interface ItemCheck extends ItemRules {
   readonly allowed: ReadonlySet<unknown> | undefined;
 }
 
-const timeProblem = (timeMs: number, { nowMs }: Judge): string | undefined => {
+const timeProblem = (timeMs: number, { nowMs }: ItemCheck): string | undefined => {
   if (timeMs > nowMs + DAY_MS) return 'eventTime is more than 24 hours in the future';
   if (timeMs < nowMs - EVENT_AGE_DAYS_MAX * DAY_MS) {
     return `eventTime is more than ${EVENT_AGE_DAYS_MAX} days ago`;
@@ -95,26 +90,26 @@ const timeProblem = (timeMs: number, { nowMs }: Judge): string | undefined => {
   return undefined;
 };
 
-const typeProblem = (eventType: unknown, { allowed }: Judge): string | undefined =>
-  allowed?.has(eventType) === false ? 'eventType is none of those that the event source takes' : undefined;
+const typeProblem = (eventType: unknown, { allowed }: ItemCheck): string | undefined =>
+  allowed?.has(eventType) === false ? 'eventType is not one that the event source accepts' : undefined;
 
-/** Names no member that the caller made up: reasons are logged. */
+/** Names only known members: reasons are logged, and a client may invent names. */
 const unreadable = ({ member, fault }: UnreadableItem): string =>
   isMemberName(member) ? `${member} must not hold ${fault}` : `must not hold ${fault}`;
 
-/** @returns what is wrong with the item; undefined when it was added */
-const addItem = (item: unknown, index: number, items: ItemColumns, judge: Judge): string | undefined => {
+/** @returns the problem of the item; undefined if it was added */
+const addItem = (item: unknown, index: number, items: ItemColumns, check: ItemCheck): string | undefined => {
   if (!isItem(item)) return 'must be an object';
   if (item instanceof UnreadableItem) return unreadable(item);
   const { eventId, eventTime, eventType = DEFAULT_EVENT_TYPE, value, currency, customEventName } = item;
   const idProblem = textProblem(eventId, 256);
   if (idProblem !== undefined) return `eventId ${idProblem}`;
-  const timeMs = judge.readTime(typeof eventTime === 'string' ? eventTime : '');
+  const timeMs = check.readTime(typeof eventTime === 'string' ? eventTime : '');
   if (typeof timeMs === 'string') return `eventTime ${timeMs}`;
-  const outOfTime = timeProblem(timeMs, judge);
+  const outOfTime = timeProblem(timeMs, check);
   if (outOfTime !== undefined) return outOfTime;
-  if (!knownTypes.has(eventType)) return 'eventType is none of the known event types';
-  const notTaken = typeProblem(eventType, judge);
+  if (!knownTypes.has(eventType)) return 'eventType is not a known event type';
+  const notTaken = typeProblem(eventType, check);
   if (notTaken !== undefined) return notTaken;
   if (value !== undefined && !(typeof value === 'number' && Number.isFinite(value))) {
     return 'value must be a finite number';
@@ -130,7 +125,7 @@ const addItem = (item: unknown, index: number, items: ItemColumns, judge: Judge)
   const problem = isPlain ? undefined : moreProblem(item);
   if (problem !== undefined) return problem;
   const place = FINGERPRINT_WORDS * items.places.length;
-  judge.fingerprintInto(eventType as EventType, eventId as string, items.fingerprints, place);
+  check.fingerprintInto(eventType as EventType, eventId as string, items.fingerprints, place);
   items.places.push(index);
   items.eventIds.push(eventId as string);
   items.eventTypes.push(eventType as EventType);

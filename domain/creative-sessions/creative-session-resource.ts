@@ -34,7 +34,6 @@ const Evaluation = z.strictObject({
 /** A proposal of the engine. It never changes: a refinement creates another variant. */
 const variant = {
   copy: VariantCopy,
-  /** The buyer's feedback on the variant that this one refines. */
   feedback: z.string().optional(),
   /** The buyer requested this variant by refining another. */
   selected: z.boolean(),

@@ -11,7 +11,6 @@ import {
 import { SellerStatus, sellerStatuses } from './seller-review-resource.ts';
 
 export interface UsedAsset {
-  /** The shown id (`ast_...`). */
   readonly id: string;
   readonly name: string;
   readonly mediaKind: string;
@@ -133,7 +132,6 @@ const specOfFormat = (formatId: Creative['formatId'], label: string): string =>
     ? label
     : `${formatId.width}x${formatId.height}`;
 
-/** E.g. `300x250 - PNG - 42 KB`. */
 const specLineOf = ({ width, height, mimeType, bytes }: UsedAsset): string =>
   [
     ...(width === undefined || height === undefined ? [] : [`${width}x${height}`]),
@@ -141,7 +139,6 @@ const specLineOf = ({ width, height, mimeType, bytes }: UsedAsset): string =>
     sizeOf(bytes),
   ].join(' - ');
 
-/** E.g. `SVG` for `image/svg+xml`. */
 const typeOf = (mimeType: string): string =>
   (mimeType.split('/').at(-1) ?? mimeType).replace(/[+;].*$/, '').toUpperCase();
 

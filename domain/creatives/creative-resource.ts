@@ -29,7 +29,6 @@ export const Slot = z.strictObject({
 
 const Copy = z.record(z.string(), z.string());
 
-/** URLs by tracked event. */
 const Trackers = z.record(z.string(), z.array(z.string()));
 
 export const UrlAsset = z.strictObject({

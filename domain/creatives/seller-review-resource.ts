@@ -23,7 +23,6 @@ export const SellerStatus = z
   .meta({ id: 'SellerStatus' });
 export type SellerStatus = z.infer<typeof SellerStatus>;
 
-/** A seller's review folded from the creative's events. */
 export interface SellerReview {
   readonly sellerId: number;
   readonly status: ReviewStatus;

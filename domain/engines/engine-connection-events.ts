@@ -1,22 +1,20 @@
 import { z } from 'zod';
 import type { EventsOf } from '../decision.ts';
 
-/** An account that the buyer has at the engine. */
 export const EngineAccount = z.object({ id: z.string(), name: z.string() });
 export type EngineAccount = z.infer<typeof EngineAccount>;
 
-/** What a key brings with it. Never the key: that is kept encrypted, under `secretId`. */
+/** A key's data. Never the key, which is stored encrypted under `secretId`. */
 const Credential = z.object({
   secretId: z.string(),
   maskedKey: z.string(),
-  /** As the engine said when it looked at the key; none where nobody can be asked. */
+  /** The engine's answer for the key; empty if the engine cannot be asked. */
   accounts: z.array(EngineAccount),
-  /** Who gave the key. */
   connectedBy: z.string(),
 });
 
 const EngineConnected = z.object({
-  /** Of the stream: the account's place for this engine. */
+  /** UUID of the account's connection slot for the engine; names the stream. */
   slotId: z.string(),
   connectionId: z.string(),
   customerId: z.int(),
@@ -26,14 +24,13 @@ const EngineConnected = z.object({
 
 const EngineAccountSelected = z.object({ accountId: z.string() });
 
-/** Replaces the account's earlier mapping, if it had one. */
+/** Replaces an earlier mapping of the account. */
 const EngineAccountMapped = z.object({
   linkId: z.string(),
   accountId: z.string(),
   advertiserId: z.int(),
 });
 
-/** Schema and current version of every event that the stream of an account's connections to an engine can hold. */
 export const engineConnectionEvents = {
   EngineConnected: { schemaVersion: 1, data: EngineConnected },
   EngineRekeyed: { schemaVersion: 1, data: Credential },

@@ -3,13 +3,12 @@ import { shownIds } from '../shown-id.ts';
 import type { EngineAccount, EngineAccountMapped, EngineConnected } from './engine-connection-events.ts';
 import { creativeEngineOf } from './engine-resource.ts';
 
-/** The latest connection of an account to an engine, as its events make it. */
+/** The latest connection of an account to an engine, folded from its events. */
 export interface EngineConnection extends EngineConnected {
   readonly status: 'connected' | 'disconnected';
-  /** The key that the last one has replaced: nothing leads to it any more. */
+  /** The replaced key: nothing else refers to it. */
   readonly replacedSecretId?: string;
   readonly selectedAccountId?: string;
-  /** At most one of each account. */
   readonly mappings: readonly EngineAccountMapped[];
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -22,7 +21,7 @@ const Page = z.strictObject({
   nextOffset: Offset.optional().meta({ description: 'Absent at the end.' }),
 });
 
-/** A connection as the API shows it (specification, Creative-engine connection). Its key is shown masked only. */
+/** A connection as the API shows it (specification, Creative-engine connection). Shows only the masked key. */
 export const EngineConnectionResource = z
   .strictObject({
     id: z.string(),
@@ -58,10 +57,9 @@ export const EngineConnectionResource = z
 
 export type EngineConnectionResource = z.infer<typeof EngineConnectionResource>;
 
-/** Accounts and mappings on a page (decisions.md E5). */
+/** Page size of accounts and mappings (decisions.md E5). */
 const PAGE_SIZE = 50;
 
-/** Where the pages of accounts and of mappings begin. */
 export interface ConnectionOffsets {
   readonly accountsOffset: number;
   readonly mappingsOffset: number;
@@ -75,7 +73,6 @@ const pageOf = <Item>(items: readonly Item[], offset: number) => {
   };
 };
 
-/** The advertisers whose names a page of mappings shows. */
 export const mappedAdvertisers = (
   { mappings }: EngineConnection,
   { mappingsOffset }: ConnectionOffsets,
@@ -83,7 +80,7 @@ export const mappedAdvertisers = (
   ...new Set(pageOf(mappings, mappingsOffset).items.map(({ advertiserId }) => advertiserId)),
 ];
 
-/** @param names of `mappedAdvertisers`, by id */
+/** @param names names of `mappedAdvertisers`, by id */
 export const engineConnectionResource = (
   connection: EngineConnection,
   names: ReadonlyMap<number, string>,
@@ -129,10 +126,10 @@ const isUnmapped = ({ mappings }: EngineConnection): ((account: EngineAccount) =
 
 const MASK = '****';
 const SHOWN_CHARS = 4;
-/** A shorter key would be known by what is shown of it. */
+/** The visible characters would reveal too much of a shorter key. */
 const KEY_CHARS_MIN = 12;
 
-/** A key as it may be shown: always of one length, so that it does not tell the key's. */
+/** A masked key. Its fixed length does not reveal the key's. */
 export const maskedKeyOf = (apiKey: string): string =>
   MASK + (apiKey.length < KEY_CHARS_MIN ? '*'.repeat(SHOWN_CHARS) : apiKey.slice(-SHOWN_CHARS));
 

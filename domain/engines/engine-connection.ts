@@ -7,16 +7,15 @@ import {
 } from './engine-connection-events.ts';
 import type { EngineConnection } from './engine-connection-resource.ts';
 
-/** Category of the streams: their names begin with it. */
 export const ENGINE_CONNECTION = 'engineConnection';
 
 /** Connections belong to the account, not to an advertiser. */
 export const WHOLE_ACCOUNT = 0;
 
 /**
- * The stream of an account's connections to one engine, one after the other: so two that connect at once meet in it,
- * and no more than one connection lives.
- * @param slotId UUID that follows from account and engine
+ * One stream for all connections of an account to an engine, so that concurrent connects conflict and at most one
+ * connection is live.
+ * @param slotId UUID derived from account and engine
  */
 export const engineConnectionStream = (customerId: number, slotId: string): string =>
   `${ENGINE_CONNECTION}-${customerId}-${slotId}`;
@@ -31,7 +30,6 @@ const evolve = (state: EngineConnectionState, event: EngineConnectionEvent): Eng
     return { ...event.data, status: 'connected', mappings: [], createdAt: at, updatedAt: at };
   }
   if (state.status === 'none') return state;
-  // The clocks of two processes differ.
   const next = { ...state, updatedAt: at > state.updatedAt ? at : state.updatedAt };
   switch (event.type) {
     case 'EngineRekeyed':
@@ -47,7 +45,7 @@ const evolve = (state: EngineConnectionState, event: EngineConnectionEvent): Eng
   }
 };
 
-/** What was said about accounts that the new key does not lead to is over. */
+/** Drops the selection and mappings of accounts that the new key does not give access to. */
 const rekeyed = ({ selectedAccountId, ...connection }: EngineConnection): EngineConnection => {
   const known = new Set(connection.accounts.map(({ id }) => id));
   const isSelected = selectedAccountId !== undefined && known.has(selectedAccountId);
@@ -64,9 +62,9 @@ const mappingsWithout = ({ mappings }: EngineConnection, accountId: string): rea
 export interface ConnectEngine {
   readonly type: 'ConnectEngine';
   readonly now: string;
-  /** As it will be if there is none; of a live one, only the credential is replaced. */
+  /** A new connection; for a live one, only its credential is replaced. */
   readonly connection: EngineConnected;
-  /** The connection that must be the live one; undefined: whichever is, or a new one. */
+  /** The connection that must be live; undefined: any, or none. */
   readonly wanted: string | undefined;
 }
 

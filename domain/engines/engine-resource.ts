@@ -19,10 +19,10 @@ export const CreativeEngineResource = z
 
 export type CreativeEngine = z.infer<typeof CreativeEngineResource>;
 
-/** The engine that is part of the service: it takes every key that begins with `sbx_`. */
+/** The engine that is part of the service; accepts every key that begins with `sbx_`. */
 export const SANDBOX_ENGINE = 1;
 
-/** Every engine there is, by id. One that was ever connected stays: connections name it. */
+/** All engines by id. An engine that was ever connected stays, because connections name it. */
 export const creativeEngines: readonly CreativeEngine[] = [
   {
     id: SANDBOX_ENGINE,

@@ -4,15 +4,13 @@ import { EventType } from './event-type.ts';
 
 export { EventType } from './event-type.ts';
 
-/** Where an advertiser's conversion events come from. */
 export interface EventSource extends EventSourceDefinition {
   readonly status: 'ACTIVE' | 'ARCHIVED';
   readonly sourceId: string;
-  /** The buyer's own id of it, unique within the advertiser. */
   readonly key: string;
   readonly customerId: number;
   readonly advertiserId: number;
-  /** What its last event did, in the words of a sync's answer. */
+  /** The effect of the last event, as the answer of a sync names it. */
   readonly lastChange: 'created' | 'updated' | 'deleted';
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -20,7 +18,7 @@ export interface EventSource extends EventSourceDefinition {
 
 const Timestamp = z.iso.datetime({ precision: 3 });
 
-/** What was observed of a source. Members that the system has not filled yet are null. */
+/** The observed health of a source. Null stands for not observed yet. */
 export const EventSourceHealth = z
   .strictObject({
     status: z.enum(['not_seen', 'receiving', 'needs_attention']),
@@ -51,7 +49,6 @@ export const EventSourceResource = z
 export type EventSourceHealth = z.infer<typeof EventSourceHealth>;
 export type EventSourceResource = z.infer<typeof EventSourceResource>;
 
-/** Of a source that no event has come to. */
 export const notSeen: EventSourceHealth = {
   status: 'not_seen',
   lastEventAt: null,

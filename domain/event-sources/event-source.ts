@@ -10,13 +10,9 @@ import type { EventSource } from './event-source-resource.ts';
 export type { EventSourceEvent } from './event-source-events.ts';
 export type { EventSource } from './event-source-resource.ts';
 
-/** Category of the streams: their names begin with it. */
 export const EVENT_SOURCE = 'eventSource';
 
-/**
- * The stream of one event source; the account is part of its name.
- * @param sourceId UUID that follows from the account, the advertiser and the buyer's key (`resourceIdOf`)
- */
+/** @param sourceId UUID derived from the account, the advertiser and the buyer's key (`resourceIdOf`) */
 export const eventSourceStream = (customerId: number, sourceId: string): string =>
   `${EVENT_SOURCE}-${customerId}-${sourceId}`;
 
@@ -55,14 +51,14 @@ export const evolve = (state: EventSourceState, event: EventSourceEvent): EventS
   }
 };
 
-/** A definition replaces the one before as a whole. */
+/** A definition replaces the previous one completely. */
 const redefined = (state: EventSource, definition: EventSourceDefinition): EventSource => {
   const { sourceId, key, customerId, advertiserId, status, lastChange, createdAt, updatedAt } = state;
   const identity = { sourceId, key, customerId, advertiserId, status, lastChange, createdAt, updatedAt };
   return { ...identity, ...definition };
 };
 
-/** Makes the source what the buyer says it is, whatever it was before. */
+/** Sets the complete definition of the source. */
 export interface SyncEventSource {
   readonly type: 'SyncEventSource';
   readonly now: string;

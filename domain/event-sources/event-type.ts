@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** AdCP 3.0, enum event-type: what agents that are spoken to in that version know. */
+/** AdCP 3.0, enum event-type. */
 const ofAdcp30 = [
   'page_view',
   'view_content',
@@ -32,19 +32,17 @@ const ofAdcp30 = [
   'custom',
 ] as const;
 
-/** Not in AdCP 3.0. */
 const later = ['follow', 'content_view', 'watch_milestone'] as const;
 
-/** What a conversion event can be (decisions.md E14). `custom` goes with a name of the buyer's own. */
+/** Types of conversion events (decisions.md E14). `custom` has a name chosen by the buyer. */
 export const EventType = z.enum([...later, ...ofAdcp30]);
 export type EventType = z.infer<typeof EventType>;
 
 const inAdcp30: ReadonlySet<EventType> = new Set(ofAdcp30);
 
-/** Event types as an agent of AdCP 3.0 knows them: a later one is `custom` to it. */
+/** Event types for an agent of AdCP 3.0: later ones become `custom`. */
 export const adcp30TypesOf = (types: readonly EventType[]): EventType[] => [
   ...new Set(types.map((type) => (inAdcp30.has(type) ? type : 'custom'))),
 ];
 
-/** Of an event that names none (decisions.md E14). */
 export const DEFAULT_EVENT_TYPE: EventType = 'custom';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { Change } from './change-resource.ts';
 
-/** Kinds of things that the audit log has entries of. */
 export const AuditedResource = z.enum([
   'ACCOUNT',
   'ADCP_AGENT',
@@ -22,7 +21,7 @@ export const AuditedResource = z.enum([
 ]);
 export type AuditedResource = z.infer<typeof AuditedResource>;
 
-/** By whom something was done (the part of an actor before its `:`). */
+/** Type of actor (the part of an actor before its `:`). */
 export const ActorOrigin = z.enum(['API_KEY', 'UPLOAD', 'WORKER', 'OPERATOR']);
 export type ActorOrigin = z.infer<typeof ActorOrigin>;
 
@@ -31,16 +30,15 @@ export type AuditOutcome = z.infer<typeof AuditOutcome>;
 
 const Timestamp = z.iso.datetime({ precision: 3 });
 
-/** Who did something, as answers show it. */
 export const who = {
   actorOrigin: ActorOrigin.meta({
-    description: 'WORKER: the service itself, later or because of the clock.',
+    description: 'WORKER: the service itself, after a request or at a set time.',
   }),
   actor: z.string().meta({ description: 'E.g. `api-key:<id of the key>`, `worker:<name>`, `operator`.' }),
-  userId: z.string().optional().meta({ description: 'The user whose API key it was.' }),
+  userId: z.string().optional().meta({ description: 'The user who owns the API key.' }),
 };
 
-/** One entry of the audit log (decisions.md section 2): a change, or an attempt that was refused. */
+/** An entry of the audit log (decisions.md section 2): a change, or a refused attempt. */
 export const AuditLog = z
   .strictObject({
     id: z.string(),
@@ -48,17 +46,20 @@ export const AuditLog = z
     createdAt: Timestamp,
     action: z.string().meta({
       description:
-        'The type of the event, e.g. `AdvertiserUpdated`; of what was refused the operation, e.g. `updateAdvertiser`.',
+        'The type of the event, e.g. `AdvertiserUpdated`, or the refused operation, e.g. `updateAdvertiser`.',
     }),
-    resourceType: AuditedResource.optional().meta({ description: 'Absent: of no one thing.' }),
+    resourceType: AuditedResource.optional().meta({
+      description: 'Absent if the entry has no single resource.',
+    }),
     resourceId: z.string().optional(),
-    resourceName: z.string().optional().meta({ description: 'As it was called then.' }),
+    resourceName: z.string().optional().meta({ description: 'The name at that time.' }),
     advertiserId: z.int().optional(),
     ...who,
-    userEmail: z.string().optional().meta({ description: 'Absent as long as users have no address.' }),
+    userEmail: z.string().optional().meta({ description: 'Always absent: users have no address.' }),
     outcome: AuditOutcome,
     parameters: z.record(z.string(), z.unknown()).meta({
-      description: 'The request, the command, and the place in the history of the thing; why it was refused.',
+      description:
+        'The ids of the request and the command, and the revision of the resource; or why the attempt was refused.',
     }),
     changes: z.array(Change),
     description: z.string(),

@@ -19,14 +19,14 @@ type CarriedMember = 'advertiserId' | 'campaignIds' | 'part';
 
 interface AuditedCategory {
   readonly resourceType: AuditedResource;
-  /** What is the same of all events of a stream, or stays until one says otherwise. */
+  /** Members that all events of a stream share, or that keep their value until an event changes them. */
   readonly carries: readonly CarriedMember[];
 }
 
 /**
- * Categories of the streams whose events the audit log has. Left out is what serves another stream: members of audiences
- * and items of catalogs (they are data, of persons too), names that are held, plans of syncs; and the directory of
- * sellers, which is no account's.
+ * Categories in the audit log. It leaves out streams that serve others: members of audiences and items of catalogs
+ * (they are data, partly personal), reserved names, plans of syncs. It also leaves out the directory of sellers,
+ * which belongs to no account.
  */
 const resources: Readonly<Record<string, AuditedCategory>> = {
   advertiser: { resourceType: 'ADVERTISER', carries: [] },
@@ -43,35 +43,30 @@ const resources: Readonly<Record<string, AuditedCategory>> = {
   [ENGINE_CONNECTION]: { resourceType: 'ENGINE_CONNECTION', carries: ['part'] },
   [TASK]: { resourceType: 'TASK', carries: [] },
   account: { resourceType: 'ACCOUNT', carries: [] },
-  // What was forgotten is told of the account; it has no state that could be folded.
+  // Erasures belong to the account; they have no state to fold.
   [PERSONAL_DATA]: { resourceType: 'ACCOUNT', carries: [] },
 };
 
 export const auditedCategories: readonly string[] = Object.keys(resources);
 
-/** What an entry of the audit log is found by; each as far as the event says so itself. */
+/** The search columns of an audit log entry, as far as the event itself contains them. */
 export interface AuditedEvent {
   readonly resourceType: AuditedResource;
   readonly advertiserId: number | undefined;
-  /** UUIDs of the campaigns that it is in from this event on, as far as the event says so. */
   readonly campaignIds: readonly string[];
-  /** UUID of the one that it leaves. */
   readonly leaves: string | undefined;
-  /** Which of the things that share the stream. */
   readonly part: string | undefined;
-  /** What it has from the event before it in the stream when it does not say it. */
+  /** Members to take from the previous event of the stream if this one does not contain them. */
   readonly carries: readonly CarriedMember[];
-  /** Whose key it is, where one was issued. */
   readonly keyUserId: string | undefined;
-  /** Another stream whose events say what none of this one does. */
+  /** Another stream to take missing members from. */
   readonly below: string | undefined;
   readonly alsoCausedBy: OtherCauses;
 }
 
-interface Said {
+interface EventToAudit {
   readonly category: string;
   readonly customerId: number;
-  /** What follows category and account in the stream's name. */
   readonly id: string;
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
@@ -79,13 +74,19 @@ interface Said {
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** Undefined for a category that the audit log leaves out. */
-export const auditedEvent = ({ category, customerId, id, type, data }: Said): AuditedEvent | undefined => {
+/** @returns undefined for a category that the audit log leaves out */
+export const auditedEvent = ({
+  category,
+  customerId,
+  id,
+  type,
+  data,
+}: EventToAudit): AuditedEvent | undefined => {
   const known = resources[category];
   if (known === undefined) return undefined;
   const { resourceType, carries } = known;
-  const said = data['advertiserId'];
-  const advertiserId = category === 'advertiser' ? Number(id) : said;
+  const named = data['advertiserId'];
+  const advertiserId = category === 'advertiser' ? Number(id) : named;
   const campaignId = category === CAMPAIGN ? id : text(data['campaignId']);
   const isLeft = type === 'CreativeDetached';
   const event = {
@@ -105,8 +106,8 @@ export const auditedEvent = ({ category, customerId, id, type, data }: Said): Au
 };
 
 /**
- * The campaigns of a thing after an event, and those that the event is found by: the one that it leaves, too.
- * @param before the event
+ * The resource's campaigns after an event, and the campaigns that find its entry: also the one it leaves.
+ * @param before campaigns before the event
  */
 export const campaignsAfter = (
   before: readonly string[],
@@ -117,14 +118,13 @@ export const campaignsAfter = (
   return { campaignIds: after, foundBy: leaves === undefined ? after : [...after, leaves] };
 };
 
-/** An account's keys and users share its stream. */
 const ofAccount = (
   customerId: number,
   type: string,
-  data: Said['data'],
+  data: EventToAudit['data'],
 ): Pick<AuditedEvent, 'resourceType' | 'part' | 'keyUserId'> => {
   if (type.startsWith('ApiKey')) {
-    // The first keys ever issued name no user.
+    // The oldest keys name no user.
     const keyUserId = type === 'ApiKeyIssued' ? (text(data['userId']) ?? firstUserId(customerId)) : undefined;
     return { resourceType: 'API_KEY', part: text(data['keyId']), keyUserId };
   }

@@ -9,12 +9,12 @@ const Timestamp = z.iso.datetime({ precision: 3 });
 const job = {
   worker: z.string().meta({ description: 'E.g. `syndication`, `sellers`, `catalog-feeds`.' }),
   work: z.enum(['TAKE', 'DROP']).optional().meta({
-    description: 'Of a syndication: what the agent is to do with the resource.',
+    description: 'For a syndication: TAKE sends the resource to the agent, DROP deletes it there.',
   }),
   status: JobStatus.meta({
-    description: 'As of now. SUPERSEDED: a later toggle or change has taken its place before it ended.',
+    description: 'The present status. SUPERSEDED: a later toggle or change replaced the job before it ended.',
   }),
-  recordId: z.string().optional().meta({ description: 'Of the syndication record.' }),
+  recordId: z.string().optional().meta({ description: 'Id of the syndication record.' }),
   resourceType: ResourceType.optional(),
   resourceId: z.string().optional(),
   adcpAgentId: z.string().optional(),
@@ -25,12 +25,12 @@ const job = {
 
 const call = {
   adcpAgentId: z.string(),
-  task: SyncTask.meta({ description: 'The AdCP task that the agent was asked for.' }),
+  task: SyncTask.meta({ description: 'The AdCP task of the call.' }),
   status: JobStatus,
   askedAt: Timestamp,
   endedAt: Timestamp.optional(),
   agentTaskId: z.string().optional().meta({
-    description: 'What the agent calls it, when it took it in to finish it later.',
+    description: "The agent's task id, if it accepted the call to finish it later.",
   }),
   agentTaskOf: TaskOf.optional(),
   idempotencyKey: z.string().optional(),
@@ -50,7 +50,6 @@ export interface CommandNode {
   readonly followedBy: readonly CauseNode[];
 }
 
-/** What a job is, without its place in a tree. */
 export type JobFacts = z.infer<z.ZodObject<typeof job>>;
 export type JobNode = JobFacts & {
   readonly kind: 'job';
@@ -70,19 +69,19 @@ export type AgentCallNode = CallFacts & {
 export type CauseNode = CommandNode | JobNode | AgentCallNode;
 
 const place = {
-  id: z.string().meta({ description: 'Of a command: what its events have in common as `causationId`.' }),
+  id: z.string().meta({ description: 'For a command: the `causationId` of its events.' }),
   causedBy: z.string().nullable().meta({
     description:
-      '`id` of what it followed from, which may be on an earlier page. Null: it is what was asked for; of what the service did by itself, it is not known.',
+      '`id` of its cause, which may be on an earlier page. Null for the request itself, or if the cause is unknown.',
   }),
 };
 const events = z.array(AuditLog).readonly();
 const followedBy = z
   .array(z.lazy(() => CauseNode))
   .readonly()
-  .meta({ description: 'What followed from it, in the order of the log.' });
+  .meta({ description: 'Its effects, in the order of the log.' });
 
-/** What a request has led to: a command, a job of the service, or what an agent was asked in one. */
+/** An effect of a request: a command, a job of the service, or an agent call. */
 export const CauseNode: z.ZodType<CauseNode> = z
   .discriminatedUnion('kind', [
     z.strictObject({

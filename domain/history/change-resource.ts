@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { equalJson } from '../equal-json.ts';
 
 /**
- * What changed between two states of a thing, member by member. A member is named by its JSON Pointer (RFC 6901), e.g.
- * `/name` or `/autonomy/rebriefing`: names may have dots in them. Lists are values as a whole.
+ * The differences between two states of a resource, member by member. JSON Pointers (RFC 6901) name the members, e.g.
+ * `/name` or `/autonomy/rebriefing`, because names may contain dots. A list is one value.
  */
 export const Change = z
   .strictObject({
     path: z.string().meta({ description: 'JSON Pointer of the member (RFC 6901), e.g. `/name`.' }),
-    before: z.unknown().optional().meta({ description: 'Absent: the member was not there.' }),
-    after: z.unknown().optional().meta({ description: 'Absent: the member is not there any more.' }),
+    before: z.unknown().optional().meta({ description: 'Absent if the member did not exist.' }),
+    after: z.unknown().optional().meta({ description: 'Absent if the member no longer exists.' }),
   })
   .meta({ id: 'Change' });
 export type Change = z.infer<typeof Change>;
 
-/** Values by their pointers: whatever is no object, and objects without members. */
+/** Values by JSON Pointer: everything but objects, and empty objects. */
 export type Members = ReadonlyMap<string, unknown>;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -22,7 +22,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const escaped = (member: string): string => member.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** @param state JSON, where undefined members count as absent ones; undefined has no members */
+/** @param state JSON, where undefined members count as absent; undefined has no members */
 export const membersOf = (state: unknown): Members => {
   const members = new Map<string, unknown>();
   const add = (value: unknown, pointer: string): void => {
@@ -34,7 +34,7 @@ export const membersOf = (state: unknown): Members => {
   return members;
 };
 
-/** In the order of the pointers' first appearance: first what was there before. Undefined states have no members. */
+/** Sorted by first appearance of the pointer: first the members of `before`. An undefined state has no members. */
 export const changesBetween = (before: unknown, after: unknown): Change[] => {
   const [old, fresh] = [membersOf(before), membersOf(after)];
   const changes: Change[] = [];
@@ -47,13 +47,10 @@ export const changesBetween = (before: unknown, after: unknown): Change[] => {
   return changes;
 };
 
-/** Each member of a state, and what set it to the value that it has. */
+/** Each member of a state, and the cause of its value. */
 export type Explanation<By> = ReadonlyMap<string, { readonly value: unknown; readonly by: By }>;
 
-/**
- * The explanation of the next state.
- * @param by what led from the state before to the next one
- */
+/** The explanation of the next state. @param by the cause of the next state */
 export const explainNext = <By>(before: Explanation<By>, next: unknown, by: By): Explanation<By> => {
   const explanation = new Map<string, { readonly value: unknown; readonly by: By }>();
   for (const [path, value] of membersOf(next)) {

@@ -14,9 +14,7 @@ export const INSTALLATION = 0;
  */
 export const sellerDirectoryStream = `${SELLERS}-${INSTALLATION}`;
 
-/** Keeps a creative's reviews, one for each seller, few. */
 const SELLERS_MAX = 200;
-/** Lower ids are reserved for built-in sellers. */
 const FIRST_ID = 1_001;
 
 type SellerMembers = Omit<Seller, 'sellerId' | 'retired'>;

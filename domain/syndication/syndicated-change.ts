@@ -1,6 +1,6 @@
-/** Events of what can be syndicated that change nothing that an agent is asked for. */
+/** Events of resources that do not change what agents receive. */
 const UNCHANGING: readonly string[] = ['CatalogFeedAsked', 'CatalogFeedFailed'];
 
-/** Whether an event of what can be syndicated may change what an agent is to have of it. */
+/** True if an event of a resource may change what agents receive. */
 export const isSyndicatedChange = ({ type }: { readonly type: string }): boolean =>
   !UNCHANGING.includes(type);

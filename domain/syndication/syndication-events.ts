@@ -4,20 +4,20 @@ import { OtherCauses } from '../causation.ts';
 import { AccountReference, JsonMembers, ResourceType, TaskOf } from './syndication-resource.ts';
 
 /**
- * Every toggle that changes something begins a generation, and so does a change of what the agent has. What follows from it
- * carries the generation's number, and counts only while no later one has begun.
+ * Every effective toggle, and every change of what the agent has, starts a generation. Later events carry the
+ * generation's number, and count only until a later generation starts.
  */
 const generation = z.int().min(1);
 
 /**
- * Up to which revision the resource's stream was looked at. Whoever has changed it behind that, and before it is read for
- * the agent, is named by the start of the generation. Absent of events of before this was recorded.
+ * The revision up to which the resource's stream was searched for causes. The start of the generation names the
+ * causes of later changes, up to the time when the resource is read. Absent in events older than this member.
  */
 const resourceRevision = z.int().min(0).optional();
 
 /**
- * Requests that this follows from beside the one that it belongs to. Absent: there is none. Steps of a generation name
- * those that it has got so far, so that each of the requests leads to all of them.
+ * Further requests that caused this event. Absent: none. Every step of a generation repeats the causes known so far,
+ * so that each of these requests leads to all steps.
  */
 const alsoCausedBy = OtherCauses.optional();
 
@@ -26,65 +26,58 @@ const SyndicationToggled = z.object({
   customerId: z.int(),
   advertiserId: z.int(),
   resourceType: ResourceType,
-  /** The buyer's own id of it. */
   resourceId: z.string(),
   agentId: z.string(),
   account: AccountReference,
   enabled: z.boolean(),
-  /** Why it waits, in words for the buyer: its agent is known not to answer. Absent: nothing is known to be in its way. */
+  /** Why the record waits, in a sentence for the buyer: its agent is unreachable. Absent: no known problem. */
   errorMessage: z.string().optional(),
   generation,
   resourceRevision,
   alsoCausedBy,
 });
 
-/** The resource was changed after the agent had taken it: the agent is to be brought up to date. */
+/** The resource changed after the agent had accepted it, so the agent must be updated. */
 const SyndicationRefreshed = z.object({ generation, resourceRevision, alsoCausedBy });
 const SyndicationStarted = z.object({
   generation,
   /**
-   * What the agent is asked for: the same for every try of this generation, whatever is changed meanwhile. Content that
-   * is large is only referred to.
+   * The request to the agent, the same for every attempt of this generation, even if the resource changes meanwhile.
+   * Large content is only referred to.
    */
   request: JsonMembers,
   resourceRevision,
   alsoCausedBy,
 });
 /**
- * The agent has taken a call in and will finish it later. Its generation may be over by then, and what the agent is at
- * all the same must end before the next one is heard: of that generation, too, this is recorded.
+ * The agent accepted a call and will finish it later. This is recorded even if the generation is over by then: the
+ * agent's task must end before the next call.
  */
 const SyndicationSubmitted = z.object({
   generation,
-  /** Of the call. */
   idempotencyKey: z.string(),
-  /** The agent's own id of what it took in. */
   taskId: z.string(),
   taskOf: TaskOf,
   alsoCausedBy,
 });
-/** A try came to nothing: the agent did not answer, or wants to be asked later. */
+/** An attempt failed: the agent did not answer, or asked for a later retry. */
 const SyndicationRetried = z.object({
   generation,
-  /** Which try of the generation it was, from 1. */
   attempt: z.int().min(1),
   errorMessage: z.string(),
-  /** When the next try is due. */
   dueAt: z.string(),
   alsoCausedBy,
 });
 const SyndicationCompleted = z.object({ generation, responseData: JsonMembers, alsoCausedBy });
 const SyndicationFailed = z.object({ generation, errorMessage: z.string(), alsoCausedBy });
-/** The agent was told to drop what it had, after the record was switched off; or could not be. */
+/** After the record was switched off: the agent deleted the resource, or could not be asked to. */
 const SyndicationWithdrawn = z.object({
   generation,
   removed: z.boolean(),
-  /** Why it could not be. */
   reason: z.string().optional(),
   alsoCausedBy,
 });
 
-/** Schema and current version of every event that a syndication record's stream can hold. */
 export const syndicationEvents = {
   SyndicationToggled: { schemaVersion: 1, data: SyndicationToggled },
   SyndicationRefreshed: { schemaVersion: 1, data: SyndicationRefreshed },

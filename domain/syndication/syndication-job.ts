@@ -10,15 +10,13 @@ export const JobStatus = z.enum(['WAITING', 'RUNNING', 'COMPLETED', 'FAILED', 'S
 export type JobStatus = z.infer<typeof JobStatus>;
 
 /**
- * The jobs that a record's events tell of, one for each generation that there was something to do for, and what the agent
- * was asked in each. A call that was answered at once is in no event: what is known of it is how the job ended. A try that
- * came to nothing says why, until the job has ended.
+ * Derives jobs from a record's events, one for each generation with work, and their agent calls. No event records an
+ * immediate answer; the end of the job shows its result. The error of a failed attempt is shown until the job ends.
  */
 
-/** What the agent was asked; of what it took in to finish it later, each. */
+/** A call of an agent. Each call that the agent accepted to finish later is separate. */
 export interface AgentCall {
-  /** Undefined: answered at once, or not answered yet. */
-  readonly takenIn?: { readonly taskId: string; readonly taskOf: TaskOf; readonly idempotencyKey: string };
+  readonly accepted?: { readonly taskId: string; readonly taskOf: TaskOf; readonly idempotencyKey: string };
   readonly askedAt: string;
   readonly status: Exclude<JobStatus, 'WAITING'>;
   readonly endedAt?: string;
@@ -28,32 +26,31 @@ export interface AgentCall {
 
 export interface SyndicationJob {
   readonly generation: number;
-  /** What the agent is to do with the resource. */
+  /** TAKE: send the resource; DROP: delete it. */
   readonly work: 'TAKE' | 'DROP';
   readonly status: JobStatus;
-  /** Command that began the generation, and when; undefined when that is before the events that are known. */
+  /** The generation's first command; undefined if it precedes the known events. */
   readonly begun?: {
     readonly commandId: string;
     readonly at: string;
     readonly alsoCausedBy?: OtherCauses | undefined;
   };
-  /** Commands of requests that came in behind its beginning: it leads to what they have changed, too. */
+  /** Commands of requests that arrived after the beginning and whose changes the job includes. */
   readonly joinedBy: readonly string[];
-  /** Ids of the events that belong to it, behind the one that it began with. */
+  /** Ids of the job's events after its beginning. */
   readonly steps: readonly string[];
   readonly calls: readonly AgentCall[];
   readonly endedAt?: string;
   readonly errorMessage?: string;
 }
 
-/** An event of a record, and where it comes from. */
 export interface SyndicationStep {
   readonly eventId: string;
   readonly commandId: string;
   readonly event: SyndicationEvent;
 }
 
-/** @param latest the record behind the last of the steps */
+/** @param latest the record after the last step */
 export const syndicationJobs = (
   steps: readonly SyndicationStep[],
   latest: SyndicationState,
@@ -65,7 +62,7 @@ export const syndicationJobs = (
   }
   return [...jobs.values()].flatMap((job) => {
     const isOver = latest.status === 'NONE' || latest.generation !== job.generation;
-    // Nothing is to be dropped where the agent never had it.
+    // The agent never had the resource, so there was nothing to delete.
     if (job.work === 'DROP' && job.steps.length === 0 && (isOver || !isWaiting(latest))) return [];
     return [isOver && isOpen(job) ? superseded(job) : job];
   });
@@ -110,11 +107,11 @@ const jobAfter = (
       };
     case 'SyndicationSubmitted': {
       const { taskId, taskOf, idempotencyKey } = event.data;
-      const takenIn = { taskId, taskOf, idempotencyKey };
+      const accepted = { taskId, taskOf, idempotencyKey };
       return {
         ...job,
         status: 'RUNNING',
-        calls: withTakenIn(job.calls, { takenIn, askedAt: at, status: 'RUNNING' }),
+        calls: withAccepted(job.calls, { accepted, askedAt: at, status: 'RUNNING' }),
       };
     }
     case 'SyndicationRetried':
@@ -147,10 +144,10 @@ const jobAfter = (
   }
 };
 
-/** What went wrong before it was done is no longer of interest. */
+/** An error before the success is no longer of interest. */
 const withoutError = ({ errorMessage: _error, ...job }: SyndicationJob): SyndicationJob => job;
 
-/** Those that are named now, and were not when it began; where that is not known, none. */
+/** The causes named now but not at the beginning; none if the beginning is unknown. */
 const joinedBy = ({ begun }: SyndicationJob, named: OtherCauses = []): readonly string[] => {
   if (begun === undefined) return [];
   const before = new Set(begun.alsoCausedBy?.map(({ correlationId }) => correlationId));
@@ -159,10 +156,10 @@ const joinedBy = ({ begun }: SyndicationJob, named: OtherCauses = []): readonly 
     .map(({ causationId }) => causationId);
 };
 
-/** The one that was asked last is the one that was taken in; when that had been before, it has ended, and this is another one. */
-const withTakenIn = (calls: readonly AgentCall[], taken: AgentCall): readonly AgentCall[] => {
+/** The last call is the accepted one. If it was accepted before, it has ended, and this is another call. */
+const withAccepted = (calls: readonly AgentCall[], taken: AgentCall): readonly AgentCall[] => {
   const last = calls.at(-1);
-  if (last === undefined || last.takenIn !== undefined) {
+  if (last === undefined || last.accepted !== undefined) {
     const { askedAt: endedAt } = taken;
     return [...ended(calls, { status: 'COMPLETED', endedAt }), taken];
   }

@@ -9,7 +9,7 @@ export type ResourceType = z.infer<typeof ResourceType>;
 export const SyndicationStatus = z.enum(['PENDING', 'SYNCING', 'COMPLETED', 'FAILED', 'DISABLED']);
 export type SyndicationStatus = z.infer<typeof SyndicationStatus>;
 
-/** Who the buyer is at the agent: AdCP's account reference. */
+/** AdCP's account reference: the buyer at the agent. */
 export const AccountReference = z.union([
   z.object({ account_id: z.string() }),
   z.object({ brand: z.object({ domain: z.string() }), operator: z.string() }),
@@ -19,11 +19,11 @@ export type AccountReference = z.infer<typeof AccountReference>;
 export const JsonMembers = z.record(z.string(), z.json());
 export type JsonMembers = z.infer<typeof JsonMembers>;
 
-/** Whose `tasks/get` knows an agent's task: AdCP's, which is the same over every protocol, or that of A2A itself. */
+/** The protocol whose `tasks/get` serves the agent's task: AdCP over any transport, or A2A itself. */
 export const TaskOf = z.enum(['ADCP', 'A2A']);
 export type TaskOf = z.infer<typeof TaskOf>;
 
-/** A call that an agent has taken in: it is asked what became of it until that is known. */
+/** A call that the agent accepted to finish later. The worker polls its task. */
 export interface SubmittedCall {
   readonly generation: number;
   readonly idempotencyKey: string;
@@ -32,25 +32,26 @@ export interface SubmittedCall {
   readonly submittedAt: string;
 }
 
-/** What is known of the resource at the agent. */
+/** The known state of the resource at the agent. */
 export type AtAgent =
-  /** The agent was never asked to take it, or has dropped it. */
+  /** The agent was never asked to accept it, or has deleted it. */
   | { readonly is: 'NOTHING' }
-  /** The agent was asked to take it. `older`: an earlier state, which stays there while the newer one fails. */
+  /**
+   * The agent was asked to accept it. `older`: an earlier version, which the agent keeps while the newer one fails.
+   */
   | { readonly is: 'MAYBE'; readonly older?: JsonMembers | undefined }
-  /** The agent has exactly `older`, and is to be brought up to date. */
+  /** The agent has exactly `older` and must be updated. */
   | { readonly is: 'EXACTLY'; readonly older: JsonMembers }
   /**
-   * The agent is to drop it. Until a record that was switched on again is COMPLETED: the agent was perhaps told what else
-   * stays, and may have dropped what came since.
+   * The agent must delete it. Stays so until a record that was switched on again is COMPLETED: a delete names the
+   * resources to keep, and the agent may have deleted later ones.
    */
   | { readonly is: 'DROPPING' }
-  /** The agent could not be told to drop it, and this is no longer tried. */
+  /** The agent could not be asked to delete it, and no retry follows. */
   | { readonly is: 'LEFT' };
 
-/** One resource of an advertiser at one agent. */
 export interface SyndicationRecord {
-  /** UUID that follows from the four that identify it. */
+  /** UUID derived from account, advertiser, resource and agent. */
   readonly recordId: string;
   readonly customerId: number;
   readonly advertiserId: number;
@@ -60,17 +61,16 @@ export interface SyndicationRecord {
   readonly account: AccountReference;
   readonly status: SyndicationStatus;
   readonly atAgent: AtAgent;
-  /** How many toggles, and changes of the resource, have led to work. */
+  /** Number of toggles and changes of the resource that caused work. */
   readonly generation: number;
-  /** What the agent is asked for in this generation, once that is known. */
+  /** The request of this generation; null before it is fixed. */
   readonly request: JsonMembers | null;
-  /** What the agent is at, as far as is known; of an earlier generation while this one has not begun. */
+  /** The agent's unfinished task, if known. May belong to an earlier generation until this one starts. */
   readonly submitted?: SubmittedCall | undefined;
-  /** Up to which revision it is known who has changed the resource; of what was begun before that was recorded it is not. */
+  /** The revision up to which the causes of changes are known; absent for records older than this member. */
   readonly resourceRevision?: number | undefined;
-  /** Requests that this generation follows from, beside the one that it belongs to. */
   readonly alsoCausedBy?: OtherCauses | undefined;
-  /** Why it is FAILED; while it is tried, what went wrong last. */
+  /** The reason of FAILED; during attempts, the last error. */
   readonly errorMessage: string | null;
   readonly responseData: JsonMembers | null;
   readonly createdAt: string;

@@ -1,29 +1,27 @@
 import type { AtAgent, JsonMembers, SyndicationStatus } from './syndication-resource.ts';
 
-/** The states of a syndication record and every step between them. Nothing else changes a status. */
+/** All states of a syndication record and the steps between them. Nothing else changes a status. */
 
 type StateName = SyndicationStatus | 'NONE';
 
 interface Step {
   readonly from: readonly StateName[];
-  /** Absent: the status stays. */
   readonly to?: SyndicationStatus;
 }
 
 export const steps = {
-  /** Switched on. From FAILED: it is tried again. */
+  /** From FAILED: retries. */
   on: { from: ['NONE', 'FAILED', 'DISABLED'], to: 'PENDING' },
-  /** Switched off. From DISABLED: only where the agent could not be told to drop it, which is tried again. */
+  /** From DISABLED: retries a delete that the agent could not be asked for. */
   off: { from: ['NONE', 'PENDING', 'SYNCING', 'COMPLETED', 'FAILED', 'DISABLED'], to: 'DISABLED' },
-  /** The resource was changed after the agent had taken it. */
   refresh: { from: ['COMPLETED'], to: 'PENDING' },
-  /** What the agent is asked for is fixed, and the agent is asked. */
+  /** Fixes the request and calls the agent. */
   start: { from: ['PENDING'], to: 'SYNCING' },
-  /** A try came to nothing; the next one is due later. */
+  /** An attempt failed; the next one follows later. */
   retry: { from: ['PENDING', 'SYNCING', 'DISABLED'] },
   complete: { from: ['SYNCING'], to: 'COMPLETED' },
   fail: { from: ['PENDING', 'SYNCING'], to: 'FAILED' },
-  /** The agent was told to drop it, or could not be. */
+  /** The agent deleted it, or could not be asked to. */
   withdraw: { from: ['DISABLED'] },
 } as const satisfies Readonly<Record<string, Step>>;
 
@@ -32,28 +30,31 @@ export type StepName = keyof typeof steps;
 export const isStepFrom = (step: StepName, status: StateName): boolean =>
   (steps[step].from as readonly StateName[]).includes(status);
 
-interface Placed {
+interface StatusAtAgent {
   readonly status: SyndicationStatus;
   readonly atAgent: AtAgent;
 }
 
-export const isOn = ({ status }: Pick<Placed, 'status'>): boolean => status !== 'DISABLED';
+export const isOn = ({ status }: Pick<StatusAtAgent, 'status'>): boolean => status !== 'DISABLED';
 
-/** Whether a worker has something to do: bring it to its agent, or have the agent drop it. */
-export const isWaiting = ({ status, atAgent }: Placed): boolean =>
+/** True if a worker must send it to the agent, or have the agent delete it. */
+export const isWaiting = ({ status, atAgent }: StatusAtAgent): boolean =>
   status === 'PENDING' || status === 'SYNCING' || (status === 'DISABLED' && atAgent.is === 'DROPPING');
 
-/** It is off, and the agent could not be told: the agent may still have it, and in it members that were removed since. */
-export const wasLeftThere = ({ status, atAgent }: Placed): boolean =>
+/**
+ * The record is off, but the agent could not be asked to delete: it may still have the resource, with members removed
+ * since.
+ */
+export const wasLeftThere = ({ status, atAgent }: StatusAtAgent): boolean =>
   status === 'DISABLED' && atAgent.is === 'LEFT';
 
 /**
- * The agent may have it. So may the agent of a PENDING record: one that is to drop something else is told of it among what
- * stays.
+ * True if the agent may have the resource. Includes PENDING records: a delete of another resource names them among
+ * those to keep.
  */
-export const mayBeThere = ({ status, atAgent }: Placed): boolean =>
+export const mayBeThere = ({ status, atAgent }: StatusAtAgent): boolean =>
   status === 'PENDING' || (atAgent.is !== 'NOTHING' && atAgent.is !== 'LEFT');
 
-/** The state of it that the agent has kept from before this generation, as far as that is known. */
+/** The version that the agent has kept from before this generation, if known. */
 export const olderAt = (atAgent: AtAgent): JsonMembers | undefined =>
   'older' in atAgent ? atAgent.older : undefined;

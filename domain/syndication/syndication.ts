@@ -22,13 +22,9 @@ import {
 
 export type { SyndicationRecord } from './syndication-resource.ts';
 
-/** Category of the streams: their names begin with it. */
 export const SYNDICATION = 'syndication';
 
-/**
- * The stream of one record; the account is part of its name.
- * @param recordId UUID that follows from the account, the advertiser, the resource and the agent (`resourceIdOf`)
- */
+/** @param recordId UUID derived from the account, the advertiser, the resource and the agent (`resourceIdOf`) */
 export const syndicationStream = (customerId: number, recordId: string): string =>
   `${SYNDICATION}-${customerId}-${recordId}`;
 
@@ -45,7 +41,7 @@ export const evolve = (state: SyndicationState, event: SyndicationEvent): Syndic
     return { ...state, submitted: { ...call, submittedAt: updatedAt } };
   }
   if (event.type === 'SyndicationRefreshed') return refreshed(state, event.data, updatedAt);
-  // What a generation led to says nothing of the next one, however late it comes.
+  // A late event of an earlier generation does not affect the present one.
   if (event.data.generation !== state.generation) return state;
   switch (event.type) {
     case 'SyndicationStarted':
@@ -60,7 +56,7 @@ export const evolve = (state: SyndicationState, event: SyndicationEvent): Syndic
         errorMessage: null,
         updatedAt,
       };
-    // The time stays: an agent that is to drop something is told for a day from the switching off.
+    // `updatedAt` stays: an agent is asked to delete for one day after the switch-off.
     case 'SyndicationRetried':
       return { ...state, errorMessage: event.data.errorMessage };
     case 'SyndicationCompleted':
@@ -96,11 +92,11 @@ export const evolve = (state: SyndicationState, event: SyndicationEvent): Syndic
   }
 };
 
-/** After a failure it is not known exactly what the agent has. */
+/** After a failure the exact version at the agent is unknown. */
 const inexact = (atAgent: AtAgent): AtAgent =>
   atAgent.is === 'EXACTLY' ? { is: 'MAYBE', older: atAgent.older } : atAgent;
 
-/** What is left at one account is not dropped, or taken, at another one. */
+/** A resource left at another account of the agent is neither deleted nor updated there. */
 const afterToggle = (state: SyndicationState, { enabled, account }: SyndicationToggled): AtAgent => {
   if (state.status === 'NONE') return { is: 'NOTHING' };
   const isLeftHere = wasLeftThere(state) && JSON.stringify(account) === JSON.stringify(state.account);
@@ -143,7 +139,6 @@ const refreshed = (
   updatedAt,
 });
 
-/** Switches a resource's syndication to an agent on or off. */
 export interface ToggleSyndication {
   readonly type: 'ToggleSyndication';
   readonly now: string;
@@ -151,39 +146,36 @@ export interface ToggleSyndication {
   readonly enabled: boolean;
 }
 
-/** What the worker found out about one generation. */
-interface OfGeneration {
+interface GenerationCommand {
   readonly now: string;
   readonly generation: number;
 }
 
-/** What the worker found out about who has changed the resource. */
-interface OfChanges {
-  /** Up to which it was looked. Default: it is not known. */
+interface ChangeCauses {
   readonly resourceRevision?: number | undefined;
-  /** Requests that this follows from, beside those that the generation has already. Default: none. */
+  /** Further causes that the generation does not have yet. Default: none. */
   readonly alsoCausedBy?: OtherCauses;
 }
 
 export type SyndicationCommand =
   | ToggleSyndication
-  | (OfGeneration &
-      OfChanges & {
+  | (GenerationCommand &
+      ChangeCauses & {
         readonly type: 'RefreshSyndication';
       })
-  | (OfGeneration & OfChanges & { readonly type: 'StartSyndication'; readonly request: JsonMembers })
-  | (OfGeneration & SyndicationSubmitted & { readonly type: 'SubmitSyndication' })
-  | (OfGeneration & Omit<SyndicationRetried, 'alsoCausedBy'> & { readonly type: 'RetrySyndication' })
-  | (OfGeneration & { readonly type: 'CompleteSyndication'; readonly responseData: JsonMembers })
-  | (OfGeneration & { readonly type: 'FailSyndication'; readonly errorMessage: string })
-  | (OfGeneration & {
+  | (GenerationCommand & ChangeCauses & { readonly type: 'StartSyndication'; readonly request: JsonMembers })
+  | (GenerationCommand & SyndicationSubmitted & { readonly type: 'SubmitSyndication' })
+  | (GenerationCommand & Omit<SyndicationRetried, 'alsoCausedBy'> & { readonly type: 'RetrySyndication' })
+  | (GenerationCommand & { readonly type: 'CompleteSyndication'; readonly responseData: JsonMembers })
+  | (GenerationCommand & { readonly type: 'FailSyndication'; readonly errorMessage: string })
+  | (GenerationCommand & {
       readonly type: 'WithdrawSyndication';
       readonly removed: boolean;
       readonly reason?: string | undefined;
     });
 
 export interface SyndicationRefusal {
-  /** The generation is over, or is not where this could happen to it. */
+  /** The generation is over, or is not in a state that allows the command. */
   readonly reason: 'superseded';
 }
 
@@ -191,11 +183,11 @@ type StartSyndication = Extract<SyndicationCommand, { readonly type: 'StartSyndi
 type SyndicationDecision = Decision<SyndicationEvent, SyndicationRefusal>;
 
 /**
- * What the agent may have stays where it is: the advertiser's brand may have changed since, and telling the agent to
- * drop it from another account would leave it there for ever.
+ * Keeps the account reference while the agent may have the resource. The advertiser's brand may have changed since,
+ * and a delete for another account would leave the resource there forever.
  *
- * Switching on what failed tries it again, and switching off what the agent could not be told to drop tells it again.
- * Anything else that is so already changes nothing.
+ * Switching on a FAILED record retries it. Switching off again retries a delete that the agent could not be asked
+ * for. Any other repeat changes nothing.
  */
 const toggle = (command: ToggleSyndication, state: SyndicationState): SyndicationDecision => {
   const { record, enabled, now } = command;
@@ -221,7 +213,7 @@ const start = (
   return accept({ type: 'SyndicationStarted', data, occurredAt });
 };
 
-/** As events have it: what there is none of is left out. */
+/** As events contain them: without undefined and empty members. */
 const ofChanges = ({
   resourceRevision,
   alsoCausedBy = [],
@@ -234,8 +226,8 @@ const ofChanges = ({
 });
 
 /**
- * The first id of a call counts: an agent that gives another one with every answer would be followed for ever. A
- * generation that is over may still have something under way, as long as a later one has not asked for anything.
+ * The first id of a call counts: otherwise an agent that answers each time with another id would be polled forever. A
+ * generation that is over may still have an unfinished task, until a later one has made a request.
  */
 const submit = (
   data: SyndicationSubmitted,
@@ -299,9 +291,9 @@ const decide = (command: SyndicationCommand, state: SyndicationState): Syndicati
   }
 };
 
-type OfWorker = Exclude<SyndicationCommand['type'], 'ToggleSyndication' | 'SubmitSyndication'>;
+type WorkerCommandType = Exclude<SyndicationCommand['type'], 'ToggleSyndication' | 'SubmitSyndication'>;
 
-const stepOf: Readonly<Record<OfWorker, StepName>> = {
+const stepOf: Readonly<Record<WorkerCommandType, StepName>> = {
   RefreshSyndication: 'refresh',
   StartSyndication: 'start',
   RetrySyndication: 'retry',
@@ -310,8 +302,7 @@ const stepOf: Readonly<Record<OfWorker, StepName>> = {
   WithdrawSyndication: 'withdraw',
 };
 
-/** A start that is repeated changes nothing. */
-const mayFollow = (type: OfWorker, { status }: SyndicationRecord): boolean =>
+const mayFollow = (type: WorkerCommandType, { status }: SyndicationRecord): boolean =>
   isStepFrom(stepOf[type], status) || (type === 'StartSyndication' && status === steps.start.to);
 
 /** How a syndication record follows from its events. */

@@ -39,7 +39,6 @@ export type FailedMember = z.infer<typeof FailedMember>;
 const CreativeSync = z.object({
   ...identity,
   taskType: z.literal('creative_sync'),
-  /** The shown id (`cre_...`). */
   creativeId: z.string(),
   response: z.object({ sellers: z.array(z.object({ sellerId: z.int(), status: ReviewStatus })) }),
 });

@@ -4,27 +4,25 @@ import { byStream } from './fold-streams.ts';
 import { isFaultOfEvent } from './failure.ts';
 import type { Projection } from './projection.ts';
 
-/** An event that could not be applied: its stream is to be parked there. */
 export interface FailedEvent {
   readonly event: RecordedEvent;
   readonly error: unknown;
 }
 
-/** How often an event is tried on its own before its stream is parked. */
 export const TRIES = 3;
 
 /**
- * Applies what can be applied, in the transaction of `client`, and names the first event of every stream that
- * cannot. Streams are halved until the failing ones stand alone: k bad streams of n cost about k log n calls.
- * Events of one stream keep their order; a stream's events before the bad one are applied.
- * @throws whatever is not the fault of an event (`isFaultOfEvent`): the transaction is then to be rolled back
+ * Applies all events that can be applied, in the transaction of `client`. Returns the first failing event of each
+ * other stream. Halves the set of streams until the failing ones are alone: k failing streams of n cost about k log n
+ * calls. Keeps the order of a stream's events, and applies those before the failing one.
+ * @throws any error that no event causes (`isFaultOfEvent`): the caller must then roll back
  */
 export const applyIsolated = async (
   client: ClientBase,
   projection: Projection,
   events: readonly RecordedEvent[],
 ): Promise<readonly FailedEvent[]> => {
-  // A deferred constraint would fail the commit instead of the event that breaks it.
+  // A deferred constraint would fail the commit instead of the event that violates it.
   await client.query('set constraints all immediate');
   return isolate(client, projection, [...byStream(events).values()]);
 };
@@ -43,7 +41,6 @@ const isolate = async (
   return [...left, ...(await isolate(client, projection, streams.slice(middle)))];
 };
 
-/** One stream's events, up to its first failing one. */
 const firstFailure = async (
   client: ClientBase,
   projection: Projection,
@@ -61,7 +58,7 @@ const firstFailure = async (
   return [];
 };
 
-/** All of `events` or none, within a savepoint. */
+/** Applies all of `events` or none, with a savepoint. */
 const attempt = async (
   client: ClientBase,
   projection: Projection,
@@ -72,7 +69,7 @@ const attempt = async (
     await projection.apply(client, events);
   } catch (error) {
     if (!isFaultOfEvent(error)) throw error;
-    // Fails on a broken connection, so nothing is ever parked for one, whatever its error looked like.
+    // Throws on a broken connection, so no stream is parked because of one.
     await client.query('rollback to savepoint attempt');
     return { event: events[0] as RecordedEvent, error };
   }

@@ -1,21 +1,23 @@
 import type { ClientBase, Pool } from 'pg';
 import { START, type Position } from '../../shared/event-store/event-store.ts';
 
-/** What a runner stands on: read in one snapshot, and valid for as long as the fence lets it pass. */
+/** The state that a runner relies on: read in one snapshot, and valid as long as `moveCheckpoint` succeeds. */
 export interface Checkpoint {
   readonly position: Position;
-  /** Raised whenever rows change other than by new events: a parked stream was retried, a rebuild. */
+  /** Raised when rows change without new events: a retry of a parked stream, or a rebuild. */
   readonly epoch: number;
-  /** Streams that this read model leaves out. As large as the table: about 100 bytes for each of them. */
+  /** Parked streams: the read model ignores their events. About 100 bytes for each. */
   readonly parked: ReadonlySet<string>;
 }
 
-/** Somebody else moved the checkpoint or changed the rows: nothing was done, start again from what is there. */
+/**
+ * Another process moved the checkpoint or changed the rows. Nothing was written: restart from the stored checkpoint.
+ */
 export class CheckpointMovedError extends Error {
   override readonly name = 'CheckpointMovedError';
 }
 
-/** The checkpoint of a read model; one at the start of the log when it has none yet. */
+/** Reads the checkpoint of a read model, or creates one at the start of the log. */
 export const openCheckpoint = async (
   pool: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>,
   name: string,
@@ -35,16 +37,15 @@ export const openCheckpoint = async (
 };
 
 /**
- * The fence: moves the checkpoint only if it is where this runner left it. It is the first statement of every
- * batch's transaction, so that its row lock keeps others out until the rows are committed too; whoever waited
- * for it finds it moved and does nothing. That is the whole of "applied once": twice delivered, two leaders, a
- * commit without an answer all end here.
+ * Moves the checkpoint only if it is where this runner left it. This conditional update is the first statement of
+ * every batch's transaction, so its row lock keeps other writers out until the rows are committed, too. A writer that
+ * waited for the lock finds the checkpoint moved and does nothing. This alone guarantees that events are applied
+ * once: redelivery, two leaders and a commit without an answer all end here.
  *
- * The epoch is compared too, and that makes `Checkpoint.parked` safe to keep in memory. Reading the parked
- * streams in this statement would not be: the runner waits here for a retry that holds the row; the retry
- * applies the stream up to the checkpoint, un-parks it and commits; the update goes on with the new row, but
- * the rest of the statement still sees its old snapshot, in which the stream is parked, and the runner passes
- * over the stream's events in this batch: lost for good.
+ * The update compares the epoch, too, so `Checkpoint.parked` can stay in memory. Reading the parked streams in this
+ * statement would lose events: the runner waits here for a retry that holds the row. The retry applies the stream up
+ * to the checkpoint, un-parks it and commits. The update then sees the new row, but the rest of the statement still
+ * sees its old snapshot, in which the stream is parked. So the runner would skip the stream's events in this batch.
  * @throws CheckpointMovedError
  */
 export const moveCheckpoint = async (

@@ -1,16 +1,15 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Runs `work` with a controller that is aborted when `parent` is, when `work` says so, and when it has ended in
- * whatever way: what was started with its signal never outlives the work. Leaves no listener behind on a parent
- * that lives long.
+ * Runs `work` with a child of `parent`'s abort signal. The child is also aborted when `work` ends, so nothing started
+ * with it outlives `work`. Removes its listener from `parent`, which may live long.
  */
 export const withChildSignal = async <T>(
   parent: AbortSignal,
   work: (child: AbortController) => Promise<T>,
 ): Promise<T> => {
   const child = new AbortController();
-  // One for each read model; the usual warning is for more than ten.
+  // One listener for each read model; Node.js warns above ten.
   setMaxListeners(0, child.signal);
   const end = (): void => child.abort();
   parent.addEventListener('abort', end, { once: true });

@@ -9,21 +9,20 @@ import { inTransaction } from '../../shared/postgres/pool.ts';
 import { applyIsolated, TRIES, type FailedEvent } from './apply-events.ts';
 import { moveCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { errorText, isFaultOfEvent } from './failure.ts';
-import type { PassOver } from './move-together.ts';
+import type { PassOver } from './move-checkpoints.ts';
 import type { Projection } from './projection.ts';
 
 export interface CommittedBatch {
   readonly checkpoint: Checkpoint;
-  /** Events that became rows: not those of parked streams. */
   readonly applied: number;
   readonly parked: readonly FailedEvent[];
 }
 
 /**
- * One batch: rows, parked streams and checkpoint in one transaction. Only when it fails for the fault of an
- * event is it done again, stream by stream; the usual case pays nothing for that.
- * @throws CheckpointMovedError when somebody else was here; any other error that is not the fault of an event.
- *   When the connection went in the middle, the outcome is unknown: read the checkpoint before going on.
+ * Commits rows, parked streams and checkpoint of one batch in one transaction. Only if an event fails, applies the
+ * batch again stream by stream; the usual case does not pay for that.
+ * @throws CheckpointMovedError if another writer was faster; any error that no event causes. After a lost connection
+ * the outcome is unknown: read the checkpoint again.
  */
 export const commitBatch = async (
   pool: Pool,
@@ -32,7 +31,7 @@ export const commitBatch = async (
   batch: EventBatch,
   passOver: PassOver = (name, from, to) => moveCheckpoint(pool, name, from, to),
 ): Promise<CommittedBatch> => {
-  // A delivery that is repeated brings nothing new, and must not take the checkpoint back.
+  // A redelivered batch contains nothing new, and must not move the checkpoint back.
   if (comparePositions(batch.position, checkpoint.position) <= 0) {
     return { checkpoint, applied: 0, parked: [] };
   }
@@ -42,7 +41,7 @@ export const commitBatch = async (
       comparePositions(position, checkpoint.position) > 0 && !checkpoint.parked.has(stream),
   );
   if (events.length === 0) {
-    // Written at once all the same: a read waits for its account's last event, of whatever category.
+    // Still written immediately: a read waits for its account's last event, of any category.
     await passOver(projection.name, checkpoint, batch.position);
     return { checkpoint: next, applied: 0, parked: [] };
   }

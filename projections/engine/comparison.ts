@@ -1,13 +1,12 @@
-/** Where equal rows are not equal byte by byte, or need not be there. */
+/** How to compare a table whose rows may differ, or be missing, without an error. */
 export interface Comparison {
-  /** Which rows count, as SQL: not those that a purge by the clock may have taken, say. */
+  /** SQL condition on the compared rows, e.g. without rows that a purge may have deleted. */
   readonly where?: string;
-  /** What is compared instead of the table's rows, and what is found by what. */
+  /** Compares the result of a query instead of the rows. */
   readonly instead?: {
-    /** SQL of what is compared, from a table. */
     readonly select: (table: string) => string;
     readonly key: readonly string[];
   };
-  /** Numeric columns whose sums depend on how events came in batches: equal up to a billionth. */
+  /** Numeric columns whose sums depend on the batches: equal up to a billionth. */
   readonly close?: readonly string[];
 }

@@ -8,10 +8,10 @@ import {
 import { check, sentenceOf } from '../../shared/http/problems.ts';
 import { UnprojectableEventError } from './projection.ts';
 
-/** An event type that a read model knows, with the schema of its current version. */
+/** The current schema and the upcasters of an event type. */
 interface EventSchema extends EventVersions {
   readonly data: z.ZodType;
-  /** For large data: true when the schema takes them as they are. What is false is left to the schema. */
+  /** An optional fast check for large data: true if the data matches the schema. After false the schema decides. */
   readonly isPlain?: (data: unknown) => boolean;
 }
 
@@ -24,9 +24,9 @@ export interface DecodedEvent {
 }
 
 /**
- * A recorded event as the domain knows it, in the version that is written now.
- * @throws UnprojectableEventError for a type or version this program does not know (a newer program wrote it,
- *   say) and for data that does not fit the schema
+ * Decodes a recorded event in its current version.
+ * @throws UnprojectableEventError for an unknown type or version (e.g. written by a newer program), and for data that
+ * does not match the schema
  */
 export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): DecodedEvent => {
   const known = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;
@@ -35,7 +35,7 @@ export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): Decode
     type,
     metadata: { occurredAt },
   } = event;
-  const data = raised(event, known);
+  const data = upcasted(event, known);
   if (known.isPlain?.(data) === true) return { type, data, occurredAt };
   const checked = check(known.data, data);
   if (checked.problems !== undefined) {
@@ -44,7 +44,7 @@ export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): Decode
   return { type, data: checked.value, occurredAt };
 };
 
-const raised = (event: RecordedEvent, known: EventSchema): unknown => {
+const upcasted = (event: RecordedEvent, known: EventSchema): unknown => {
   try {
     return currentData(event, known);
   } catch (error) {

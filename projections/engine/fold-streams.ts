@@ -1,14 +1,12 @@
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { UnprojectableEventError } from './projection.ts';
 
-/** A stream's state as a read model holds it. */
-export interface Folded<State> {
+export interface FoldResult<State> {
   readonly state: State;
-  /** Revision of the last event in it; -1 before the first. */
+  /** Revision of the last folded event; -1 before the first. */
   readonly revision: number;
 }
 
-/** The events of each stream, in order. */
 export const byStream = (events: readonly RecordedEvent[]): Map<string, RecordedEvent[]> => {
   const streams = new Map<string, RecordedEvent[]>();
   for (const event of events) {
@@ -20,15 +18,15 @@ export const byStream = (events: readonly RecordedEvent[]): Map<string, Recorded
 };
 
 /**
- * Folds the events of one stream onto what the read model holds of it. Events it holds already change
- * nothing, so a redelivery is harmless.
- * @throws UnprojectableEventError when an event is missing between the two: the stream's order is broken
+ * Folds events of one stream onto the row's state. Ignores events that the state already contains, so a redelivery is
+ * harmless.
+ * @throws UnprojectableEventError if an event is missing in between
  */
 export const foldStream = <State>(
-  before: Folded<State>,
+  before: FoldResult<State>,
   events: Iterable<RecordedEvent>,
   evolve: (state: State, event: RecordedEvent) => State,
-): Folded<State> => {
+): FoldResult<State> => {
   let { state, revision } = before;
   for (const event of events) {
     if (event.revision <= revision) continue;

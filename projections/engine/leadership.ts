@@ -8,12 +8,12 @@ import { advisoryLocks } from '../../shared/postgres/advisory-locks.ts';
 import { withChildSignal } from './child-signal.ts';
 
 export interface LeadershipOptions {
-  /** The one connection that holds all locks of this process, with its timeouts (`connectionConfig`). */
+  /** For the one connection that holds all locks of this process, with its timeouts (`connectionConfig`). */
   readonly config: ClientConfig;
   readonly names: readonly string[];
   /**
-   * Called for each name when this process has become its leader. Works until `signal` is aborted, which
-   * happens as soon as the lock is lost or may have been. Must not throw.
+   * Called for each name when this process becomes its leader. Must work until `signal` is aborted, which happens as
+   * soon as the lock is, or may be, lost. Must not throw.
    */
   readonly lead: (name: string, signal: AbortSignal) => Promise<void>;
   readonly log: Logger;
@@ -21,18 +21,18 @@ export interface LeadershipOptions {
 
 export interface Leadership {
   isLeading(name: string): boolean;
-  /** Ends the work of every name, then gives up the locks. */
+  /** Stops the work of every name, then releases the locks. */
   close(): Promise<void>;
 }
 
 const RETRY = { baseMs: 50, capMs: 1_000 };
-/** Locks are asked for, and the connection is tried, after 1 to 1.5 times this. */
+/** Interval of lock attempts and connection checks, in ms, times 1 to 1.5. */
 const POLL_MS = 500;
 /**
- * The server ends a connection that has been silent for this long, and with it the locks: its process is
- * stopped, hangs, or its host is gone. (TCP keepalive would see only the last: the kernel of a stopped process
- * goes on answering.) With the poll above another process has taken over within 3.8 s. A healthy process that was kept
- * from the CPU for so long loses its locks too, and takes them again; the fence makes that harmless.
+ * Idle time, in ms, after which the server ends a connection and so releases its locks: the process is stopped or
+ * hangs, or its host is gone. (TCP keepalive would detect only the last, because the kernel of a stopped process
+ * still answers.) With the interval above another process takes over within 3.8 s. A healthy process without CPU for
+ * this time loses its locks, too, and acquires them again; `moveCheckpoint` makes that harmless.
  */
 const SILENCE_MS = 3_000;
 const GOODBYE_MS = 1_000;
@@ -42,8 +42,8 @@ export const lockKeyOf = (name: string): number =>
   createHash('sha256').update(name).digest().readUInt32BE(0) >>> 1;
 
 /**
- * One active runner per name among all processes on the database: whoever holds the session's advisory lock.
- * This is about not doing work twice and about take-over; correctness does not hang on it (`moveCheckpoint`).
+ * Elects one leader for each name among all processes on the database: the holder of a session advisory lock. This
+ * avoids duplicate work and handles failover; correctness does not depend on it (`moveCheckpoint`).
  */
 export const startLeadership = (options: LeadershipOptions): Leadership => {
   const { names, lead, log } = options;
@@ -52,7 +52,7 @@ export const startLeadership = (options: LeadershipOptions): Leadership => {
     options: `${options.config.options ?? ''} -c idle_session_timeout=${SILENCE_MS}`,
   };
   const closing = new AbortController();
-  // One for each read model; the usual warning is for more than ten.
+  // One listener for each read model; Node.js warns above ten.
   setMaxListeners(0, closing.signal);
   const leading = new Map<string, Promise<void>>();
   let termSignal: AbortSignal | undefined;
@@ -64,9 +64,9 @@ export const startLeadership = (options: LeadershipOptions): Leadership => {
       for (const name of await tryLocks(client, wanted)) {
         log.info({ projection: name }, 'leading');
         const work = lead(name, term.signal).catch((error: unknown) => {
-          log.error({ err: error, projection: name }, 'the leader failed');
+          log.error({ err: error, projection: name }, 'projection leader failed');
         });
-        // Work that ends by itself has failed: begin a new term rather than hold a lock for nothing.
+        // Work that ends by itself has failed: start a new term instead of holding an unused lock.
         leading.set(
           name,
           work.then(() => term.abort()),
@@ -84,7 +84,8 @@ export const startLeadership = (options: LeadershipOptions): Leadership => {
         await holdTerm(client, term);
       } finally {
         term.abort();
-        // Broken: the server shall know at once. Closing: work ends first, so that the successor need not wait.
+        // After an error the server must release the locks immediately. On close the work ends first, so that the
+        // next leader need not wait for it.
         if (!closing.signal.aborted) void hangUp(client);
         await Promise.all(leading.values());
         leading.clear();
@@ -100,7 +101,7 @@ export const startLeadership = (options: LeadershipOptions): Leadership => {
         failures = 0;
         await runTerm(client);
       } catch (error) {
-        log.warn({ err: error, failures }, 'leadership is not possible now');
+        log.warn({ err: error, failures }, 'cannot become leader now');
       }
       await hangUp(client);
       await sleep(backoffMs(failures + 1, RETRY), closing.signal);
@@ -117,7 +118,7 @@ export const startLeadership = (options: LeadershipOptions): Leadership => {
   };
 };
 
-/** Also the sign of life: it is sent with nothing wanted, too. */
+/** Also sent without names, as a sign of life. */
 const tryLocks = async (client: Client, wanted: readonly string[]): Promise<readonly string[]> => {
   const { rows } = await client.query<{ key: number }>({
     name: 'lead',
@@ -128,5 +129,5 @@ const tryLocks = async (client: Client, wanted: readonly string[]): Promise<read
   return wanted.filter((name) => keys.has(lockKeyOf(name)));
 };
 
-/** Waits for the goodbye, but not for a server that does not say it. */
+/** Waits for the server's answer for a bounded time. */
 const hangUp = (client: Client): Promise<void> => settled(GOODBYE_MS, client.end());

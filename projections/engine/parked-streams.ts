@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Position } from '../../shared/event-store/event-store.ts';
 
-/** A stream that a read model leaves out, from its first event that could not be applied. */
+/** A stream that a read model ignores from its first failing event on. */
 export interface ParkedStream {
   readonly projection: string;
   readonly stream: string;
@@ -15,20 +15,16 @@ export interface ParkedStream {
   readonly parkedAt: Date;
 }
 
-/** Columns of `ParkedStream`. */
 export const parkedColumns = `projection, stream, customer_id::float8 as "customerId", position,
   revision::float8 as revision, event_type as "eventType", error, attempts, parked_at as "parkedAt"`;
 
 export interface ListParkedOptions {
-  /** Default: of all read models. */
   readonly projection?: string;
-  /** The last one of the page before. */
   readonly after?: Pick<ParkedStream, 'projection' | 'stream'>;
   /** 1 to 1,000; default 100. */
   readonly limit?: number;
 }
 
-/** Parked streams by read model and stream name, a page at a time. */
 export const listParked = async (
   pool: Pool,
   { projection, after, limit = 100 }: ListParkedOptions = {},

@@ -8,7 +8,7 @@ import type { ProjectionProgress } from '../../shared/follow-log/projection-prog
 import { startLeadership } from './leadership.ts';
 import { listParked } from './parked-streams.ts';
 import { registerProjectionMetrics } from './projection-metrics.ts';
-import { createMoveTogether } from './move-together.ts';
+import { createCheckpointMover } from './move-checkpoints.ts';
 import { createProjectionRunner } from './projection-runner.ts';
 import type { Projection } from './projection.ts';
 import {
@@ -22,33 +22,34 @@ import {
 export interface ProjectionsOptions {
   readonly projections: readonly Projection[];
   readonly store: EventStore;
-  /** Of the one connection that holds the leadership locks. Must reach Postgres itself, not a transaction pooler. */
+  /** For the leadership connection. Must reach Postgres itself, not a transaction pooler. */
   readonly connectionString: string;
   /**
-   * For batches and status: one connection a read model at most, and one. Best with `asyncCommit`: rows and
-   * checkpoint may be lost together in a crash of the server, and are made again.
+   * For batches and status: at most one connection for each read model, and one more. Best with `asyncCommit`: a
+   * crash of the server can lose rows and checkpoint only together, and they are then applied again.
    */
   readonly pool: Pool;
   readonly log: Logger;
   readonly registry?: Registry;
-  /** Readers in this process, to be woken after every commit. */
+  /** Readers in this process, notified after every commit. */
   readonly progress?: ProjectionProgress;
-  /** Whoever works through rows in this process, to be woken by commits that brought some: not by what is passed over. */
+  /** Workers on rows in this process, notified after commits that applied events. */
   readonly changes?: ProjectionProgress;
-  /** False in a process that is not a projector: it runs none of them, and tells how they are. Default true. */
+  /** False: this process only reports status and runs no projections. Default true. */
   readonly lead?: boolean;
-  /** Not ready when a read model is further behind; 1 KiB counts as one where only bytes are known. Default 10,000. */
+  /**
+   * Not ready if a read model has a larger lag; 1 KiB counts as one event if only bytes are known. Default 10,000.
+   */
   readonly lagEventsMax?: number;
-  /** How soon to look again at a log that does not fit a checkpoint. Default 5 s. */
   readonly recheckMs?: number;
 }
 
 export interface Projections {
-  /** Of all read models, whoever runs them; at most 250 ms old. @throws what the database throws */
+  /** Status of all read models, led by any process; at most 250 ms old. @throws database errors */
   status(): Promise<readonly ProjectionStatus[]>;
-  /** The part `projections` of `/ready`. @throws what the database throws */
+  /** The part `projections` of `/ready`. @throws database errors */
   readiness(): Promise<ProjectionsReadiness>;
-  /** Ends each runner after its current transaction and gives up leadership. */
+  /** Stops each runner after its current transaction and releases leadership. */
   stop(): Promise<void>;
 }
 
@@ -56,16 +57,16 @@ const STATUS_TTL_MS = 250;
 const PARKED_SHOWN_MAX = 20;
 
 /**
- * Runs those read models that no other process runs already, stands by for the others, and tells how they all
- * are. Returns at once; with the database away it goes on trying.
+ * Runs the read models that no other process leads, and stands by for the others. Returns immediately; retries while
+ * the database is unavailable.
  */
 export const startProjections = (options: ProjectionsOptions): Projections => {
   const { projections, store, pool, log, registry, progress, changes } = options;
   const { lagEventsMax = LAG_EVENTS_MAX } = options;
   const names = projections.map(({ name }) => name);
   if (new Set(names).size !== names.length)
-    throw new Error(`read models must have names of their own: ${names.join()}`);
-  const passOver = createMoveTogether(pool);
+    throw new Error(`read models must have unique names: ${names.join()}`);
+  const passOver = createCheckpointMover(pool);
   const runners = new Map(
     projections.map((projection) => [
       projection.name,
@@ -133,14 +134,14 @@ const parkedShown = async (pool: Pool): Promise<ProjectionsReadiness['parked']> 
     attempts: one.attempts,
   }));
 
-/** One answer for everybody who asks within `ttlMs`: probes and scrapes cost the database the same however many. */
+/** Shares one answer within `ttlMs`, so that any number of probes and scrapes costs the database the same. */
 const keepFor = <T>(ttlMs: number, read: () => Promise<T>): (() => Promise<T>) => {
   let answer: Promise<T> | undefined;
-  let askedMs = 0;
+  let readMs = 0;
   return () => {
     const nowMs = performance.now();
-    if (answer === undefined || nowMs - askedMs > ttlMs) {
-      askedMs = nowMs;
+    if (answer === undefined || nowMs - readMs > ttlMs) {
+      readMs = nowMs;
       answer = read();
       answer.catch(() => {
         answer = undefined;

@@ -4,11 +4,10 @@ import type { ProjectionStatus } from './projection-status.ts';
 
 export interface ProjectionMetrics {
   applied(projection: string, events: number): void;
-  /** Takes the metrics out of the registry. */
   remove(): void;
 }
 
-/** @param status asked at each scrape; when it fails, the gauges keep their last values */
+/** @param status called at each scrape; after a failure the gauges keep their values */
 export const registerProjectionMetrics = (
   registry: Registry,
   status: () => Promise<readonly ProjectionStatus[]>,
@@ -29,17 +28,17 @@ export const registerProjectionMetrics = (
   const lagName = `projection_lag_${lagUnit}`;
   gauge(
     lagName,
-    `What the read model has not considered yet of the log, in ${lagUnit}`,
+    `Lag of the read model behind the end of the log, in ${lagUnit}`,
     (one) => one.lagEvents ?? one.lagBytes ?? 0,
   );
   gauge(
     'projection_parked_streams',
-    'Streams that the read model leaves out because of an event that it cannot apply',
+    'Streams that are parked because of an event that the read model cannot apply',
     (one) => one.parkedStreams,
   );
   const applied = new Counter({
     name: 'projection_events_applied_total',
-    help: 'Events that this process made into rows',
+    help: 'Events that this process applied to the read model',
     labelNames,
     registers: [registry],
   });

@@ -12,34 +12,34 @@ import { withChildSignal } from './child-signal.ts';
 import { CheckpointMovedError, openCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { commitBatch, type CommittedBatch } from './commit-batch.ts';
 import { errorText } from './failure.ts';
-import type { PassOver } from './move-together.ts';
+import type { PassOver } from './move-checkpoints.ts';
 import type { Projection } from './projection.ts';
 import { readAhead } from '../../shared/async/read-ahead.ts';
 
 export interface RunnerOptions {
   readonly projection: Projection;
   readonly store: Pick<EventStore, 'subscribeToAll'>;
-  /** Commits need not wait for the disk: rows and checkpoint are lost together, and made again. */
+  /**
+   * Commits need not wait for the disk: a crash loses rows and checkpoint only together, and they are applied again.
+   */
   readonly pool: Pool;
   readonly log: Logger;
-  /** Called after each commit, before the next batch. */
   readonly onCommit: (batch: CommittedBatch) => void;
-  /** How it passes over events that are nothing to it. Default: by a statement of its own. */
+  /** How to move the checkpoint past ignored events. Default: with a separate statement. */
   readonly passOver?: PassOver;
-  /** How soon to look again at a log that does not fit the checkpoint. Default 5 s. */
   readonly recheckMs?: number;
-  /** Waits between tries; returns early when the signal fires. Default: by the wall clock. */
+  /** Waits between attempts; must return early when the signal is aborted. Default: by the wall clock. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 export type RunnerState =
-  /** Not run by this process. */
+  /** Not led by this process. */
   | 'stopped'
   | 'catching-up'
   | 'live'
-  /** Three failures in a row and more; it goes on trying. */
+  /** At least three failures in a row; it keeps trying. */
   | 'retrying'
-  /** The log does not reach the checkpoint, or has a hole: going on would skip events. */
+  /** The log ends before the checkpoint, or has a gap: continuing would skip events. */
   | 'log-gap';
 
 export interface RunnerReport {
@@ -51,8 +51,8 @@ export interface RunnerReport {
 export interface ProjectionRunner {
   readonly report: RunnerReport;
   /**
-   * Applies events until `signal` is aborted, then ends after its current transaction. Never throws. To be
-   * called again only when the last call has ended.
+   * Applies events until `signal` is aborted, then ends after its current transaction. Never throws. Call it again
+   * only after the last call has ended.
    */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -62,13 +62,13 @@ const RETRY = { baseMs: 50, capMs: 2_000 };
 const RECHECK_MS = 5_000;
 const FAILURES_UNTIL_REPORTED = 3;
 
-/** Runs one read model. Everything it knows is in the database: it may be killed at any line. */
+/** Runs one read model. All its state is in the database, so the process may be killed at any point. */
 export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner => {
   const { projection, store, pool, onCommit, recheckMs = RECHECK_MS, pause = sleep } = options;
   const log = options.log.child({ projection: projection.name });
   let report: RunnerReport = { state: 'stopped', position: START };
   let failures = 0;
-  /** Halved by a failure, doubled by a success: a batch too large for the statement timeout gets through. */
+  /** Halved by a failure, doubled by a success: so a batch that exceeds the statement timeout succeeds in parts. */
   let batchSize = BATCH_SIZE_MAX;
 
   const commit = async (checkpoint: Checkpoint, batch: EventBatch) => {
@@ -83,7 +83,7 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
     return committed.checkpoint;
   };
 
-  /** Returns to start again from the stored checkpoint, with larger batches or because `signal` says so. */
+  /** Returns to restart from the stored checkpoint, with larger batches or after an abort. */
   const follow = async ({ signal }: AbortController): Promise<void> => {
     let checkpoint = await openCheckpoint(pool, projection.name);
     report = { ...report, position: checkpoint.position };
@@ -107,7 +107,10 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
   const onFailure = async (error: unknown, signal: AbortSignal): Promise<void> => {
     if (error instanceof LogGapError) {
       report = { ...report, state: 'log-gap', error: errorText(error) };
-      log.error({ err: error, position: report.position }, 'the log does not fit the checkpoint: stopped');
+      log.error(
+        { err: error, position: report.position },
+        'the log does not match the checkpoint: projection stopped',
+      );
       return pause(recheckMs, signal);
     }
     failures += 1;
@@ -115,7 +118,7 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
     if (failures >= FAILURES_UNTIL_REPORTED) {
       report = { ...report, state: 'retrying', error: errorText(error) };
     }
-    log.warn({ err: error, failures }, 'batch not applied, trying again');
+    log.warn({ err: error, failures }, 'batch failed, retrying');
     return pause(backoffMs(failures, RETRY), signal);
   };
 

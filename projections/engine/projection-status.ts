@@ -7,32 +7,30 @@ import type { RunnerReport } from './projection-runner.ts';
 
 export interface ProjectionStatus {
   readonly name: string;
-  /** This process runs it. */
+  /** This process is the leader. */
   readonly leading: boolean;
-  /** Some process runs it. */
+  /** Some process is the leader. */
   readonly led: boolean;
   readonly position: Position;
   readonly epoch: number;
   /**
-   * What of the log it has not considered yet: events, or bytes of the log where the store has no figure of events
-   * (`EventStore.distanceUnit`). Negative when the log does not reach the checkpoint.
+   * Lag in events, or in bytes of the log if the store cannot count events (`EventStore.distanceUnit`). Negative if
+   * the log ends before the checkpoint.
    */
   readonly lagEvents?: number;
   readonly lagBytes?: number;
   readonly parkedStreams: number;
-  /** As its leader knows it; `standby` in every other process. */
+  /** The leader's state; `standby` in every other process. */
   readonly state: RunnerReport['state'] | 'standby';
   readonly error?: string;
 }
 
 export interface ProjectionsReadiness {
-  /** Every read model is run by some process that gets on, and none is far behind. */
+  /** Every read model has a leader that makes progress, and a small lag. */
   readonly ready: boolean;
-  /** Streams were left out: part of the data is stale, all the rest is served. Does not make it not ready. */
+  /** Streams are parked: their data is stale, all other data is served. Stays ready. */
   readonly degraded: boolean;
-  /** For the answer of `/ready`: nothing of an event's content. */
   readonly projections: readonly ProjectionStatus[];
-  /** The first 20. */
   readonly parked: readonly Pick<
     ParkedStream,
     'projection' | 'stream' | 'position' | 'revision' | 'eventType' | 'attempts'
@@ -47,7 +45,7 @@ interface Row {
   readonly parked: number;
 }
 
-/** One row a read model, whoever runs it. `pg_locks` tells which locks of this database are held. */
+/** One row for each read model. `pg_locks` shows which locks are held. */
 const statusSql = `
   select wanted.name, checkpoint.position, checkpoint.epoch,
     (select count(*)::int from parked_streams p where p.projection = wanted.name) as parked,
@@ -60,7 +58,7 @@ const statusSql = `
   from unnest($1::text[], $2::int[]) as wanted (name, key)
   left join projection_checkpoints checkpoint on checkpoint.name = wanted.name`;
 
-/** @param reports what this process knows of the read models that it runs; undefined for those that it does not */
+/** @param reports the runners of this process; undefined for read models that it does not lead */
 export const readStatus = async (
   pool: Pool,
   store: Pick<EventStore, 'head' | 'distance' | 'distanceUnit'>,
@@ -72,7 +70,7 @@ export const readStatus = async (
     text: statusSql,
     values: [names, names.map(lockKeyOf), advisoryLocks.projections],
   });
-  // After the checkpoints: read before them, it could be behind one that is right.
+  // Read after the checkpoints: an earlier head could be before a correct checkpoint.
   const head = await store.head();
   return rows.map(({ name, led, position, epoch, parked }) => {
     const report = reports.get(name);
@@ -91,13 +89,12 @@ export const readStatus = async (
   });
 };
 
-/** Reads of a read model that is further behind are not worth serving; 1 KiB counts as one where only bytes are known. */
+/** Maximum lag of a ready read model in events; 1 KiB counts as one event if only bytes are known. */
 export const LAG_EVENTS_MAX = 10_000;
 
-/** What stands for one event where only bytes are known. */
 const BYTES_PER_EVENT = 1_024;
 
-/** Whether reads of this read model are worth serving. */
+/** True if the read model is fresh enough to serve reads. */
 export const isReady = (
   { led, lagEvents, lagBytes, state }: ProjectionStatus,
   lagEventsMax: number,

@@ -3,13 +3,13 @@ import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Comparison } from './comparison.ts';
 
 /**
- * One read model: which events it is made of, and how a batch of them becomes rows. The engine
- * (`projection-runner.ts`) does the rest: checkpoint, fence, leadership, retries, parking.
+ * One read model: the events it uses, and how a batch of them becomes rows. The engine (`projection-runner.ts`) does
+ * the rest: checkpoint, leadership, retries, parking.
  */
 export interface Projection {
   /** Unique and stable: names the checkpoint and the leadership lock. */
   readonly name: string;
-  /** The tables that it alone writes: emptied when it is made anew. */
+  /** The tables that only this projection writes; a rebuild empties them. */
   readonly tables: readonly string[];
   /**
    * Kinds of entries that it alone asks for on the shared list of work (`shared/work-list`). Workers write them, too, so
@@ -18,24 +18,24 @@ export interface Projection {
   readonly work?: readonly string[];
   /** How rows of its tables are compared with those of a copy. Default: all of them, by their primary key. */
   readonly compared?: Readonly<Record<string, Comparison>>;
-  /** What else is done, in the same transaction, when it is made anew. */
+  /** Additional work of a rebuild, in its transaction. */
   forget?(client: ClientBase): Promise<void>;
-  /** Stream categories the read model is made of; everything else is passed over. */
+  /** Stream categories that the read model uses; other events only move the checkpoint. */
   readonly categories: readonly string[];
   /**
-   * Applies events to the read model inside the engine's transaction, in order. Must be idempotent: an
-   * event whose revision a row already carries changes nothing. Set-based: one call may bring thousands of
-   * events of thousands of streams. Names its tables without a schema: `copy/` has it write elsewhere.
-   * @throws UnprojectableEventError for an event that can never be applied (unknown type or version, a gap in
-   *   its stream's revisions); any database error is passed on
+   * Applies events inside the engine's transaction, in order. Must be idempotent: an event whose revision a row
+   * already has changes nothing. Must be set-based: one call may contain thousands of events of thousands of streams.
+   * Must name tables without a schema, because `copy/` uses another one.
+   * @throws UnprojectableEventError for an event that can never be applied (unknown type or version, a gap in its
+   * stream's revisions); any database error
    */
   apply(client: ClientBase, events: readonly RecordedEvent[]): Promise<void>;
 }
 
-/** Counts: a kind of which there is none any more may have a row, or none. */
+/** A count of zero may have a row or none. */
 export const keptCounts: Comparison = { where: 'count <> 0' };
 
-/** This event cannot become a row, now or later: its stream is parked, everything else goes on. */
+/** The event can never become a row: its stream is parked, all others continue. */
 export class UnprojectableEventError extends Error {
   override readonly name = 'UnprojectableEventError';
 

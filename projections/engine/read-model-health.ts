@@ -6,63 +6,57 @@ import { lockKeyOf } from './leadership.ts';
 import type { Projection } from './projection.ts';
 import { isReady, LAG_EVENTS_MAX, readStatus, type ProjectionStatus } from './projection-status.ts';
 
-/** How read models are, as an operator wants to know it: beside a running service and without one. */
-
-/** A copy that is being made beside the live read model, or that a run has left. */
+/** A copy that is being built, or was left by an earlier run. */
 export interface CopyInProgress {
-  /** Who holds it; undefined: nobody, a run that was killed or refused has left it. */
+  /** The process that holds it; undefined if a killed or refused run left it. */
   readonly heldBy?: CopyHolder;
-  /** Up to where of the log it is; undefined while its tables are made or put in place. */
   readonly position?: Position;
-  /** Of what the live one has considered, 0 to 1. */
+  /** Progress towards the live position, 0 to 1. */
   readonly fraction?: number;
-  /** ISO 8601; of the first of the runs that have made it. */
+  /** ISO 8601; start of the first run on this copy. */
   readonly begunAt?: string;
 }
 
 export interface CopyHolder {
-  /** Host and process id, as the process says (`holdingName`). */
+  /** Host and process id, as the process reports them (`holdingName`). */
   readonly process: string;
-  /** Of its connection, as Postgres sees it: undefined over a Unix socket. */
+  /** Client address as Postgres sees it; undefined over a Unix socket. */
   readonly address?: string;
   readonly connectedAt: string;
 }
 
 export type HealthProblem =
-  /** No process runs it: nothing brings it up to date. */
+  /** No process leads it: it is not updated. */
   | 'not-run'
-  /** Further behind the log than reads are served with (`LAG_EVENTS_MAX`). */
+  /** Its lag is above `LAG_EVENTS_MAX`. */
   | 'behind'
-  /** The log ends before it: an older one was restored. */
+  /** The log ends before its position: an older log was restored. */
   | 'log-ends-before'
-  /** It leaves streams out. */
   | 'parked';
 
 export interface ReadModelHealth {
   readonly readModel: string;
   readonly position: Position;
   readonly epoch: number;
-  /** Position of the last event in the log, for all read models the same. */
+  /** Position of the last event in the log, the same for all read models. */
   readonly head: Position;
-  /** Some process runs it. */
   readonly led: boolean;
-  /** As `ProjectionStatus`. */
   readonly lagEvents?: number;
   readonly lagBytes?: number;
-  /** How long ago the first event was recorded that it has not considered; 0 when there is none. */
+  /** Age, in seconds, of the first event that it has not applied; 0 if there is none. */
   readonly lagSeconds: number;
   readonly parkedStreams: number;
   readonly copy?: CopyInProgress;
   readonly problems: readonly HealthProblem[];
 }
 
-/** What is looked at for the first event behind a position: some, because a server's own events may come first. */
+/** Page size for the first event after a position: a server's own events may come first. */
 const LOOKED_AT_EVENTS = 10;
 
 /**
- * How each of the read models is. Nothing is written, and nobody waited for.
+ * Health of all read models. Writes nothing and waits for no lock.
  * @param nowMs milliseconds since 1970
- * @throws Error when the read models were made from a store of another kind; any error of the two stores
+ * @throws Error if the read models were built from another kind of store; any error of the two stores
  */
 export const readHealth = async (
   pool: Pool,
@@ -99,7 +93,6 @@ export const readHealth = async (
   return healths;
 };
 
-/** In the unit of the store's distances. */
 const lagOf = ({ lagEvents, lagBytes }: ProjectionStatus): number => lagEvents ?? lagBytes ?? 0;
 
 const problemsOf = (status: ProjectionStatus): readonly HealthProblem[] => [
@@ -113,10 +106,9 @@ const lagSeconds = (store: Pick<EventStore, 'readAll'>, nowMs: number) => {
   const known = new Map<Position, Promise<number>>();
   const read = async (after: Position): Promise<number> => {
     const [first] = await store.readAll({ after, limit: LOOKED_AT_EVENTS });
-    // What is left may be a server's own.
+    // The remaining events may be the server's own.
     return first === undefined ? 0 : Math.max(0, nowMs - Date.parse(first.recordedAt)) / 1_000;
   };
-  // Most of them stand at the same place.
   return (after: Position): Promise<number> => {
     const seconds = known.get(after) ?? read(after);
     known.set(after, seconds);
@@ -145,7 +137,7 @@ interface CopyRow {
   readonly connectedAt: Date | null;
 }
 
-/** One is held from before its row is written until after it is gone. */
+/** A copy's lock is held from before its row is written until after it is deleted. */
 const copiesSql = `
   with held as (
     select wanted.name, a.application_name as process, host(a.client_addr) as address, a.backend_start
@@ -189,7 +181,7 @@ const copiesOf = async (
 
 const processOf = (applicationName: string): string => applicationName.replace(/^.* by /, '');
 
-/** Undefined: its tables are not there (yet, or any more). */
+/** @returns undefined if its tables do not exist */
 const positionOfCopy = async (pool: Pool, name: string): Promise<Position | undefined> => {
   const table = `${quoted(copySchemaOf(name))}.projection_checkpoints`;
   const { rows: there } = await pool.query<{ there: boolean }>(
@@ -199,7 +191,6 @@ const positionOfCopy = async (pool: Pool, name: string): Promise<Position | unde
   if (there[0]?.there !== true) return undefined;
   const { rows } = await pool
     .query<{ position: Position }>(`select position from ${table} where name = $1`, [name])
-    // Dropped in between.
     .catch(() => ({ rows: [] }));
   return rows[0]?.position;
 };

@@ -5,11 +5,10 @@ import { dropCopy } from './copy/copy-state.ts';
 import type { Projection } from './projection.ts';
 
 /**
- * Takes read models back to the start of the log, whatever log that is now. From then on the reads of every
- * account wait until the read model has reached `head`, so none sees the rows that are missing meanwhile; nor is any
- * credential accepted before (`query/accounts/verify-api-key.ts`). Nothing
- * else that holds positions of the log stays: snapshots go, marks become `head`.
- * To be called while no process of the service runs: a mark that is newer than `head` would go back.
+ * Resets read models to the start of the present log. Until they reach `head` again, reads of every account wait, so
+ * none sees missing rows, and no credential is accepted (`query/accounts/verify-api-key.ts`). All other stored
+ * positions of the log are replaced, too: snapshots are deleted, last written positions become `head`. Call it only
+ * while no process of the service runs: a last written position after `head` would go back.
  */
 export const resetReadModels = (
   pool: Pool,
@@ -19,10 +18,10 @@ export const resetReadModels = (
   inTransaction(pool, async (client) => {
     for (const projection of projections) await resetOne(client, projection, head);
     await client.query('truncate snapshots');
-    for (const marks of ['account_positions', 'conversion_positions']) {
+    for (const table of ['account_positions', 'conversion_positions']) {
       await client.query(
-        `insert into ${marks} (customer_id, position)
-         select customer_id, $1 from api_keys union select customer_id, $1 from ${marks}
+        `insert into ${table} (customer_id, position)
+         select customer_id, $1 from api_keys union select customer_id, $1 from ${table}
          on conflict (customer_id) do update set position = excluded.position`,
         [head],
       );
@@ -38,7 +37,6 @@ const resetOne = async (client: PoolClient, projection: Projection, head: Positi
        whole_at = excluded.whole_at`,
     [name, START, head],
   );
-  // Made of the log that was there before.
   await dropCopy(client, name);
   await client.query('delete from parked_streams where projection = $1', [name]);
   for (const table of tables) await client.query(`truncate ${client.escapeIdentifier(table)}`);

@@ -14,20 +14,18 @@ import type { Projection } from './projection.ts';
 export type RetryOutcome =
   | { readonly outcome: 'not-parked' }
   | { readonly outcome: 'applied'; readonly events: number }
-  /** Still parked, perhaps at a later event than before. */
   | { readonly outcome: 'parked'; readonly stream: ParkedStream };
 
-/** Events of one retry that are in memory at once. */
 const CHUNK = 500;
 
 /**
- * Applies a parked stream from where it was parked up to the checkpoint, in order, and un-parks it. Safe
- * beside the live runner on whatever node: the checkpoint's row is locked, so the runner's next batch either
- * was committed before, or finds another epoch and starts again without the stream among the parked ones.
- * The runner waits meanwhile; a very long stream makes it wait long.
+ * Applies a parked stream from its failing event up to the checkpoint, in order, and un-parks it. Safe while the live
+ * runner works on any node: the checkpoint's row is locked. So the runner's next batch was either committed before,
+ * or finds another epoch and restarts without the stream among the parked ones. The runner waits meanwhile, and
+ * longer for a long stream.
  *
- * Takes one connection of `pool`, and reads the stream through `store`'s while it holds it.
- * @throws whatever is not the fault of an event: nothing is changed then
+ * Uses one connection of `pool`, and reads the stream from `store` while holding it.
+ * @throws any error that no event causes: nothing is changed then
  */
 export const retryParked = (
   pool: Pool,
@@ -39,7 +37,7 @@ export const retryParked = (
     const from = await lockParked(client, projection.name, stream);
     if (from === undefined) return { outcome: 'not-parked' };
     const { applied, failed } = await applyUpTo(client, store, projection, { stream, ...from });
-    // Rows have changed without a new event, even when the stream stays parked.
+    // Rows have changed without a new event, even if the stream stays parked.
     await client.query('update projection_checkpoints set epoch = epoch + 1 where name = $1', [
       projection.name,
     ]);
@@ -54,9 +52,7 @@ export const retryParked = (
   });
 
 interface Span {
-  /** First revision to apply. */
   readonly revision: number;
-  /** Last position to apply. */
   readonly checkpoint: Position;
 }
 
@@ -65,7 +61,7 @@ const lockParked = async (client: ClientBase, name: string, stream: string): Pro
     'select position from projection_checkpoints where name = $1 for update',
     [name],
   );
-  // A statement of its own: it must see what was committed while the lock was waited for.
+  // A separate statement, because it must see commits during the wait for the lock.
   const parked = await client.query<{ revision: number }>(
     'select revision::float8 as revision from parked_streams where projection = $1 and stream = $2',
     [name, stream],
@@ -115,9 +111,9 @@ const parkAgain = async (
 };
 
 /**
- * Retries every parked stream of a read model once, one transaction each.
- * @returns how many were un-parked, and how many are still parked
- * @throws whatever is not the fault of an event: those retried before stay retried
+ * Retries every parked stream of a read model once, each in its own transaction.
+ * @returns the numbers of un-parked and still parked streams
+ * @throws any error that no event causes: earlier retries stay committed
  */
 export const retryAllParked = async (
   pool: Pool,

@@ -12,8 +12,8 @@ const iso = (column: string): string =>
   `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
- * One page, newest first, and how many there are: of one snapshot. What was never announced is no key. Read from the rows that keys are checked
- * against, so what it says is what happens.
+ * One page, newest first, and the total, both from one snapshot. Unannounced keys are left out: they are not valid
+ * yet. Reads the rows that the credential check reads, so both agree.
  */
 export const listApiKeys = async (
   database: TenantDatabase,

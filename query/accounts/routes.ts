@@ -6,7 +6,6 @@ import { pageOf, pagingParameters } from '../../shared/http/schemas.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { listApiKeys } from './list-api-keys.ts';
 
-/** `accounts/current` and the list of keys (decisions.md section 2), read from where credentials are checked. */
 export const accountReadRoutes = (database: TenantDatabase): readonly Route[] => [
   currentRoute(database),
   listRoute(database),

@@ -20,22 +20,18 @@ interface StoredKey {
   readonly customerId: string;
   readonly secretHash: Buffer;
   readonly userId: string;
-  /** Null when there is no such user: the account was never quite opened. */
   readonly role: Role | null;
   readonly scopes: readonly Scope[];
   readonly version: string;
   readonly askedAt: number;
-  /** It was revoked, or has expired. */
   readonly isOver: boolean;
-  /** The key was announced, and its account is open: so say rows that mean nothing unless `isWhole`. */
+  /** The key is announced and its account is open. Valid only if `isWhole`. */
   readonly isLive: boolean;
-  /** The rows are not being made anew. */
   readonly isWhole: boolean;
-  /** What became of the first of the requests that were looked up with this row. */
   verified?: Verification;
 }
 
-/** The rows that credentials are checked against are being made anew: who may come in is not known yet. */
+/** The tables of the credential check are being rebuilt: they cannot tell yet which accounts are open. */
 class CredentialsIncompleteError extends Error {
   override readonly name = 'CredentialsIncompleteError';
 }
@@ -43,16 +39,16 @@ class CredentialsIncompleteError extends Error {
 const rejected: Verification = { outcome: 'rejected' };
 
 /**
- * Verifies API keys against their stored hashes. Nothing is remembered between requests, so a revoked key
- * is refused on its next request on every node (specification, Authentication, rule 4), as is one that has
- * expired, was never announced or whose account is disabled; requests that arrive together are looked up together.
- * Whose such a key was is told with its refusal, to whoever has its secret.
- * The version of the account's data comes along: it is read after the request came.
+ * Returns a function that verifies API keys against their stored hashes. It caches nothing between requests: a key
+ * that was revoked or has expired, or whose account is disabled, is refused on its next request on every node
+ * (specification, Authentication, rule 4). Concurrent requests share a lookup. A refusal of a key with the right
+ * secret names the key's owner, for the audit log. The lookup also returns the account's version, which is therefore
+ * read after the request arrived.
  *
- * While the read model of credentials is made anew, every credential is turned away with 503: on the way from the log's
- * start its rows say that an account is open which a later event has disabled.
- * @param pool with the rights of the installation: before a key is verified there is no account to be bound to
- * @param used told of every key that verified
+ * During a rebuild of these tables every credential gets 503: while the rebuild replays the log, an account looks
+ * open that a later event disables.
+ * @param pool with the rights of the installation: before the key is verified, there is no account to bind to
+ * @param used called for every verified key
  */
 export const verifyApiKey = (
   pool: Pick<Pool, 'query'>,
@@ -69,18 +65,19 @@ export const verifyApiKey = (
     if (presented === undefined) return rejected;
     const stored = await lookUp(presented.keyId);
     if (stored === undefined || !timingSafeEqual(stored.secretHash, presented.secretHash)) return rejected;
-    if (stored.isOver) return formerly(stored);
-    if (!stored.isWhole) throw new CredentialsIncompleteError('the read model of credentials is made anew');
-    if (!stored.isLive || stored.role === null) return formerly(stored);
+    if (stored.isOver) return refusedHolder(stored);
+    if (!stored.isWhole)
+      throw new CredentialsIncompleteError('the read model of credentials is being rebuilt');
+    if (!stored.isLive || stored.role === null) return refusedHolder(stored);
     used(presented.keyId);
-    // Requests that were looked up together with one key are the same principal's.
+    // All requests of one lookup have the same principal.
     stored.verified ??= verifiedAs(stored, stored.role, credential);
     return stored.verified;
   };
 };
 
-/** Its secret was the right one: whoever sent it has held the key, which its account may know. */
-const formerly = (stored: StoredKey): Verification =>
+/** The secret was right, so the caller has held the key: the account may see this in its audit log. */
+const refusedHolder = (stored: StoredKey): Verification =>
   stored.role === null ? rejected : { outcome: 'rejected', holder: holderOf(stored, stored.role) };
 
 const holderOf = ({ keyId, customerId, userId }: StoredKey, role: Role): Holder => ({
@@ -99,13 +96,12 @@ const verifiedAs = (stored: StoredKey, role: Role, credential: string): Verifica
   },
 });
 
-/** The key's scopes count as far as its user's role still allows them. */
 const isAllowed = (scope: Scope, role: Role): boolean => {
   if (role === 'seller') return scope === 'exchange:review';
   return scope === 'exchange:admin' ? role === 'admin' : scope !== 'exchange:review';
 };
 
-/** Most connections bring the same credential again and again: it is parsed and hashed once. */
+/** Most connections repeat the same credential, so it is parsed and hashed once for each connection. */
 const rememberLast = <Parsed>(parse: (credential: string) => Parsed) => {
   const last = new WeakMap<object, { readonly credential: string; readonly parsed: Parsed }>();
   return (credential: string, connection: object): Parsed => {

@@ -3,7 +3,6 @@ import { auditedKind } from '../resources/audited-kind.ts';
 import { lastFirst } from '../resources/resource-paths.ts';
 import { advertiserList, advertiserPlace, advertiserRead } from './routes.ts';
 
-/** An advertiser as history and the audit log know it. */
 export const advertiserKind = auditedKind({
   ...advertiserFold,
   resourceType: 'ADVERTISER',

@@ -2,10 +2,9 @@ import { contains, equal, listPage, type FoundPage, type List, type Page } from 
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
 export interface AdvertiserFilters {
-  /** Default: the active ones. */
+  /** Default: active advertisers. */
   readonly status?: 'ACTIVE' | 'ARCHIVED' | 'ALL' | undefined;
   readonly sandbox?: boolean | undefined;
-  /** Case-insensitive part of the name. */
   readonly name?: string | undefined;
 }
 
@@ -16,7 +15,7 @@ const advertisers: List = {
   counts: 'advertiser_counts',
 };
 
-/** One page of an account's advertisers. @throws ReadModelBehindError */
+/** @throws ReadModelBehindError */
 export const listAdvertisers = (
   reads: ResourceReads,
   customerId: number,

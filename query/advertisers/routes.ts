@@ -11,7 +11,6 @@ import { listAdvertisers } from './list.ts';
 const path = '/api/v2/buyer/advertisers';
 const tag = 'Advertisers';
 
-/** Where the API has one advertiser. */
 export const advertiserPlace = {
   path: `${path}/{id}`,
   params: z.object({ id: pathIntegerId('advertiser') }),

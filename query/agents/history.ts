@@ -4,7 +4,6 @@ import { auditedKind, type ListRead } from '../resources/audited-kind.ts';
 import { byShownId, each, lastFirst, streamsByShownId } from '../resources/resource-paths.ts';
 import { agentLists, agentPlace, agentRead } from './routes.ts';
 
-/** An agent as history and the audit log know it. */
 export const agentKind = auditedKind({
   ...agentFold,
   resourceType: 'ADCP_AGENT',

@@ -11,7 +11,6 @@ import { stateReader, type RowReads } from '../resources/read-row.ts';
 const path = '/api/v2/buyer/adcp-agents';
 const tag = 'AdCP Agents';
 
-/** Where the API has one agent. */
 export const agentPlace = {
   path: `${path}/{id}`,
   params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the agent.' }) }),
@@ -41,7 +40,6 @@ const listUnder = (at: string, operationId: string, summary: string) =>
     query: z.object(pagingParameters(200)),
   });
 
-/** One list under two names. */
 export const agentLists = [
   listUnder(path, 'listAdcpAgents', 'The agents of the account, newest first'),
   listUnder('/api/v2/buyer/sales-agents', 'listSalesAgents', 'The same under another name'),

@@ -2,8 +2,8 @@ import parseRange from 'range-parser';
 import type { ByteRange } from '../../shared/storage/object-store.ts';
 
 /**
- * What a `Range` header asks for (RFC 9110, 14.2): one range, cut to what there is; `whole` for whatever a server may
- * leave aside: several ranges, another unit, something broken.
+ * The first range of a `Range` header (RFC 9110, 14.2), limited to `bytes`. @returns `whole` for headers that a
+ * server may ignore (several ranges, other units, invalid syntax), `none` if the range is not satisfiable
  */
 export const byteRangeOf = (header: string | undefined, bytes: number): ByteRange | 'whole' | 'none' => {
   if (header?.startsWith('bytes=') !== true) return 'whole';
@@ -13,7 +13,10 @@ export const byteRangeOf = (header: string | undefined, bytes: number): ByteRang
   return range === undefined || more.length > 0 ? 'whole' : { first: range.start, last: range.end };
 };
 
-/** The package takes a range whose end is before its start, and a suffix longer than all there is, for unsatisfiable. */
+/**
+ * The package calls two such ranges unsatisfiable: one that ends before its start, and a suffix longer than the
+ * whole.
+ */
 const isLeftAside = (header: string): boolean => {
   const [, from, to] = /^bytes=\s*(\d*)\s*-\s*(\d+)\s*$/.exec(header) ?? [];
   return from === '' ? Number(to) > 0 : Number(to) < Number(from);

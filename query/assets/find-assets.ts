@@ -5,25 +5,24 @@ import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/fol
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import { ASSETS, type AssetReads } from './list-assets.ts';
 
-/** SQL of the UUID behind an asset's id that was shown (`assetIdOf`); null when the text is none. */
+/** SQL of the UUID of a shown asset id (`assetIdOf`); null if the text is not an asset id. */
 const assetIdSql = (shown: string): string =>
   `case when ${shown} ~ '^ast_[0-9a-f]{32}$' then substr(${shown}, 5)::uuid end`;
 
 /**
- * SQL of a JSON text: an array of those of the assets that are in a library, in no order.
- * @param customer parameter of the account's id
- * @param shownIds SQL of an array of ids as they are shown, some of which may be none
+ * SQL of a JSON array, as text, of those of the assets that are in a library, unsorted.
+ * @param customer SQL parameter of the account's id
+ * @param shownIds SQL of an array of shown ids; entries may be invalid
  */
 const readyAssetsSql = (customer: string, shownIds: string): string =>
   `(select coalesce('[' || string_agg(a.body, ',') || ']', '[]')
     from assets a
     where a.customer_id = ${customer} and a.status = 'READY'
-      and a.id = any(array(select ${assetIdSql('asked.id')} from unnest(${shownIds}) as asked(id))))`;
+      and a.id = any(array(select ${assetIdSql('q.id')} from unnest(${shownIds}) as q(id))))`;
 
 /**
- * Those of the assets that are in a library, in no order.
- * @param shownIds as they are shown
- * @param waitMs for the read model, at most; default: as every read
+ * Those of the assets that are in a library, unsorted.
+ * @param waitMs longest wait for the read model in ms; default: that of `consistentRead`
  * @throws ReadModelBehindError
  */
 const findAssets = async (

@@ -13,7 +13,6 @@ export interface AssetReads {
 export interface AssetFilters {
   readonly mediaKind?: string | undefined;
   readonly source?: string | undefined;
-  /** Part of the name; case does not count. */
   readonly search?: string | undefined;
 }
 
@@ -27,10 +26,7 @@ const library: List = {
   listed: `status = 'READY'`,
 };
 
-/**
- * One page of an advertiser's library; undefined when there is no such advertiser.
- * @throws ReadModelBehindError
- */
+/** @returns one page; undefined if the advertiser does not exist @throws ReadModelBehindError */
 export const listAssets = async (
   reads: AssetReads,
   customerId: number,
@@ -47,11 +43,7 @@ export const listAssets = async (
   return known ? { assets: JSON.parse(items) as readonly StoredAsset[], total } : undefined;
 };
 
-/**
- * One asset of a library; undefined when there is none.
- * @param assetId UUID
- * @throws ReadModelBehindError
- */
+/** @param assetId UUID @returns undefined if the library does not contain the asset @throws ReadModelBehindError */
 export const getAsset = async (
   { database, progress }: AssetReads,
   customerId: number,

@@ -5,13 +5,12 @@ import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import type { ObjectStore } from '../../shared/storage/object-store.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { getAsset, listAssets, type AssetReads } from './list-assets.ts';
 import { serveRoute } from './serve-route.ts';
 
 export interface LibraryReads extends AssetReads {
   readonly objects: ObjectStore;
-  /** How clients reach the service. */
   readonly baseUrl: () => string;
 }
 
@@ -19,7 +18,6 @@ const path = '/api/v2/buyer/advertisers/{id}/assets';
 const tag = 'Assets';
 const id = pathIntegerId('advertiser');
 
-/** Endpoint 8 of the specification; the detail and the bytes of decisions.md section 2. */
 export const assetReadRoutes = (reads: LibraryReads): readonly Route[] => [
   listRoute(reads),
   detailRoute(reads),
@@ -51,7 +49,9 @@ const listRoute = (reads: LibraryReads): Route =>
       const { skip, take } = pageOf(query);
       const { customerId } = request.principal;
       const filters = { mediaKind, source, search };
-      const page = await listAssets(reads, customerId, params.id, filters, { skip, take }).catch(behind);
+      const page = await listAssets(reads, customerId, params.id, filters, { skip, take }).catch(
+        refuseIfBehind,
+      );
       if (page === undefined) throw notFound('advertiser');
       const { assets, total } = page;
       return {
@@ -82,7 +82,7 @@ const detailRoute = (reads: LibraryReads): Route =>
     handle: async ({ params, request: { principal } }) => {
       const assetId = assetIdOf(params.assetId);
       if (assetId === undefined) throw notFound('asset');
-      const asset = await getAsset(reads, principal.customerId, params.id, assetId).catch(behind);
+      const asset = await getAsset(reads, principal.customerId, params.id, assetId).catch(refuseIfBehind);
       if (asset === undefined) throw notFound('asset');
       return { status: 200, data: assetResource(asset, reads.baseUrl()) };
     },

@@ -14,30 +14,30 @@ interface Conditions {
   readonly 'if-none-match'?: string | undefined;
 }
 
-const conditions = z.object({
+const ConditionHeaders = z.object({
   range: z.string().optional(),
   'if-range': z.string().optional(),
   'if-none-match': z.string().optional(),
 });
 
 /**
- * The bytes of assets, for everybody: an address is as good as a secret until it is published in an ad. What a key
- * stands for never changes, so nothing has to be asked of anybody again; no read model is needed to answer.
+ * Public: a URL is unguessable until an ad publishes it. The object of a key never changes, so clients may cache it
+ * without limit, and the answer needs no read model.
  */
 export const serveRoute = (objects: ObjectStore): Route =>
   route({
     method: 'get',
     path: `${ASSETS_PATH}/{storageKey}`,
     operationId: 'readAsset',
-    summary: 'The bytes of an asset: public, and the same for ever',
+    summary: 'The bytes of an asset: public and immutable',
     tag: 'Assets',
     access: 'public',
-    params: z.object({ storageKey: z.string().meta({ description: 'As the library says.' }) }),
-    headers: conditions,
+    params: z.object({ storageKey: z.string().meta({ description: 'storageKey of the asset.' }) }),
+    headers: ConditionHeaders,
     responses: {
       200: { description: 'All bytes', mediaType: 'application/octet-stream' },
       206: { description: 'One range of them', mediaType: 'application/octet-stream' },
-      304: { description: 'The bytes are those that the client has' },
+      304: { description: 'The client already has these bytes' },
     },
     handle: async ({ params: { storageKey }, headers }) => {
       const key = objectKeyOf(storageKey);
@@ -47,13 +47,13 @@ export const serveRoute = (objects: ObjectStore): Route =>
     },
   });
 
-const answer = (objects: ObjectStore, key: ObjectKey, bytes: number, asked: Conditions): Reply => {
+const answer = (objects: ObjectStore, key: ObjectKey, bytes: number, conditions: Conditions): Reply => {
   const { name, isPassive } = servedTypeOf(key);
   const etag = `"${key}"`;
-  const headers = { ...harmless, ...(isPassive ? {} : asFile(key)), ...forEver, ETag: etag };
-  if (fresh({ 'if-none-match': asked['if-none-match'] }, { etag })) return { status: 304, headers };
-  const ifRange = asked['if-range'];
-  const range = ifRange === undefined || ifRange === etag ? byteRangeOf(asked.range, bytes) : 'whole';
+  const headers = { ...harmless, ...(isPassive ? {} : asFile(key)), ...cacheHeaders, ETag: etag };
+  if (fresh({ 'if-none-match': conditions['if-none-match'] }, { etag })) return { status: 304, headers };
+  const ifRange = conditions['if-range'];
+  const range = ifRange === undefined || ifRange === etag ? byteRangeOf(conditions.range, bytes) : 'whole';
   if (range === 'none') throw outOfRange(bytes);
   const part = range === 'whole' ? undefined : range;
   const open = async () => {
@@ -73,9 +73,9 @@ const POLICY = 'Content-Security-Policy';
 const policyOfAll = new Map(securityHeaders(false)).get(POLICY) ?? "default-src 'none'";
 
 /**
- * An uploaded page on this host must be able to do nothing at all: no script, no form, no request, no origin; its type
- * is not guessed, and its address is not passed on. Other sites may show it: that is what assets are for. The policy
- * adds the sandbox to that of every other answer.
+ * An uploaded page on this host must have no power: no script, form, request or origin. Browsers must not guess its
+ * type or send its URL as a referrer. Other sites may embed it, because that is the purpose of assets. The policy
+ * adds `sandbox` to that of all other answers.
  */
 const harmless: Readonly<Record<string, string>> = {
   [POLICY]: `${policyOfAll};sandbox`,
@@ -84,12 +84,12 @@ const harmless: Readonly<Record<string, string>> = {
   'Referrer-Policy': 'no-referrer',
 };
 
-/** Whoever opens its address gets a file to save, and no page; where a page shows it as an image, it does. */
+/** Browsers download the URL as a file instead of opening it as a page; embedding it as an image still works. */
 const asFile = (key: ObjectKey): Readonly<Record<string, string>> => ({
   'Content-Disposition': `attachment; filename="${key}"`,
 });
 
-const forEver: Readonly<Record<string, string>> = {
+const cacheHeaders: Readonly<Record<string, string>> = {
   'Cache-Control': 'public, max-age=31536000, immutable',
   'Accept-Ranges': 'bytes',
 };

@@ -7,11 +7,10 @@ import {
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { listResources } from '../resources/list-resources.ts';
 import type { ResourceReads, ResourceTable } from '../resources/resource-reads.ts';
 
-/** Its rows know how many members each audience has. */
 export const audiencesTable: ResourceTable = {
   readModel: 'audiences',
   table: 'audiences',
@@ -38,7 +37,6 @@ export const audienceList = declaration({
   query: z.object(pagingParameters(200)),
 });
 
-/** Audiences of decisions.md section 2. */
 export const audienceReadRoutes = (reads: ResourceReads): readonly Route[] => [
   route({
     ...audienceList,
@@ -47,7 +45,7 @@ export const audienceReadRoutes = (reads: ResourceReads): readonly Route[] => [
       const owner = { customerId: request.principal.customerId, advertiserId: id };
       const { take, skip } = pageOf(query);
       const page = await listResources<AudienceRow>(reads, audiencesTable, owner, { take, skip }).catch(
-        behind,
+        refuseIfBehind,
       );
       if (page === undefined) throw notFound('advertiser');
       const audiences = page.items.map(({ audience, members }) => audienceResource(audience, members));

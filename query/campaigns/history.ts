@@ -4,7 +4,6 @@ import { auditedKind } from '../resources/audited-kind.ts';
 import { byShownId, each, lastFirst, streamsByShownId } from '../resources/resource-paths.ts';
 import { campaignList, campaignPlace, campaignRead } from './routes.ts';
 
-/** A campaign as history and the audit log know it. */
 export const campaignKind = auditedKind({
   ...campaignFold,
   resourceType: 'CAMPAIGN',

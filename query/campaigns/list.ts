@@ -9,7 +9,6 @@ import type { ResourceReads } from '../resources/resource-reads.ts';
 
 export interface CampaignFilters {
   readonly advertiserId?: number | undefined;
-  /** Default: all but the archived ones. */
   readonly phase?: CampaignPhase | undefined;
 }
 
@@ -20,7 +19,7 @@ const campaigns: List = {
   counts: 'campaign_counts',
 };
 
-/** An account's own counts are kept under advertiser 0. */
+/** Counts of the whole account are stored under advertiser 0. */
 const ofAccount: Filter = {
   name: 'of-account',
   rows: (query) => query,
@@ -32,7 +31,7 @@ export interface CampaignPage {
   readonly total: number;
 }
 
-/** One page of an account's campaigns, or of one of its advertisers'. @throws ReadModelBehindError */
+/** One page of the campaigns of an account or an advertiser. @throws ReadModelBehindError */
 export const listCampaigns = async (
   reads: ResourceReads,
   customerId: number,

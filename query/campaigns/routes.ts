@@ -16,7 +16,6 @@ import { listCampaigns } from './list.ts';
 const path = '/api/v2/buyer/campaigns';
 const tag = 'Campaigns';
 
-/** Where the API has one campaign. */
 export const campaignPlace = {
   path: `${path}/{id}`,
   params: z.object({ id: pathTextId('campaign') }),

@@ -8,7 +8,7 @@ import {
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { Filter } from '../resources/list-page.ts';
 import { listResources } from '../resources/list-resources.ts';
 import type { ResourceReads, ResourceTable } from '../resources/resource-reads.ts';
@@ -30,7 +30,6 @@ export const catalogList = declaration({
   query: z.object({ type: CatalogType.optional(), ...pagingParameters(200) }),
 });
 
-/** Catalogs of decisions.md section 2. */
 export const catalogReadRoutes = (reads: ResourceReads): readonly Route[] => [
   route({
     ...catalogList,
@@ -39,7 +38,7 @@ export const catalogReadRoutes = (reads: ResourceReads): readonly Route[] => [
       const owner = { customerId: request.principal.customerId, advertiserId: id };
       const filters = query.type === undefined ? [] : [ofType(query.type)];
       const page = await listResources<Catalog>(reads, catalogsTable, owner, pageOf(query), filters).catch(
-        behind,
+        refuseIfBehind,
       );
       if (page === undefined) throw notFound('advertiser');
       return { status: 200, data: { catalogs: page.items.map(catalogResource), total: page.total } };

@@ -21,7 +21,7 @@ export const CREATIVE_SESSIONS = { readModel: 'creative-sessions', table: 'creat
 
 export interface SessionPage {
   readonly sessions: readonly CreativeSessionResource[];
-  /** Of the last one; undefined when nothing follows. */
+  /** The last session's place; undefined on the last page. */
   readonly next: SessionPlace | undefined;
 }
 
@@ -31,8 +31,8 @@ interface ListRow extends Freshness {
 }
 
 /**
- * The query of a page, in two variants so that each has its plan. What follows a place is written so that the index
- * leads to it: `updated_at <=` bounds the scan, the rest sorts out the sessions of that very millisecond.
+ * The query of a page, with and without a start place, so that each variant has its plan. `updated_at <=` bounds the
+ * index scan; the other condition filters the sessions with the same time.
  */
 export const listSessionsQuery = (
   customerId: number,
@@ -55,7 +55,6 @@ export const listSessionsQuery = (
                    where s.customer_id = $1 and s.campaign_id = $4 ${follows}
                    order by s.updated_at desc, s.id limit $5) p
            ) page`,
-    // One more than asked for says whether anything follows.
     values: [
       customerId,
       readModel,
@@ -68,11 +67,11 @@ export const listSessionsQuery = (
 };
 
 /**
- * One page of a campaign's sessions, those that changed last first; undefined when there is no such campaign.
+ * @returns one page of a campaign's sessions, last changed first; undefined if the campaign does not exist
  *
- * A walk from the first page to the last shows every session that does not change meanwhile exactly once, and none
- * twice: the times of a session never fall, so a change can only move it to before the place where the walk is. One
- * that changes before the walk has come to it may be missed, as is one that is new.
+ * A client that reads all pages sees every unchanged session exactly once, and none twice: a session's time never
+ * decreases, so a change can only move it to a page before the current one. A session that changes before the client
+ * reaches it, or is new, may be missed.
  * @param campaignId UUID
  * @throws ReadModelBehindError
  */

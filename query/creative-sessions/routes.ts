@@ -10,7 +10,7 @@ import { creativeSessionFold } from '../../domain/creative-sessions/creative-ses
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { cursorLimitOf, cursorParameters, pathTextId } from '../../shared/http/schemas.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { stateReader, type RowReads } from '../resources/read-row.ts';
 import { CREATIVE_SESSIONS, listSessions } from './list-sessions.ts';
 import type { SessionCursors } from '../resources/session-cursor.ts';
@@ -23,7 +23,6 @@ const path = '/api/v2/buyer/campaigns/{id}/creative-sessions';
 const tag = 'Creative sessions';
 const LIMIT_MAX = 100;
 
-/** Endpoint 1 of the specification; the detail of decisions.md section 2. */
 export const creativeSessionReadRoutes = (reads: SessionReads): readonly Route[] => [
   listRoute(reads),
   detailRoute(reads),
@@ -56,7 +55,9 @@ const listRoute = (reads: SessionReads): Route =>
       const { cursors } = reads;
       const after = query.cursor && (await cursors.read(customerId, campaignId, query.cursor));
       const limit = cursorLimitOf(query);
-      const page = await listSessions(reads, customerId, campaignId, after || undefined, limit).catch(behind);
+      const page = await listSessions(reads, customerId, campaignId, after || undefined, limit).catch(
+        refuseIfBehind,
+      );
       if (page === undefined) throw notFound('campaign');
       const { sessions, next } = page;
       const nextCursor = next && (await cursors.of(customerId, campaignId, next));

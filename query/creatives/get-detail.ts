@@ -23,19 +23,18 @@ import { consistentRead, ReadModelBehindError } from '../../shared/follow-log/co
 import { directoryOf, SELLERS, sellersSql } from '../sellers/find-sellers.ts';
 import { CREATIVES, type CreativeReads } from './list-creatives.ts';
 
-/** What is known of the assets in an account's library, as they are shown. */
 export interface ShownAssets {
   readonly readModel: string;
   /**
-   * SQL of a JSON text, which `read` reads, of those of the assets that are in the library, or of more.
-   * @param customer parameter of the account's id
-   * @param shownIds SQL of an array of ids as they are shown, some of which may be none
+   * SQL of a JSON text for `read`: at least those of the assets that are in the library.
+   * @param customer SQL parameter of the account's id
+   * @param shownIds SQL of an array of shown ids; entries may be invalid
    */
   readonly sql: (customer: string, shownIds: string) => string;
   readonly read: (found: string) => readonly UsedAsset[];
   /**
-   * The same in a question of its own, with all that the account has written before.
-   * @param waitMs how long it waits for that at most; default: as every read does
+   * The same as a separate query, consistent with the account's writes.
+   * @param waitMs longest wait for the read model in ms; default: that of `consistentRead`
    * @throws ReadModelBehindError
    */
   readonly find: (
@@ -59,15 +58,15 @@ interface Row extends Freshness {
   readonly parked: boolean;
 }
 
-/** What a read that has waited once already may wait again: its request must be answered in time. */
+/** Longest second wait of a read, in ms: the request must be answered in time. */
 const SECOND_WAIT_MS = 300;
 
 /**
- * A creative's detail: joined of what the read models know when it is asked for, each of them with all that the account
- * and the installation have written. None of them waits for another, and no order of events can make it wrong.
+ * Joins a creative's detail from several read models at the time of the read. Each must have applied the writes of
+ * the account and the installation. No read model waits for another, and any order of events gives the same result.
  * @param creativeId UUID
- * @returns undefined when there is no such creative
- * @throws ReadModelBehindError when the library's read model is
+ * @returns undefined if the creative does not exist
+ * @throws ReadModelBehindError if the library's read model is behind
  */
 export const getDetail = async (
   reads: DetailReads,
@@ -85,17 +84,12 @@ export const getDetail = async (
   return foldDetail(reads, customerId, creativeId, waitMs);
 };
 
-/** SQL of the values of a member, wherever the path finds it in the creative. */
 const valuesSql = (path: string): string => `select v #>> '{}' from c, jsonb_path_query(c.doc, '${path}') v`;
 
-/** SQL of whether one of the paths finds anything in the creative. */
 const refersSql = (...paths: readonly string[]): string =>
   `(select ${paths.map((path) => `jsonb_path_exists(c.doc, '${path}')`).join(' or ')} from c)`;
 
-/**
- * The read models that a detail shows something of. One that it shows nothing of is not waited for: whether it refers to
- * anything there is said by the creative's row, which is waited for.
- */
+/** The read models that must be fresh: only those that the creative refers to, according to its own (fresh) row. */
 const readModelsOf = ({ assets }: DetailReads): readonly [string, ...ShownReadModel[]] => [
   '$2',
   `'campaigns'`,
@@ -103,7 +97,7 @@ const readModelsOf = ({ assets }: DetailReads): readonly [string, ...ShownReadMo
   { name: `'${SELLERS}'`, when: refersSql('$.reviews[*]') },
 ];
 
-/** One statement, so that all parts are of one snapshot. */
+/** One statement, so that all parts come from one snapshot. */
 const detailQuery = (reads: DetailReads) => ({
   name: 'get-creative-detail',
   text: `with c as materialized (
@@ -141,7 +135,7 @@ const detailOf = ({ assets }: DetailReads, row: Row): CreativeDetail | undefined
         sellers: directoryOf(row.sellers),
       });
 
-/** Of the streams: when a read model is behind, or leaves the creative's stream out. */
+/** Folds the streams, for when a read model is behind or the creative's stream is parked. */
 const foldDetail = async (
   { assets, ...stores }: DetailReads,
   customerId: number,

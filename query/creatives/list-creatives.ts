@@ -26,7 +26,6 @@ export interface CreativeReads {
 export const CREATIVES = 'creatives';
 
 export interface CreativePage {
-  /** Undefined when there is no such campaign or advertiser. */
   readonly creatives: readonly Creative[] | undefined;
   readonly total: number;
 }
@@ -45,8 +44,7 @@ const pageOfRow = ({ known, items, total }: FoundPage): CreativePage => ({
 const bodies = `coalesce('[' || string_agg(c.body, ',' order by c.created_at desc, c.id desc) || ']', '[]')`;
 
 /**
- * One page of a campaign's creatives, newest first. They are counted and searched one by one: a campaign has 1,000 at
- * most.
+ * One page of a campaign's creatives, newest first. Scans all creatives of the campaign: at most 1,000.
  * @param campaignId UUID
  * @param search case-insensitive part of the name
  * @throws ReadModelBehindError
@@ -94,7 +92,6 @@ export interface LibraryFilters {
   readonly promoted?: boolean | undefined;
   readonly source?: Creative['source'] | undefined;
   readonly formatKind?: Creative['formatKind'] | undefined;
-  /** Case-insensitive part of the name. */
   readonly search?: string | undefined;
 }
 
@@ -106,7 +103,7 @@ const library: List = {
   listed: 'not archived',
 };
 
-/** One page of an advertiser's creatives, without the archived ones. @throws ReadModelBehindError */
+/** @throws ReadModelBehindError */
 export const listLibraryCreatives = async (
   reads: CreativeReads,
   customerId: number,
@@ -131,16 +128,15 @@ interface UseReads extends CreativeReads {
 
 interface UseRow extends Freshness {
   readonly used: boolean;
-  /** Streams of the account that the read model leaves out. */
   readonly parked: readonly string[];
 }
 
 const UUID_LENGTH = 36;
 
 /**
- * Whether a live creative uses an asset. Of streams that are parked the read model knows nothing, or what was before:
- * they are asked themselves, one after the other, since they are few.
- * @param assetId as it is shown
+ * True if a live creative uses the asset. Rows of parked streams are missing or outdated, so those few streams are
+ * folded one after the other.
+ * @param assetId shown id
  * @throws ReadModelBehindError
  */
 export const isAssetInUse = async (

@@ -21,7 +21,7 @@ import {
   queryBoolean,
 } from '../../shared/http/schemas.ts';
 import { shownAssets } from '../assets/find-assets.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { stateReader, type RowReads } from '../resources/read-row.ts';
 import { getDetail, type DetailReads } from './get-detail.ts';
 import {
@@ -44,7 +44,6 @@ export const creativeReadRoutes = (
   return [listRoute(reads), getRoute(reads), libraryRoute(reads), detailRoute({ ...reads, assets })];
 };
 
-/** @param owner what there is not when there is no page */
 const shownPage = (
   { creatives, total }: CreativePage,
   { skip, take }: { readonly skip: number; readonly take: number },
@@ -76,7 +75,7 @@ const listRoute = (reads: CreativeReads): Route =>
       const { customerId } = request.principal;
       const bounds = pageOf(query);
       const found = listCampaignCreatives(reads, customerId, campaignId, query.search, bounds);
-      return shownPage(await found.catch(behind), bounds, 'campaign');
+      return shownPage(await found.catch(refuseIfBehind), bounds, 'campaign');
     },
   });
 
@@ -131,7 +130,7 @@ const libraryRoute = (reads: CreativeReads): Route =>
       const bounds = pageOf(query);
       const { customerId } = request.principal;
       const found = listLibraryCreatives(reads, customerId, id, query, bounds);
-      return shownPage(await found.catch(behind), bounds, 'advertiser');
+      return shownPage(await found.catch(refuseIfBehind), bounds, 'advertiser');
     },
   });
 
@@ -152,7 +151,7 @@ const detailRoute = (reads: DetailReads): Route =>
     handle: async ({ params: { cid }, request }) => {
       const creativeId = creativeIdOf(cid);
       if (creativeId === undefined) throw notFound('creative');
-      const data = await getDetail(reads, request.principal.customerId, creativeId).catch(behind);
+      const data = await getDetail(reads, request.principal.customerId, creativeId).catch(refuseIfBehind);
       if (data === undefined) throw notFound('creative');
       return { status: 200, data };
     },

@@ -7,8 +7,8 @@ import type { ProjectionProgress } from '../../shared/follow-log/projection-prog
 const projection = 'advertisers';
 
 /**
- * Names of an account's advertisers, by id, with all that the account has written before.
- * @param waitMs for the read model, at most; default as `consistentRead`
+ * Names of an account's advertisers by id, consistent with the account's writes.
+ * @param waitMs longest wait for the read model in ms; default: that of `consistentRead`
  * @throws ReadModelBehindError
  */
 export const findAdvertiserNames = async (
@@ -28,8 +28,8 @@ export const findAdvertiserNames = async (
       text: `select ${freshnessColumns('f')}, found.names
              from ${freshnessSql('$1', '$2')} f, lateral (
                select coalesce(json_agg(json_build_array(a.id, a.name)), '[]')::text as names
-               from unnest($3::int[]) as asked(id)
-               join advertisers a on a.customer_id = $1 and a.id = asked.id
+               from unnest($3::int[]) as q(id)
+               join advertisers a on a.customer_id = $1 and a.id = q.id
              ) found`,
       values: [customerId, projection, int4Array(ids)],
     },

@@ -16,7 +16,7 @@ import {
 } from '../../domain/engines/engine-connection.ts';
 import { creativeEngineOf } from '../../domain/engines/engine-resource.ts';
 import { engineConnectionList, slotIdOf } from './routes.ts';
-import { auditedKind, type Asked, type Moment } from '../resources/audited-kind.ts';
+import { auditedKind, type RequestParams, type Moment } from '../resources/audited-kind.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
 import { advertiserKind } from '../advertisers/history.ts';
@@ -45,7 +45,7 @@ const connectionMembers = (connection: EngineConnection) => ({
 });
 
 /** With the names that its advertisers had then. */
-const connectionThen = async (connection: EngineConnection, asked: Asked, then: Moment) => {
+const connectionThen = async (connection: EngineConnection, asked: RequestParams, then: Moment) => {
   const { accountsOffset = 0, mappingsOffset = 0 } = asked as Partial<ConnectionOffsets>;
   const offsets = { accountsOffset, mappingsOffset };
   const ids = mappedAdvertisers(connection, offsets);

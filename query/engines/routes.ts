@@ -18,7 +18,7 @@ import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Pagination, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, queryOffset } from '../../shared/http/schemas.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { stateReader, type RowReads } from '../resources/read-row.ts';
 import { findAdvertiserNames } from './find-advertiser-names.ts';
 
@@ -104,7 +104,7 @@ const listConnectionsRoute = (reads: RowReads): Route => {
       const { data, pagination } = pageIn(live, pageOf(query));
       const shown = data.map(async (one) => {
         const advertisers = mappedAdvertisers(one, offsets);
-        const names = await findAdvertiserNames(reads, customerId, advertisers).catch(behind);
+        const names = await findAdvertiserNames(reads, customerId, advertisers).catch(refuseIfBehind);
         return engineConnectionResource(one, names, offsets);
       });
       return { status: 200, data: await Promise.all(shown), pagination };
@@ -112,7 +112,6 @@ const listConnectionsRoute = (reads: RowReads): Route => {
   });
 };
 
-/** The page of what is all there at once. */
 const pageIn = <Item>(
   items: readonly Item[],
   { skip, take }: { readonly skip: number; readonly take: number },

@@ -14,7 +14,7 @@ interface HealthRow extends EventSourceHealth {
 }
 
 /**
- * What was observed of each of these sources, with every event that the account has logged before.
+ * The observed health of the sources, consistent with the conversion events that the account has logged.
  * @throws ReadModelBehindError
  */
 export const healthOf = async (

@@ -13,7 +13,7 @@ import {
   type Freshness,
 } from '../../shared/follow-log/account-mark.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
 export interface EventSummaryReads extends ResourceReads {
@@ -21,7 +21,6 @@ export interface EventSummaryReads extends ResourceReads {
 }
 
 const HOUR_MS = 3_600_000;
-/** So that an answer has at most some 23,000 entries. */
 const HOURS_MAX = 31 * 24;
 const HOURS_DEFAULT = 24;
 
@@ -40,13 +39,13 @@ type EventSummary = z.infer<typeof EventSummary>;
 
 const Hour = instant().transform((epochMs) => Math.floor(epochMs / HOUR_MS));
 
-/** Accepted events by hour and type (decisions.md section 2), over all of an advertiser's sources. */
+/** Accepted events by hour and type, over all of an advertiser's sources (decisions.md section 2). */
 export const eventSummaryRoute = (reads: EventSummaryReads): Route =>
   route({
     method: 'get',
     path: '/api/v2/buyer/advertisers/{id}/events/summary',
     operationId: 'getEventSummary',
-    summary: 'Events by the hour in which they happened and their type; both hours are included',
+    summary: 'Number of events by hour and type; startHour and endHour are included',
     tag: 'Event Sources',
     access: 'exchange:read',
     params: z.object({ id: pathIntegerId('advertiser') }),
@@ -68,7 +67,7 @@ export const eventSummaryRoute = (reads: EventSummaryReads): Route =>
       };
       const { customerId } = request.principal;
       const summary = await summarise(reads, customerId, id, { ...period, eventType: query.eventType }).catch(
-        behind,
+        refuseIfBehind,
       );
       if (summary === undefined) throw notFound('advertiser');
       return { status: 200, data: { ...period, ...summary } satisfies EventSummary };

@@ -4,10 +4,9 @@ import { findResources, type ResourceReads, type ResourceTable } from '../resour
 export const eventSourcesTable: ResourceTable = { readModel: 'event-sources', table: 'event_sources' };
 
 /**
- * The account's event sources under a key, active ones before archived ones: the one of `sourceId`, if that is known;
- * else two at most, enough to see that the key alone does not say which. However many advertisers have the key, no more
- * is answered. Holds all that the account has written before.
- * @throws ReadModelBehindError when the read model has not reached that in time
+ * An account's event sources with a key, active ones first. With `sourceId`: only that one. Otherwise at most two,
+ * which is enough to detect that the key is ambiguous: any number of advertisers may use it.
+ * @throws ReadModelBehindError if the read model has not applied the account's writes in time
  */
 export const findEventSources = (
   reads: ResourceReads,

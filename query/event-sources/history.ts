@@ -5,7 +5,7 @@ import { EVENT_SOURCE, eventSourceFold, eventSourceStream } from '../../domain/e
 import { eventSourcesTable, findEventSources } from './find-event-sources.ts';
 import { eventSourceList, eventSourceRead, theOneEventSource } from './routes.ts';
 import { auditedKind, type AuditedKind } from '../resources/audited-kind.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
@@ -37,7 +37,7 @@ export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
           const id = resourceIdOf(EVENT_SOURCE, customerId, Number(owner), String(key));
           return { stream: eventSourceStream(customerId, id) };
         }
-        const items = await findEventSources(reads, customerId, String(key)).catch(behind);
+        const items = await findEventSources(reads, customerId, String(key)).catch(refuseIfBehind);
         const source = theOneEventSource(items) ?? (items.length === 1 ? items[0] : undefined);
         return source && { stream: eventSourceStream(customerId, source.sourceId) };
       },

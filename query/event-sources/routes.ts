@@ -13,7 +13,7 @@ import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { listResources } from '../resources/list-resources.ts';
 import { healthOf } from './event-source-health.ts';
 import { eventSummaryRoute, type EventSummaryReads } from './event-summary.ts';
@@ -26,7 +26,6 @@ export interface EventSourceDetails extends EventSummaryReads {
 
 const tag = 'Event Sources';
 
-/** Event sources of decisions.md section 2. */
 export const eventSourceReadRoutes = (reads: EventSourceDetails): readonly Route[] => [
   listRoute(reads),
   detailRoute(reads),
@@ -56,10 +55,10 @@ const listRoute = (reads: EventSourceDetails): Route =>
       const { customerId } = request.principal;
       const owner = { customerId, advertiserId: id };
       const page = await listResources<EventSource>(reads, eventSourcesTable, owner, pageOf(query)).catch(
-        behind,
+        refuseIfBehind,
       );
       if (page === undefined) throw notFound('advertiser');
-      const health = await healthOf(reads, customerId, page.items).catch(behind);
+      const health = await healthOf(reads, customerId, page.items).catch(refuseIfBehind);
       const eventSources = page.items.map((source) => eventSourceResource(source, health(source)));
       return { status: 200, data: { eventSources, total: page.total } };
     },
@@ -74,7 +73,7 @@ export const eventSourceRead = declaration({
   access: 'exchange:read',
   params: z.object({ key: boundedText(1, 256).meta({ description: 'The event_source_id.' }) }),
   query: z.object({
-    advertiserId: pathIntegerId('advertiser that has it, where several have one of this id').optional(),
+    advertiserId: pathIntegerId('advertiser, if several have an event source with this id').optional(),
   }),
 });
 
@@ -86,7 +85,7 @@ const detailRoute = (reads: EventSourceDetails): Route =>
       const { customerId } = request.principal;
       const source = await findOne(reads, customerId, key, advertiserId);
       if (source?.status !== 'ACTIVE') throw notFound('event source');
-      const health = await healthOf(reads, customerId, [source]).catch(behind);
+      const health = await healthOf(reads, customerId, [source]).catch(refuseIfBehind);
       return { status: 200, data: eventSourceResource(source, health(source)) };
     },
   });
@@ -109,8 +108,8 @@ const findOne = async (
 };
 
 /**
- * The only one that is active; undefined when there is none.
- * @throws ApiError VALIDATION_ERROR when there are several
+ * @returns the only active source; undefined if there is none
+ * @throws ApiError VALIDATION_ERROR if there are several
  */
 export const theOneEventSource = (sources: readonly EventSource[]): EventSource | undefined => {
   const active = sources.filter(({ status }) => status === 'ACTIVE');

@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route, type RouteDeclaration } from '../../shared/http/route.ts';
 import { parameterNames } from '../../shared/http/openapi.ts';
-import type { Asked, AuditedKind, Detail, Place } from '../resources/audited-kind.ts';
+import type { RequestParams, AuditedKind, Detail, Place } from '../resources/audited-kind.ts';
 import { expectReached, findHistory, momentOf, notThere, type HistoryReads } from './find-history.ts';
 import { pointInTime, type PointInTime } from './point-in-time.ts';
 
-/** Gives the reads of one thing, among these routes, the parameter `asOf`: how it was. */
+/**
+ * Adds the parameter `asOf` to the routes that read one resource: its state at a point in the past.
+ * @throws Error if a kind declares a read that no route implements
+ */
 export const withAsOf = (
   reads: HistoryReads,
   kinds: readonly AuditedKind[],
@@ -25,21 +28,19 @@ export const withAsOf = (
     details.delete(one.operationId);
     return of === undefined ? one : answeringAsOf(reads, one, of);
   });
-  if (details.size > 0) throw new Error(`there are no such reads: ${[...details.keys()].join()}`);
+  if (details.size > 0) throw new Error(`no route implements these reads: ${[...details.keys()].join()}`);
   return wrapped;
 };
 
-/** Of whoever asks for no point: behind every event there is. */
 const NOW: PointInTime = { instant: '9999-12-31T23:59:59.999Z' };
 
-/** How each thing that has a place is and was, made of its events alone: for who reads without a service. */
+/** The present and past states of resources, folded from events alone: for a process without read models. */
 export const stateRoutes = (reads: HistoryReads, kinds: readonly AuditedKind[]): readonly Route[] =>
   kinds.flatMap((kind) => {
     const { place, details } = kind;
     if (place === undefined) return [];
     const read = details.map((detail) => stateRoute(reads, { kind, place, detail }, detail.route));
     if (details.some(({ route: { path } }) => path === place.path)) return read;
-    // Where nothing is read over the API, its history is below, and who asks here means the thing.
     const { path, params } = place;
     const named = parameterNames(params);
     const detail = details.find(({ route: { params: of } }) =>
@@ -54,7 +55,7 @@ const stateRoute = (reads: HistoryReads, of: DetailOfKind, declared: RouteDeclar
     ...declared,
     responses: { 200: { description: `The ${of.kind.noun}` } },
     handle: async (input) => {
-      const asked = { ...(input.params as Asked), ...(input.query as Asked | undefined) };
+      const asked = { ...(input.params as RequestParams), ...(input.query as RequestParams | undefined) };
       return { status: 200, data: await readAsOf(reads, of, input.request, asked, NOW) };
     },
   });
@@ -62,8 +63,8 @@ const stateRoute = (reads: HistoryReads, of: DetailOfKind, declared: RouteDeclar
 };
 
 /**
- * Reads that cannot answer how something was say so: passed over, as unknown parameters are, `asOf` would have them show
- * what is for what was.
+ * Reads without `asOf` refuse the parameter. If they ignored it, like unknown parameters, they would show the present
+ * instead of the past.
  */
 export const refusingAsOf = (routes: readonly Route[]): readonly Route[] =>
   routes.map((one) => {
@@ -82,7 +83,7 @@ const answeringAsOf = (reads: HistoryReads, read: Route, of: DetailOfKind): Rout
   const { query = z.object({}) } = read;
   if (!(query instanceof z.ZodObject)) throw new Error(`the query of ${read.operationId} has no members`);
   const asOf = pointInTime(
-    'As it was: at a revision of its history (`.../history`), or at a time. Default: as it is.',
+    'A point in the past: a revision of its history (`.../history`), or a time. Default: now.',
   );
   return {
     ...read,
@@ -90,7 +91,7 @@ const answeringAsOf = (reads: HistoryReads, read: Route, of: DetailOfKind): Rout
     handle: async (input) => {
       const { asOf: point, ...others } = input.query as { readonly asOf?: PointInTime };
       if (point === undefined) return read.handle({ ...input, query: others });
-      const asked = { ...(input.params as Asked), ...others };
+      const asked = { ...(input.params as RequestParams), ...others };
       const data = await readAsOf(reads, of, input.request, asked, point);
       return { status: 200, data };
     },
@@ -101,7 +102,7 @@ const readAsOf = async (
   reads: HistoryReads,
   { kind, place, detail }: DetailOfKind,
   request: Pick<RequestContext, 'principal' | 'isUnheard'>,
-  asked: Asked,
+  asked: RequestParams,
   point: PointInTime,
 ): Promise<unknown> => {
   const { customerId } = request.principal;
@@ -113,7 +114,7 @@ const readAsOf = async (
   const moment = momentOf(reads, request, 'instant' in point ? point.instant : then.at);
   const shown = isReached ? await detail.shown(then.state, asked, moment) : undefined;
   if (shown !== undefined) return shown;
-  // Why not is only for whoever may see the thing as it is.
+  // Only a caller that may see the present resource learns why.
   const { latest } = await findHistory(history, kind, place, customerId, asked);
   expectReached(kind, latest, point, 'asOf');
   throw notThere(kind, point, 'asOf');

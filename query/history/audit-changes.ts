@@ -4,12 +4,11 @@ import type { Subject } from './audit-log-entry.ts';
 import type { ForEach } from '../../shared/async/limit.ts';
 import type { RecordedChange, StreamHistory } from './stream-history.ts';
 
-/** What a row's event did, and to which thing; undefined for what is not folded. */
 export type ChangeOfRow = (row: EventRow) => RecordedChange | undefined;
 
 /**
- * What the events of these rows did: each stream is folded once, whatever of it is asked for.
- * @param kindOf undefined where events are not folded
+ * The changes by the events of the rows. Each stream is folded once.
+ * @param kindOf undefined for events that are not folded
  */
 export const changesOfRows = async (
   history: StreamHistory,
@@ -21,9 +20,9 @@ export const changesOfRows = async (
   for (const row of rows) {
     const kind = kindOf(row);
     if (kind === undefined) continue;
-    const asked = streams.get(keyOf(kind, row)) ?? { kind, revisions: new Set() };
-    asked.revisions.add(row.revision + 1);
-    streams.set(keyOf(kind, row), asked);
+    const group = streams.get(keyOf(kind, row)) ?? { kind, revisions: new Set() };
+    group.revisions.add(row.revision + 1);
+    streams.set(keyOf(kind, row), group);
   }
   const found = new Map<string, ReadonlyMap<number, RecordedChange>>();
   await forEach(streams, async ([key, { kind, revisions }]) => {
@@ -37,13 +36,12 @@ export const changesOfRows = async (
   };
 };
 
-/** A thing that rows of another stream are called by. */
 export interface Namesake {
   readonly kind: AuditedKind;
   readonly stream: string;
 }
 
-/** What these are called now; each stream is read once, however many rows are called by it. */
+/** The present names of these resources; each stream is read once. */
 export const subjectsOf = async (
   history: StreamHistory,
   forEach: ForEach,
@@ -58,6 +56,5 @@ export const subjectsOf = async (
   return subjects;
 };
 
-/** Neither has a space in it. */
 const keyOf = ({ resourceType }: AuditedKind, { stream, part }: EventRow): string =>
   `${resourceType} ${stream} ${part ?? ''}`;

@@ -11,35 +11,31 @@ import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { auditSearch, LISTED_MAX, type AuditFilters } from './audit-search.ts';
 
-/** An event, as the audit log finds it. */
 export interface EventRow {
   readonly kind: 'event';
   readonly id: string;
   readonly at: string;
-  /** In the log. */
   readonly position: string;
   readonly stream: string;
-  /** From 0, as in the log. */
   readonly revision: number;
   readonly type: string;
   readonly resourceType: AuditedResource;
   readonly part: string | null;
   readonly advertiserId: number | null;
   readonly actor: string;
-  /** Whose key it was. */
   readonly userId: string | null;
   readonly requestId: string;
   readonly correlationId: string;
   readonly causationId: string;
 }
 
-/** An event that a request has led to. */
 export interface CausedRow extends EventRow {
-  /** The request's command, where the event belongs to another request, and says that it follows from this one, too. */
+  /**
+   * The request's command, if the event belongs to another request but names this one as a further cause; else null.
+   */
   readonly ledBy: string | null;
 }
 
-/** An attempt that was refused. */
 export interface AttemptRow {
   readonly kind: 'attempt';
   readonly id: string;
@@ -76,17 +72,17 @@ interface Row extends Freshness {
   readonly searched_from: string | null;
 }
 
-export interface ListedRows {
+export interface AuditPage {
   readonly rows: readonly AuditRow[];
-  /** Up to `LISTED_MAX`. */
+  /** At most `LISTED_MAX`. */
   readonly total: number;
-  /** Nothing older was looked at, or listed; undefined: everything was. */
+  /** The search did not look at older entries, or does not list them. Undefined: it covers everything. */
   readonly searchedFrom: string | undefined;
 }
 
 /**
- * One page of entries, newest first, and how many there are; with all that the account has written before. However long
- * the log is, only so much of it is looked at (`auditSearch`).
+ * One page of entries, newest first, and their total, consistent with the account's writes. Reads a bounded number of
+ * rows for any length of the log (`auditSearch`).
  * @throws ReadModelBehindError
  */
 export const listAuditRows = async (
@@ -94,7 +90,7 @@ export const listAuditRows = async (
   customerId: number,
   filters: AuditFilters,
   { skip, take }: { readonly skip: number; readonly take: number },
-): Promise<ListedRows> => {
+): Promise<AuditPage> => {
   const { name, search, given } = auditSearch(customerId, filters, { skip, take });
   const { text, parameters } = builtStatement(
     sql.raw(

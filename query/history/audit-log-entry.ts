@@ -4,17 +4,16 @@ import type { AttemptRow, EventRow } from './audit-entries.ts';
 import { whoOf } from './event-resource.ts';
 import type { RecordedChange } from './stream-history.ts';
 
-/** What an entry is about. */
 export interface Subject {
   readonly id: string | undefined;
   readonly name: string | undefined;
 }
 
-/** `AdvertiserFrequencyCapsReplaced` as `Advertiser frequency caps replaced`. */
+/** E.g. `Advertiser frequency caps replaced` for `AdvertiserFrequencyCapsReplaced`. */
 const inWords = (type: string): string =>
   type.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/^api key/i, 'API key');
 
-/** Set by every change: nothing to be told of. */
+/** Every change sets them, so descriptions leave them out. */
 const INCIDENTAL = new Set(['updatedAt', 'revision']);
 const NAMED_MAX = 5;
 
@@ -36,7 +35,6 @@ const ofOne = ({ id, name }: Subject): Pick<AuditLog, 'resourceId' | 'resourceNa
 const ofAdvertiser = (advertiserId: number | null): Pick<AuditLog, 'advertiserId'> =>
   advertiserId === null ? {} : { advertiserId };
 
-/** @param change undefined for events that are not folded */
 export const entryOfEvent = (
   row: EventRow,
   change: RecordedChange | undefined,

@@ -11,7 +11,7 @@ import { ApiError } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { NOT_RFC_3339, readRfc3339, RFC_3339 } from '../../domain/rfc3339.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { changesOfRows, subjectsOf, type Namesake } from './audit-changes.ts';
 import { listAuditRows, type AuditRow, type EventRow } from './audit-entries.ts';
@@ -24,41 +24,31 @@ import type { StreamHistory } from './stream-history.ts';
 
 export interface AuditReads extends HistoryReads, ResourceReads {
   readonly kinds: readonly AuditedKind[];
-  /** The kind whose fold says what an event did; undefined where none does. */
   readonly kindOf: (row: EventRow) => AuditedKind | undefined;
-  /** What an entry is called by where no fold of its own stream says so; undefined where nothing does. */
+  /** The resource that names an event's entry if its own stream does not; undefined if none does. */
   readonly namesakeOf: (row: EventRow) => Namesake | undefined;
-  /** Types of events that say that a job came to nothing. */
   readonly failures: ReadonlySet<string>;
-  /** UUID of a campaign's id as it is shown; undefined when it is none. */
   readonly campaignIdOf: (shown: string) => string | undefined;
-  /** UUID of what shares a stream with others, by its id as it is shown. */
+  /** The UUID of a resource that shares its stream with others, by its shown id. */
   readonly partOf: (shown: string) => string;
-  /**
-   * Advertisers of which things have, or had, that id: so many at most.
-   * @throws ReadModelBehindError
-   */
+  /** At most `most` advertisers that have, or had, a resource with the key. @throws ReadModelBehindError */
   readonly ownersOf: (customerId: number, key: string, most: number) => Promise<readonly number[]>;
-  /** Whether it is one that an event of the log can have. */
   readonly isPosition: (text: string) => boolean;
 }
 
 const TAKE_MAX = 500;
-/** Advertisers whose things of one id are looked for without being named. */
+/** Maximum number of advertisers that are searched for a key without being named. */
 const OWNERS_MAX = 100;
 const DAY_MS = 86_400_000;
-/** Before everything, and after everything that can be asked for. */
 const [EVER, NEVER] = ['1970-01-01T00:00:00.000Z', 'infinity'];
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
 interface Period {
   readonly startMs: number;
-  /** Behind its last millisecond. */
   readonly endMs: number;
 }
 
-/** A day or a moment: days begin at midnight, UTC. */
 const periodOf = (text: string): Period | string => {
   const isDay = DAY.test(text);
   const startMs = readRfc3339(isDay ? `${text}T00:00:00Z` : text);
@@ -68,7 +58,6 @@ const periodOf = (text: string): Period | string => {
 
 const time = (description: string) => readText(periodOf, { description });
 
-/** Several values with commas between them, each of them once. */
 const listed = <Item extends z.ZodType<string, string>>(item: Item, description: string) =>
   z
     .string()
@@ -78,20 +67,20 @@ const listed = <Item extends z.ZodType<string, string>>(item: Item, description:
     .meta({ type: 'string', description });
 
 const query = z.object({
-  startDate: time('From then on: a date, or a time of RFC 3339.').optional(),
-  endDate: time('Up to then: a date, whose day is included, or a time.').optional(),
+  startDate: time('Start: a date, or a time of RFC 3339.').optional(),
+  endDate: time('End: a date, whose day is included, or a time.').optional(),
   advertiserId: pathIntegerId('advertiser').optional(),
   campaignId: boundedText(1, 100).optional(),
-  resourceTypes: listed(AuditedResource, 'Kinds of things, e.g. `CAMPAIGN,CREATIVE`.').optional(),
+  resourceTypes: listed(AuditedResource, 'Types of resources, e.g. `CAMPAIGN,CREATIVE`.').optional(),
   resourceId: boundedText(1, 256).optional().meta({
     description:
-      'Id of the thing. Of event sources, audiences and catalogs, whose ids are an advertiser’s own: those of every advertiser, or of advertiserId.',
+      'Id of the resource. An id of an event source, audience or catalog is unique within its advertiser only: finds it for every advertiser, or for advertiserId.',
   }),
   actorOrigin: ActorOrigin.optional(),
-  actorUserId: boundedText(1, 100).optional().meta({ description: 'Id of the user whose API key it was.' }),
+  actorUserId: boundedText(1, 100).optional().meta({ description: 'Id of the user who owns the API key.' }),
   actions: listed(
     boundedText(1, 100),
-    'Types of events, e.g. `CampaignLaunched,CampaignPaused`, or operations that were refused.',
+    'Types of events, e.g. `CampaignLaunched,CampaignPaused`, or refused operations.',
   ).optional(),
   outcome: AuditOutcome.optional(),
   ...pagingParameters(TAKE_MAX),
@@ -101,28 +90,28 @@ type Query = z.infer<typeof query>;
 const AuditLogs = z
   .strictObject({
     logs: z.array(AuditLog),
-    total: z.int().meta({ description: `At most ${LISTED_MAX}: the newest ones that fit.` }),
+    total: z.int().meta({ description: `At most ${LISTED_MAX}: the newest matching entries.` }),
     nextSkip: z.int().optional().meta({
       description:
-        'To go on with as `skip`: a page of large entries ends before it has `take` of them. Absent on the last page.',
+        '`skip` of the next page: a page of large entries has fewer than `take`. Absent on the last page.',
     }),
     truncated: z.boolean().meta({
-      description: 'What is older than `searchedFrom` is not counted and not listed: there were too many.',
+      description:
+        'True if there are too many entries: older ones than `searchedFrom` are neither counted nor listed.',
     }),
     searchedFrom: z.iso.datetime({ precision: 3 }).optional().meta({
       description:
-        'How far back the list goes: to go on there, ask with this time as endDate. Absent: to the beginning.',
+        'The start of the searched period. For older entries send this time as endDate. Absent: everything was searched.',
     }),
   })
   .meta({ id: 'AuditLogs' });
 
-/** The audit log of decisions.md section 2. */
 export const auditLogRoute = (reads: AuditReads): Route =>
   route({
     method: 'get',
     path: '/api/v2/buyer/audit-logs',
     operationId: 'listAuditLogs',
-    summary: 'Who did what in the account, newest first: changes, and what was refused',
+    summary: 'Changes and refused requests of the account, newest first, with their actors',
     tag: 'Audit log',
     access: 'exchange:admin',
     query,
@@ -131,7 +120,7 @@ export const auditLogRoute = (reads: AuditReads): Route =>
       const { customerId } = request.principal;
       const { skip, take } = pageOf(asked);
       const filters = await filtersOf(reads, customerId, asked);
-      const found = await listAuditRows(reads, customerId, filters, { skip, take }).catch(behind);
+      const found = await listAuditRows(reads, customerId, filters, { skip, take }).catch(refuseIfBehind);
       const { rows, total, searchedFrom } = found;
       const logs = await entriesOf(reads, reads.historyFor(request), rows);
       const next = skip + logs.length;
@@ -143,7 +132,7 @@ export const auditLogRoute = (reads: AuditReads): Route =>
         truncated: searchedFrom !== undefined,
         ...(searchedFrom === undefined ? {} : { searchedFrom }),
       };
-      // Of a page that ends early: what it has, so that whoever adds the two misses nothing.
+      // If the page ends early, `take` is its length, so that a client that adds `skip` and `take` misses nothing.
       const taken = logs.length < rows.length ? logs.length : take;
       return { status: 200, data, pagination: { skip, take: taken, total, hasMore } };
     },
@@ -173,7 +162,7 @@ const filtersOf = async (reads: AuditReads, customerId: number, asked: Query): P
   };
 };
 
-/** @throws ApiError VALIDATION_ERROR when too many advertisers have something of that id */
+/** @throws ApiError VALIDATION_ERROR if too many advertisers have a resource with the key */
 const resourceOf = async (
   { kinds, partOf, ownersOf }: AuditReads,
   customerId: number,
@@ -182,32 +171,31 @@ const resourceOf = async (
 ): Promise<NonNullable<AuditFilters['resource']>> => {
   const owners =
     advertiserId === undefined
-      ? await ownersOf(customerId, shown, OWNERS_MAX + 1).catch(behind)
+      ? await ownersOf(customerId, shown, OWNERS_MAX + 1).catch(refuseIfBehind)
       : [advertiserId];
   if (owners.length > OWNERS_MAX) {
     throw new ApiError({
       code: 'VALIDATION_ERROR',
-      message: `More than ${OWNERS_MAX} advertisers have something of this id. Say whose is meant with advertiserId.`,
+      message: `More than ${OWNERS_MAX} advertisers have a resource with this id. Name one with advertiserId.`,
       field: 'advertiserId',
       details: { limit: OWNERS_MAX },
     });
   }
-  // Without an owner: of what has an id of its own.
   const streams = [undefined, ...owners].flatMap((owner) =>
     kinds.flatMap(({ streamsOf }) => streamsOf(customerId, shown, owner)),
   );
   return { streams: [...new Set(streams)], parts: [partOf(shown)], shown, owners: owners.length };
 };
 
-/** The last day that times are written of has none after it. */
+/** The last day that a timestamp can express has no day after it. */
 const beforeOf = (endMs: number): string =>
   endMs > Date.parse('9999-12-31T23:59:59.999Z') ? NEVER : isoTimestamp(endMs);
 
-/** Rows that are made entries together: of these all changes are in memory at once, whatever becomes of the page. */
+/** Rows that become entries together. All their changes are in memory at once, even if the page is cut. */
 const ROWS_AT_ONCE = { first: 16, most: 128 };
 
 /**
- * Entries with what each event changed: of all rows, or of as many of the first as `PAGE_BYTES_MAX` lets.
+ * Entries with the changes of each event: of all rows, or of the first ones that fit into `PAGE_BYTES_MAX`.
  * @throws UnheardError
  */
 export const entriesOf = async (
@@ -238,13 +226,13 @@ const entriesOfSome = async (
 ): Promise<readonly AuditLog[]> => {
   const events = rows.filter((row) => row.kind === 'event');
   const changeOf = await changesOfRows(history, forEach, events, kindOf);
-  const called = events.flatMap((row) => (kindOf(row) === undefined ? (namesakeOf(row) ?? []) : []));
-  const subjects = await subjectsOf(history, forEach, called);
+  const namesakes = events.flatMap((row) => (kindOf(row) === undefined ? (namesakeOf(row) ?? []) : []));
+  const subjects = await subjectsOf(history, forEach, namesakes);
   return rows.map((row) => {
     if (row.kind === 'attempt') return entryOfAttempt(row);
     const change = changeOf(row);
-    return entryOfEvent(row, change, change ?? subjects.get(namesakeOf(row)?.stream ?? '') ?? nobody);
+    return entryOfEvent(row, change, change ?? subjects.get(namesakeOf(row)?.stream ?? '') ?? unnamed);
   });
 };
 
-const nobody = { id: undefined, name: undefined };
+const unnamed = { id: undefined, name: undefined };

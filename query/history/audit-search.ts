@@ -5,66 +5,60 @@ import { sql } from '../../shared/postgres/build-statement.ts';
 import { failedWork } from './failed-work.ts';
 
 export interface AuditFilters {
-  /** ISO 8601; from the first, before the second. */
+  /** ISO 8601; inclusive. */
   readonly from: string;
   readonly before: string;
   readonly advertiserId?: number | undefined;
-  /** UUID, and as it is shown. */
   readonly campaign?: { readonly id: string; readonly shown: string } | undefined;
   readonly resourceTypes?: readonly AuditedResource[] | undefined;
-  /** Where events of the thing are, if that follows from its id; and its id as requests have it. */
+  /** Streams and parts that follow from the id, and the id as requests contain it. */
   readonly resource?:
     | {
         readonly streams: readonly string[];
         readonly parts: readonly string[];
         readonly shown: string;
-        /** Things of several owners may be called so: how many of them there are. */
         readonly owners: number;
       }
     | undefined;
   readonly actions?: readonly string[] | undefined;
   readonly actorOrigin?: ActorOrigin | undefined;
-  /** Whose key it was. */
   readonly userId?: string | undefined;
   readonly outcome?: AuditOutcome | undefined;
 }
 
-/** As far back as a list of entries goes: of more, the newest. What is older is found by naming its time. */
+/** Maximum length of a list of entries: the newest. A client finds older ones with `endDate`. */
 export const LISTED_MAX = 10_000;
 
 /**
- * Rows that one search looks at in each of the two tables, and in each index that it needs for them. It says how far that
- * went where there is more.
+ * Maximum number of rows that a search reads in each of the two tables, and in each index. The answer says how far
+ * back it reached.
  */
 export const SCANNED_MAX = 20_000;
 
-/** A value of a filter, or several of which each will do, as a parameter; where it stands in an index. */
+/** The alternative values of a filter, as one parameter. */
 interface Values {
-  /** Names the parameter. */
   readonly name: string;
   readonly sqlType: 'text' | 'int';
   readonly array: Buffer;
-  /** Among so many of them what one search looks at is divided. */
+  /** The row limit is divided by this number. */
   readonly share: number;
 }
 
-/** A filter: how it is looked up by, where it has an index; and as a condition, where another one is. */
 interface Filter {
   readonly name: string;
   readonly events: Side | undefined;
   readonly attempts: Side | undefined;
 }
 
-/** A filter in one of the tables. Undefined there: nothing of that table fits it. */
+/** A filter in one of the tables. Undefined: no row of the table can match. */
 interface Side {
-  /** Columns with an index `(customer_id, <column>, occurred_at, <tie>)`, each with its values. Empty: there is none. */
-  readonly indexed: readonly Indexed[];
-  /** As a condition on rows `s`, whose values are these. */
+  /** Columns with an index `(customer_id, <column>, occurred_at, <tie>)`, each with its values. Empty: no index. */
+  readonly indexed: readonly IndexColumn[];
   readonly condition: string;
   readonly values: readonly Values[];
 }
 
-interface Indexed {
+interface IndexColumn {
   readonly table: string;
   readonly column: string;
   readonly values: Values;
@@ -76,7 +70,6 @@ const texts = (name: string, values: readonly string[], share = 1): Values => ({
   array: textArray(values),
   share,
 });
-/** Each of which may have all that there is. */
 const listedTexts = (name: string, values: readonly string[]): Values =>
   texts(name, values, Math.max(1, values.length));
 
@@ -140,7 +133,7 @@ const ORIGINS: Readonly<Record<ActorOrigin, string>> = {
   OPERATOR: 'operator',
 };
 
-/** Most entries have the first of them: no index would be of use. */
+/** Most entries have the first origin: an index would not help. */
 const originFilter = (origin: ActorOrigin): Filter => {
   const side: Side = {
     indexed: [],
@@ -158,14 +151,14 @@ const outcomeFilter = (outcome: AuditOutcome): Filter => ({
 
 const FAILED = listedTexts('failures', [...failedWork]);
 
-/** Most succeed: no index would be of use. Who is denied something has led to no event. */
+/** Most entries are successes: an index would not help. A denied request causes no event. */
 const eventsOf: Readonly<Record<AuditOutcome, Side | undefined>> = {
   success: { indexed: [], condition: 'not s.type = any(:failures::text[])', values: [FAILED] },
   failed: byColumn(ENTRIES, 'type', FAILED),
   denied: undefined,
 };
 
-/** The one that lets the least through comes first, as far as one can tell: by its index rows are found. */
+/** Sorted by estimated selectivity, best first: the first filter's index finds the rows. */
 const filtersOf = (asked: AuditFilters): readonly Filter[] => [
   ...(asked.resource === undefined ? [] : [resourceFilter(asked.resource)]),
   ...(asked.campaign === undefined ? [] : [campaignFilter(asked.campaign)]),
@@ -179,15 +172,13 @@ const filtersOf = (asked: AuditFilters): readonly Filter[] => [
   ...(asked.actorOrigin === undefined ? [] : [originFilter(asked.actorOrigin)]),
 ];
 
-/** Values of a statement's parameters, by their names. */
-type Given = Record<string, unknown>;
+type ParameterValues = Record<string, unknown>;
 
-const ASKED = { customerId: 'customerId', from: 'from', before: 'before' };
+const BOUNDS = { customerId: 'customerId', from: 'from', before: 'before' };
 
 interface Table {
   readonly name: string;
   readonly tie: string;
-  /** Of the rows' names in the statement. */
   readonly prefix: 'event' | 'attempt';
 }
 const tables: Readonly<Record<'events' | 'attempts', Table>> = {
@@ -196,15 +187,14 @@ const tables: Readonly<Record<'events' | 'attempts', Table>> = {
 };
 
 /**
- * The rows that one index leads to, newest first, for each of the values so many. The column is compared and ordered by
- * as if it had a range of values: then no other index gives that order, whatever the table is like on the day that the
- * statement is planned.
+ * The rows that one index finds, newest first, limited for each value. The column is compared and sorted as if by a
+ * range of values. So only this index has the order, and the planner chooses it for any table statistics.
  */
 const armOf = (
-  { table, column, values }: Indexed,
+  { table, column, values }: IndexColumn,
   { tie, prefix }: Table,
   rowsMax: number,
-  given: Given,
+  given: ParameterValues,
 ): Knex.Raw => {
   const most = `${prefix}sBy_${column}`;
   given[most] = Math.ceil(rowsMax / values.share);
@@ -218,12 +208,11 @@ const armOf = (
          and (i.${column}, i.occurred_at) < (one.value, :before::timestamptz)
        order by i.${column} desc, i.occurred_at desc, i.${tie} desc
        limit :most::bigint) found`,
-    { most, values: values.name, ...ASKED },
+    { most, values: values.name, ...BOUNDS },
   );
 };
 
-/** The newest rows, whatever they are. */
-const wholeTable = ({ name, tie, prefix }: Table, rowsMax: number, given: Given): Knex.Raw => {
+const wholeTable = ({ name, tie, prefix }: Table, rowsMax: number, given: ParameterValues): Knex.Raw => {
   const most = `${prefix}sMax`;
   given[most] = rowsMax;
   return sql.raw(
@@ -231,15 +220,15 @@ const wholeTable = ({ name, tie, prefix }: Table, rowsMax: number, given: Given)
        select i.occurred_at, i.${tie} as tie from ${name} i
        where i.customer_id = :customerId and i.occurred_at >= :from::timestamptz and i.occurred_at < :before::timestamptz
        order by i.occurred_at desc, i.${tie} desc limit :most::bigint) found`,
-    { most, ...ASKED },
+    { most, ...BOUNDS },
   );
 };
 
-/** What was looked at (`found`), and what of it fits (`fitting`). */
+/** `found`: the rows that the search reads; `fitting`: those that match all filters. */
 const searchOf = (
   table: Table,
   sides: readonly (Side | undefined)[],
-  given: Given,
+  given: ParameterValues,
 ): { readonly found: Knex.Raw; readonly fitting: Knex.QueryBuilder } => {
   const { name, tie, prefix } = table;
   const fitting = sql(`${prefix}s_found as f`).distinct(
@@ -264,26 +253,26 @@ const searchOf = (
   for (const { condition, values } of others) {
     for (const one of values) given[one.name] = one.array;
     const names = values.map((one) => [one.name, one.name] as const);
-    fitting.whereRaw(condition, { ...Object.fromEntries(names), ...ASKED });
+    fitting.whereRaw(condition, { ...Object.fromEntries(names), ...BOUNDS });
   }
   return { found: sql.raw(arms.map(() => '?').join(' union all '), arms), fitting };
 };
 
 /**
- * The search for a page of entries, as common table expressions: `listed`, the newest that fit and one more, of them
- * `page`; `searched_from`, before which nothing was looked at; and `listed_from`, before which nothing is listed, where
- * more would have fit. Every row that it looks at was found by an index, in the order of
- * the answer, and at most `SCANNED_MAX` of each table are.
+ * The search for a page of entries, as common table expressions: `listed`, the newest matching rows plus one, and of
+ * them `page`; `searched_from`, the time before which no row was read; and `listed_from`, the time before which no
+ * row is listed, if more match. Indexes find every row in the order of the answer, at most `SCANNED_MAX` in each
+ * table.
  *
- * Its parameters are names, whose values are `given`. One name, one text.
+ * Its parameters are names, with their values in `given`. The same name always has the same text.
  */
 export const auditSearch = (
   customerId: number,
   asked: AuditFilters,
   { skip, take }: { readonly skip: number; readonly take: number },
-): { readonly name: string; readonly search: Knex.Raw; readonly given: Readonly<Given> } => {
+): { readonly name: string; readonly search: Knex.Raw; readonly given: Readonly<ParameterValues> } => {
   const filters = filtersOf(asked);
-  const given: Given = { customerId, from: asked.from, before: asked.before, skip, take };
+  const given: ParameterValues = { customerId, from: asked.from, before: asked.before, skip, take };
   const of = (side: 'events' | 'attempts') =>
     searchOf(
       tables[side],

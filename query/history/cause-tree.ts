@@ -3,39 +3,36 @@ import type { CauseNode, CommandNode, JobNode } from '../../domain/history/cause
 import type { CausedRow, EventRow } from './audit-entries.ts';
 import type { SeenJob } from '../resources/seen-job.ts';
 
-/** What the tree of a page is made of. */
-export interface Caused {
-  /** In the order of the log. */
+export interface TreeInput {
   readonly rows: readonly CausedRow[];
-  /** Of the rows, in their order. */
   readonly entries: readonly AuditLog[];
-  /** Those that the rows' streams tell of. */
   readonly jobs: readonly SeenJob[];
-  /** Commands by the commands that they led to, as far as that is known. */
+  /** The causing command of each command, where known. */
   readonly causes: ReadonlyMap<string, string>;
-  /** Whether what a worker did is a job by itself, and not a step of one that its stream tells of. */
+  /** True if a worker's command is a separate job, not a step of a job that its stream describes. */
   readonly isJob: (row: EventRow) => boolean;
-  /** Whether a job by itself came to nothing. */
   readonly hasFailed: (row: EventRow) => boolean;
 }
 
-/** By the commands that they began with. */
-const byBeginning = (jobs: readonly SeenJob[]): ReadonlyMap<string | undefined, readonly SeenJob[]> => {
+const byFirstCommand = (jobs: readonly SeenJob[]): ReadonlyMap<string | undefined, readonly SeenJob[]> => {
   const found = new Map<string | undefined, SeenJob[]>();
   for (const job of jobs) found.set(job.begunBy, [...(found.get(job.begunBy) ?? []), job]);
   return found;
 };
 
-/** @param ledBy of the row that it was found by: what it began with is another request's, where this one came in later */
+/**
+ * @param ledBy of the row that found the job. If that request joined the job later, it is the cause, not the request
+ * that began the job.
+ */
 const causeOf = ({ begunBy, joinedBy }: SeenJob, ledBy: string | null): string | null =>
   ledBy !== null && joinedBy.includes(ledBy) ? ledBy : (begunBy ?? null);
 
-type Growing<Node> = Omit<Node, 'events' | 'followedBy'> & { events: AuditLog[]; followedBy: CauseNode[] };
+type Draft<Node> = Omit<Node, 'events' | 'followedBy'> & {
+  events: AuditLog[];
+  followedBy: CauseNode[];
+};
 
-/**
- * What followed from what, by the ids that the events have. Whatever followed from something that is on no row stands at
- * the top, and names it.
- */
+/** Builds the tree by the ids of events. A node whose cause is on no row is at the top and names the cause. */
 export const causeTree = ({
   rows,
   entries,
@@ -43,22 +40,22 @@ export const causeTree = ({
   causes,
   isJob,
   hasFailed,
-}: Caused): readonly CauseNode[] => {
-  const nodes = new Map<string, Growing<CommandNode> | Growing<JobNode>>();
+}: TreeInput): readonly CauseNode[] => {
+  const nodes = new Map<string, Draft<CommandNode> | Draft<JobNode>>();
   const top: CauseNode[] = [];
   const jobOfStep = new Map(jobs.flatMap((job) => job.steps.map((step) => [step, job] as const)));
-  const jobsOfCommand = byBeginning(jobs);
+  const jobsOfCommand = byFirstCommand(jobs);
 
-  const add = <Node extends Growing<CommandNode> | Growing<JobNode>>(node: Node): Node => {
+  const add = <Node extends Draft<CommandNode> | Draft<JobNode>>(node: Node): Node => {
     nodes.set(node.id, node);
     (nodes.get(node.causedBy ?? '')?.followedBy ?? top).push(node);
     return node;
   };
-  const jobNode = (job: SeenJob, ledBy: string | null = null): Growing<JobNode> => {
+  const jobNode = (job: SeenJob, ledBy: string | null = null): Draft<JobNode> => {
     const { id, facts, calls } = job;
     const known = nodes.get(id);
     if (known?.kind === 'job') return known;
-    const node = add<Growing<JobNode>>({
+    const node = add<Draft<JobNode>>({
       kind: 'job',
       id,
       causedBy: causeOf(job, ledBy),
@@ -71,14 +68,14 @@ export const causeTree = ({
     }
     return node;
   };
-  const commandNode = (row: EventRow, entry: AuditLog): Growing<CommandNode> | Growing<JobNode> => {
+  const commandNode = (row: EventRow, entry: AuditLog): Draft<CommandNode> | Draft<JobNode> => {
     const { causationId: id, requestId } = row;
-    const isAsked = requestId === row.correlationId;
-    const causedBy = isAsked ? null : (causes.get(id) ?? null);
+    const isRequested = requestId === row.correlationId;
+    const causedBy = isRequested ? null : (causes.get(id) ?? null);
     const { actorOrigin, actor, userId } = entry;
     const place = { id, causedBy, events: [], followedBy: [] };
-    if (isAsked || !isJob(row)) {
-      return add<Growing<CommandNode>>({
+    if (isRequested || !isJob(row)) {
+      return add<Draft<CommandNode>>({
         kind: 'command',
         ...place,
         actorOrigin,
@@ -88,7 +85,7 @@ export const causeTree = ({
       });
     }
     const status = hasFailed(row) ? 'FAILED' : 'COMPLETED';
-    return add<Growing<JobNode>>({
+    return add<Draft<JobNode>>({
       kind: 'job',
       ...place,
       worker: actor.replace(/^worker:/, ''),

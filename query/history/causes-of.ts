@@ -2,7 +2,6 @@ import type { AuditedKind } from '../resources/audited-kind.ts';
 import type { CausedRow } from './audit-entries.ts';
 import type { EarlierEvent } from './find-caused.ts';
 
-/** What the service did by itself: a row, its kind, and what its thing was then. */
 export interface Effect {
   readonly row: CausedRow;
   readonly kind: AuditedKind;
@@ -10,10 +9,10 @@ export interface Effect {
 }
 
 /**
- * The commands that commands of the service followed from. As the event or its id says, where they do; else by the order of the log:
- * the last of the same request on a stream whose changes have the service act, or the last on its own stream that was
- * asked for. Clocks say nothing here.
- * @param earlier all that belongs to the request, in the order of the log
+ * The causing command of each of the service's own commands. The event or the command's id names it, or else the
+ * order of the log decides: the last event of the same request on a stream whose changes trigger work, or the last
+ * requested event on the same stream. Timestamps decide nothing.
+ * @param earlier all events of the request, in the order of the log
  */
 export const causesOf = (
   effects: readonly Effect[],
@@ -39,11 +38,11 @@ const causeAmong = (
   { row, kind: { causes }, state }: Effect,
 ): EarlierEvent | undefined => {
   const { isCause, followed } = causes;
-  const named = isCause && before.find((one) => one.isAsked && isCause(one, row));
+  const named = isCause && before.find((one) => one.isRequested && isCause(one, row));
   const streams = new Set(followed?.(state));
   return (
     named ??
     before.findLast((one) => streams.has(one.stream)) ??
-    before.findLast((one) => one.isAsked && one.stream === row.stream)
+    before.findLast((one) => one.isRequested && one.stream === row.stream)
   );
 };

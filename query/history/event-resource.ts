@@ -7,19 +7,21 @@ const Timestamp = z.iso.datetime({ precision: 3 });
 
 const facts = {
   id: z.string().meta({ description: 'Id of the event.' }),
-  revision: z.int().min(1).meta({ description: 'Its place among the events of the thing, from 1.' }),
+  revision: z
+    .int()
+    .min(1)
+    .meta({ description: 'Number of the event in the history of the resource, from 1.' }),
   type: z.string().meta({ description: 'E.g. `AdvertiserUpdated`.' }),
   timestamp: Timestamp,
   ...who,
-  requestId: z.string().meta({ description: '`X-Request-Id` of the request that led to it directly.' }),
+  requestId: z.string().meta({ description: '`X-Request-Id` of the request that caused it directly.' }),
 };
 
-/** An event in the history of a thing. */
 export const HistoryEvent = z
   .strictObject({
     ...facts,
-    correlationId: z.string().meta({ description: 'Of the request that everything began with.' }),
-    causationId: z.string().meta({ description: 'Of the command: its events have it in common.' }),
+    correlationId: z.string().meta({ description: 'Id of the first request of the chain of causes.' }),
+    causationId: z.string().meta({ description: 'Id of the command, shared by all its events.' }),
     changes: z.array(Change),
   })
   .meta({ id: 'HistoryEvent' });
@@ -27,7 +29,6 @@ export type HistoryEvent = z.infer<typeof HistoryEvent>;
 
 export const SetBy = z.strictObject(facts).meta({ id: 'SetBy' });
 
-/** Users by the ids of their API keys. */
 export type KeyUsers = ReadonlyMap<string, string>;
 
 const ORIGINS: Readonly<Record<string, ActorOrigin>> = {
@@ -37,14 +38,11 @@ const ORIGINS: Readonly<Record<string, ActorOrigin>> = {
   operator: 'OPERATOR',
 };
 
-/** Id of the API key that it is; undefined: it is none. */
+/** @returns the API key's id; undefined if the actor is not an API key */
 export const keyOfActor = (actor: string): string | undefined =>
   actor.startsWith('api-key:') ? actor.slice('api-key:'.length) : undefined;
 
-/**
- * Who it was, as the API shows it.
- * @param userId whose API key it was
- */
+/** The actor as the API shows it. @param userId the owner of the actor's API key */
 export const whoOf = (
   actor: string,
   userId: string | null | undefined,

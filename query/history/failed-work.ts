@@ -1,5 +1,4 @@
 /**
- * Types of events that say that work of the service came to nothing: what somebody asked for was begun, and has failed
- * since. The audit log has them among what failed.
+ * Types of events that record a failure of the service's own work on a request. The audit log lists them as failed.
  */
 export const failedWork: ReadonlySet<string> = new Set(['SyndicationFailed', 'CatalogFeedFailed']);

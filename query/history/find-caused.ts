@@ -5,19 +5,19 @@ import type { ResourceReads } from '../resources/resource-reads.ts';
 import { attemptColumns, eventColumns, type AttemptRow, type CausedRow } from './audit-entries.ts';
 import type { CauseInLog } from '../resources/audited-kind.ts';
 
-/** Of the refusals of one request id, so many are shown: whoever gave it to many requests has more. */
+/** Maximum number of refusals shown for one request id. More exist if a client reuses the id. */
 export const REFUSED_MAX = 100;
 
 export interface CausedPage {
-  /** In the order of the log; one more than was asked for, where there are more. */
+  /** In the order of the log; one more than requested if a next page exists. */
   readonly events: readonly CausedRow[];
-  /** On the first page only, oldest first; one more than `REFUSED_MAX` at most. */
+  /** On the first page only, oldest first; at most `REFUSED_MAX` + 1. */
   readonly refused: readonly AttemptRow[];
 }
 
 /**
- * What belongs to a request behind a position of the log, with all that the account has written before.
- * The column is compared as if there were a range of it: see `auditSearch`.
+ * The events of a request after a position of the log, consistent with the account's writes. The column is compared
+ * as a range for the same reason as in `auditSearch`.
  * @param after position; undefined: from the beginning
  * @throws ReadModelBehindError
  */
@@ -63,30 +63,28 @@ export const findCaused = async (
   };
 };
 
-/** An event that something may have followed from. */
 export interface EarlierEvent extends CauseInLog {
-  /** Whether it was asked for, and not done by the service because of something else. */
-  readonly isAsked: boolean;
+  /** False if the service did it by itself, because of another event. */
+  readonly isRequested: boolean;
 }
 
-/** Before a page so many are looked at: those that all began with, and those right before it. */
+/** Maximum number of events read before a page: the first ones of the request, and the last ones before the page. */
 const EARLIER_MAX = { first: 100, last: 1_000 };
 
-/** What belongs to a request before a position of the log, in its order. */
 export const findEarlier = async (
   { database }: Pick<ResourceReads, 'database'>,
   customerId: number,
   requestId: string,
   before: string,
 ): Promise<readonly EarlierEvent[]> => {
-  const these = `select e.position, e.stream, e.causation_id, e.request_id = e.correlation_id as is_asked
+  const these = `select e.position, e.stream, e.causation_id, e.request_id = e.correlation_id as is_requested
     from audit_entries e
     where e.customer_id = $1 and e.correlation_id between $2 and $2 and e.position < $3`;
   const rows = await database.query<{
     position: string;
     stream: string;
     causation_id: string;
-    is_asked: boolean;
+    is_requested: boolean;
   }>(customerId, {
     name: 'find-caused-earlier',
     text: `select * from (
@@ -96,10 +94,10 @@ export const findEarlier = async (
            order by position`,
     values: [customerId, requestId, before],
   });
-  return rows.map(({ position, stream, causation_id, is_asked }) => ({
+  return rows.map(({ position, stream, causation_id, is_requested }) => ({
     position,
     stream,
     causationId: causation_id,
-    isAsked: is_asked,
+    isRequested: is_requested,
   }));
 };

@@ -1,22 +1,21 @@
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import type { Asked, AuditedKind, FoundStream, Moment, Place } from '../resources/audited-kind.ts';
+import type { RequestParams, AuditedKind, FoundStream, Moment, Place } from '../resources/audited-kind.ts';
 import type { KeyUsers } from './event-resource.ts';
-import type { Folded } from './fold.ts';
+import type { FoldResult } from './fold.ts';
 import type { ForEach } from '../../shared/async/limit.ts';
 import type { PointInTime } from './point-in-time.ts';
 import type { StreamHistory } from './stream-history.ts';
 
 export interface HistoryReads {
-  /** For one request: it ends when nobody waits for that any more. */
+  /** For one request: throws UnheardError when the client is gone. */
   readonly historyFor: (request: Pick<RequestContext, 'isUnheard'>) => StreamHistory;
-  /** Shared by whatever reads many streams for one answer. */
   readonly forEach: ForEach;
-  /** Of the API keys among these actors: whose they are, revoked ones too. */
+  /** The owners of the API keys among the actors, also of revoked keys. */
   readonly usersOf: (customerId: number, actors: readonly string[]) => Promise<KeyUsers>;
 }
 
-const eachInTurn: ForEach = async (items, work) => {
+const oneByOne: ForEach = async (items, work) => {
   for (const item of items) await work(item);
 };
 
@@ -31,8 +30,8 @@ export const momentOf = (
   statesOf: async (kind, streams) => {
     const history = historyFor(request);
     const states: unknown[] = [];
-    // One does not wait for those who read many.
-    const together: ForEach = streams.length > 1 ? forEach : eachInTurn;
+    // A single read does not wait for answers with many.
+    const together: ForEach = streams.length > 1 ? forEach : oneByOne;
     await together(streams.entries(), async ([n, stream]) => {
       states[n] = (await history.stateAt(kind, stream, { instant: at })).state;
     });
@@ -41,20 +40,19 @@ export const momentOf = (
 });
 
 export interface FoundHistory extends FoundStream {
-  /** As it is now. */
-  readonly latest: Folded<unknown>;
+  readonly latest: FoldResult<unknown>;
 }
 
 /**
- * The thing that a path names, whatever has become of it.
- * @throws ApiError NOT_FOUND when the account has, and had, no such thing there
+ * The resource that a path names, existing or deleted.
+ * @throws ApiError NOT_FOUND if the account never had such a resource
  */
 export const findHistory = async (
   history: StreamHistory,
   kind: AuditedKind,
   place: Place,
   customerId: number,
-  asked: Asked,
+  asked: RequestParams,
 ): Promise<FoundHistory> => {
   const found = await place.find(customerId, asked);
   if (found === undefined) throw notFound(kind.noun);
@@ -63,13 +61,10 @@ export const findHistory = async (
   return { ...found, latest };
 };
 
-/**
- * @param field the parameter that the point was asked for with
- * @throws ApiError NOT_FOUND for a revision that the thing does not have yet
- */
+/** @param field the parameter with the point @throws ApiError NOT_FOUND for a revision after the last */
 export const expectReached = (
   { noun }: AuditedKind,
-  { revision: last }: Folded<unknown>,
+  { revision: last }: FoldResult<unknown>,
   point: PointInTime,
   field: string,
 ): void => {
@@ -82,7 +77,7 @@ export const expectReached = (
   });
 };
 
-/** The thing is there, and was not at that point. */
+/** The error for a resource that exists, but did not at that point. */
 export const notThere = ({ noun }: AuditedKind, point: PointInTime, field: string): ApiError =>
   new ApiError({
     code: 'NOT_FOUND',

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { Change, changesBetween } from '../../domain/history/change-resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText, queryOffset, takeParameter } from '../../shared/http/schemas.ts';
-import type { Asked, AuditedKind, Place } from '../resources/audited-kind.ts';
+import type { RequestParams, AuditedKind, Place } from '../resources/audited-kind.ts';
 import { HistoryEvent, historyEvent, SetBy, setByResource } from './event-resource.ts';
 import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';
-import type { Folded } from './fold.ts';
+import type { FoldResult } from './fold.ts';
 import { pointInTime } from './point-in-time.ts';
 import type { EventFacts } from './stream-history.ts';
 
 const TAKE_MAX = 200;
 
-/** History, difference and explanation of every kind that has a place in the API, below that place. */
+/** History, difference and explanation of every kind with a path in the API. */
 export const historyRoutes = (reads: HistoryReads, kinds: readonly AuditedKind[]): readonly Route[] =>
   kinds.flatMap((kind) =>
     kind.place === undefined
@@ -23,7 +23,7 @@ export const historyRoutes = (reads: HistoryReads, kinds: readonly AuditedKind[]
         ],
   );
 
-/** As in an operation's id: `API key` as `ApiKey`. */
+/** E.g. `ApiKey` for `API key`. */
 const capitalized = (noun: string): string =>
   noun
     .split(' ')
@@ -38,7 +38,7 @@ const HistoryPageResource = z
     events: z.array(HistoryEvent),
     nextAfterRevision: z.int().optional().meta({
       description:
-        'To go on with as `afterRevision`; a page of large events ends early. Absent when this is the end, for now.',
+        '`afterRevision` of the next page; a page of large events ends early. Absent at the present end.',
     }),
   })
   .meta({ id: 'History' });
@@ -48,7 +48,7 @@ const historyRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
   return route({
     ...rest,
     operationId: `get${noun}History`,
-    summary: `What happened to the ${kind.noun}, oldest first: who did it when, and what changed`,
+    summary: `The changes of the ${kind.noun}, oldest first, with actor and time`,
     query: z.object({
       ...place.query?.shape,
       afterRevision: queryOffset('Events of the history'),
@@ -74,14 +74,14 @@ const historyRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
 
 const Point = z.strictObject({
   revision: z.int().min(0).meta({ description: '0: before the first event.' }),
-  timestamp: z.iso.datetime({ precision: 3 }).optional().meta({ description: 'Of its last event then.' }),
+  timestamp: z.iso.datetime({ precision: 3 }).optional().meta({ description: 'Time of its last event.' }),
 });
 
 const Difference = z
   .strictObject({ from: Point, to: Point, changes: z.array(Change) })
   .meta({ id: 'Difference' });
 
-const pointResource = ({ revision, at }: Folded<unknown>): z.infer<typeof Point> =>
+const pointResource = ({ revision, at }: FoldResult<unknown>): z.infer<typeof Point> =>
   revision === 0 ? { revision } : { revision, timestamp: at };
 
 const diffRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Route => {
@@ -89,7 +89,7 @@ const diffRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Route 
   return route({
     ...rest,
     operationId: `get${noun}Difference`,
-    summary: `What is different about the ${kind.noun} between two points of its history`,
+    summary: `The differences of the ${kind.noun} between two points of its history`,
     query: z.object({
       ...place.query?.shape,
       from: pointInTime('A revision, 0 for before the first, or a time.'),
@@ -116,12 +116,11 @@ const diffRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Route 
   });
 };
 
-/** RFC 6901, of anything but the whole. */
 const POINTER = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 const Explanation = z
   .strictObject({
-    revision: z.int().min(1).meta({ description: 'Of the state that is explained.' }),
+    revision: z.int().min(1).meta({ description: 'Revision of the explained state.' }),
     members: z.array(
       z.strictObject({
         path: z.string().meta({ description: 'JSON Pointer of the member (RFC 6901), e.g. `/name`.' }),
@@ -137,16 +136,15 @@ const explainRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
   return route({
     ...rest,
     operationId: `explain${noun}`,
-    summary: `Of each member of the ${kind.noun}: the event that set it to what it is`,
+    summary: `For each member of the ${kind.noun}, the event that set its value`,
     query: z.object({
       ...place.query?.shape,
-      asOf: pointInTime('Explains it as it was: a revision, or a time. Default: now.').optional(),
-      path: boundedText(1, 1_000)
-        .regex(POINTER, 'must be a JSON Pointer, e.g. /name')
-        .optional()
-        .meta({ description: 'Only this member and what is in it, by its JSON Pointer, e.g. `/name`.' }),
+      asOf: pointInTime('The point to explain: a revision, or a time. Default: now.').optional(),
+      path: boundedText(1, 1_000).regex(POINTER, 'must be a JSON Pointer, e.g. /name').optional().meta({
+        description: 'JSON Pointer of one member, e.g. `/name`: explains only it and the members below.',
+      }),
     }),
-    responses: { 200: { description: 'Every member, and what set it', data: Explanation } },
+    responses: { 200: { description: 'Every member with its event', data: Explanation } },
     handle: async ({ params, query, request }) => {
       const { customerId } = request.principal;
       const { asOf, path } = query;
@@ -173,5 +171,4 @@ const explainRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
 const actorsOf = (events: readonly EventFacts[]): readonly string[] =>
   events.map(({ metadata }) => metadata.actor);
 
-/** Names of parameters are each route's own: none stands in its path and in its query. */
-const askedOf = (params: object, query: object): Asked => ({ ...params, ...query });
+const askedOf = (params: object, query: object): RequestParams => ({ ...params, ...query });

@@ -1,41 +1,39 @@
 import { LRUCache } from 'lru-cache';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
-import type { Fold, Folded } from './fold.ts';
+import type { Fold, FoldResult } from './fold.ts';
 
-/** A state, and which event it was made with last. */
-export interface KeptState extends Folded<unknown> {
+export interface KeptState extends FoldResult<unknown> {
   readonly event: string;
 }
 
-/** Of one event in one log. */
+/** Identifies an event of one log. */
 export const identityOf = ({ id, position, recordedAt }: RecordedEvent): string =>
   `${id} ${position} ${recordedAt}`;
 
-/** States of streams in memory, by whatever names a stream and how it is folded. */
+/** A cache of streams' states, by keys that name the stream and the fold. */
 export interface KeptStates {
   /** Ascending by revision, and so by time. */
   of(key: string): readonly KeptState[];
-  /** Counts as used now. @returns whether anything is kept */
+  /** Marks the key as recently used. @returns false if nothing is cached */
   use(key: string): boolean;
-  /** Keeps the state, unless the one before is near. */
-  keep<State>(key: string, fold: Fold<State>, folded: Folded<State>, event: RecordedEvent): void;
+  /** Caches the state, unless the state before is near. */
+  keep<State>(key: string, fold: Fold<State>, folded: FoldResult<State>, event: RecordedEvent): void;
   forget(key: string): void;
 }
 
-interface Kept {
+interface Entry {
   readonly states: readonly KeptState[];
   readonly every: number;
   readonly bytes: number;
 }
 
-/** What an entry takes besides its state. */
 const ENTRY_BYTES = 200;
-/** Of all that may be kept, one stream's part at most: of a longer one every second state goes. */
+/** A stream gets at most this fraction of the cache: of a longer stream every second state is deleted. */
 const SHARE = 8;
 
-/** @param bytesMax of all streams; the least recently used go first */
+/** @param bytesMax total memory; evicts the least recently used keys */
 export const createKeptStates = (bytesMax: number): KeptStates => {
-  const known = new LRUCache<string, Kept>({
+  const known = new LRUCache<string, Entry>({
     maxSize: bytesMax,
     sizeCalculation: ({ bytes }) => Math.ceil(bytes),
   });
@@ -54,8 +52,8 @@ export const createKeptStates = (bytesMax: number): KeptStates => {
   };
 };
 
-/** Sizes are taken for even: what is left is counted as half. */
-const thinOut = ({ states, every, bytes }: Kept): Kept => ({
+/** Assumes states of equal size, so half of the bytes remain. */
+const thinOut = ({ states, every, bytes }: Entry): Entry => ({
   states: states.filter((_, n) => n % 2 === 1),
   every: every * 2,
   bytes: bytes / 2,

@@ -3,8 +3,8 @@ import type { ResourceReads } from '../resources/resource-reads.ts';
 import { keyOfActor, type KeyUsers } from './event-resource.ts';
 
 /**
- * Whose the API keys among these actors are. Live keys have their rows from the first moment on; those that have ended
- * may have lost them, long after the audit log knew of them.
+ * The owners of the API keys among the actors. Live keys have rows from the start. Ended keys may have been purged,
+ * but the audit log has stored their owners long before.
  */
 export const findKeyUsers = async (
   { database }: Pick<ResourceReads, 'database'>,
@@ -15,11 +15,11 @@ export const findKeyUsers = async (
   if (keyIds.size === 0) return new Map();
   const rows = await database.query<{ key_id: string; user_id: string | null }>(customerId, {
     name: 'find-key-users',
-    text: `select asked.key_id, coalesce(
-             (select k.user_id from api_keys k where k.key_id = asked.key_id and k.customer_id = $1),
+    text: `select q.key_id, coalesce(
+             (select k.user_id from api_keys k where k.key_id = q.key_id and k.customer_id = $1),
              (select e.key_user_id from audit_entries e
-              where e.customer_id = $1 and e.part = asked.key_id and e.type = 'ApiKeyIssued' limit 1)) as user_id
-           from unnest($2::text[]) as asked(key_id)`,
+              where e.customer_id = $1 and e.part = q.key_id and e.type = 'ApiKeyIssued' limit 1)) as user_id
+           from unnest($2::text[]) as q(key_id)`,
     values: [customerId, textArray([...keyIds])],
   });
   return new Map(rows.flatMap(({ key_id, user_id }) => (user_id === null ? [] : [[key_id, user_id]])));

@@ -15,9 +15,9 @@ import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { SessionCursors } from '../resources/session-cursor.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import type { Asked, AuditedKind, ListOwner, ListRead, SharedListRead } from '../resources/audited-kind.ts';
+import type { RequestParams, AuditedKind, ListOwner, ListRead, SharedListRead } from '../resources/audited-kind.ts';
 import { momentOf, type HistoryReads } from './find-history.ts';
 
 interface ListAsOfReads extends HistoryReads, ResourceReads {
@@ -25,14 +25,16 @@ interface ListAsOfReads extends HistoryReads, ResourceReads {
   readonly clock: Clock;
 }
 
-/** Things that are folded for one answer: what they were then is in no row that could be asked. */
+/** Maximum number of resources folded for one answer. Read models keep no past states. */
 const FOLDED_MAX = 500;
-/** Events of a campaign that are looked through for the things that it had. */
+/** Maximum number of a campaign's events that are searched for its resources. */
 const SCANNED_MAX = 20_000;
-/** More than any table has rows. */
 const COUNT_ALL = Number.MAX_SAFE_INTEGER;
 
-/** Gives lists, among these routes, the parameter `asOf`: what they held at a moment. */
+/**
+ * Adds the parameter `asOf` to lists: their items at a time in the past.
+ * @throws Error if a kind declares a list that no route implements
+ */
 export const withListAsOf = (
   reads: ListAsOfReads,
   kinds: readonly AuditedKind[],
@@ -46,21 +48,24 @@ export const withListAsOf = (
     lists.delete(one.operationId);
     return past === undefined ? one : answeringAsOf(one, past);
   });
-  if (lists.size > 0) throw new Error(`there are no such lists: ${[...lists.keys()].join()}`);
+  if (lists.size > 0) throw new Error(`no route implements these lists: ${[...lists.keys()].join()}`);
   return wrapped;
 };
 
-/** Of whoever asks for no moment: behind every event there is. */
 const NOW = '9999-12-31T23:59:59.999Z';
 
-/** What each list holds and held, made of events alone: for who reads without a service. */
+/** Present and past lists, folded from events alone: for a process without read models. */
 export const pastLists = (reads: ListAsOfReads, kinds: readonly AuditedKind[]): readonly Route[] =>
   pastsOf(reads, kinds).map(({ declared, past }) => {
     const list = route({
       ...declared,
       responses: { 200: { description: 'One page' } },
       handle: ({ params, query, request }) =>
-        past(request, { ...(params as Asked | undefined), ...(query as Asked | undefined) }, NOW),
+        past(
+          request,
+          { ...(params as RequestParams | undefined), ...(query as RequestParams | undefined) },
+          NOW,
+        ),
     });
     return answeringAsOf(list, past);
   });
@@ -85,14 +90,13 @@ const pastsOf = (reads: ListAsOfReads, kinds: readonly AuditedKind[]): readonly 
     })),
   ]);
 
-/** What a list held at a moment (ISO 8601, UTC, milliseconds). */
+/** @param at ISO 8601, UTC, milliseconds */
 type Past = (
   request: Pick<RequestContext, 'principal' | 'isUnheard'>,
-  asked: Asked,
+  asked: RequestParams,
   at: string,
 ) => Promise<Reply>;
 
-/** A list with the kind of its things, and of those whose they are. */
 interface ListOfKind {
   readonly kind: AuditedKind;
   readonly list: ListRead;
@@ -101,21 +105,21 @@ interface ListOfKind {
 
 const ownerOf = (kinds: readonly AuditedKind[], owner: ListOwner): ListOfKind['owner'] => {
   const kind = kinds.find(({ resourceType }) => resourceType === owner.resourceType);
-  if (kind === undefined) throw new Error(`there is no kind ${owner.resourceType}`);
+  if (kind === undefined) throw new Error(`no kind has the resource type ${owner.resourceType}`);
   return { ...owner, kind };
 };
 
 const answeringAsOf = (list: Route, past: Past): Route => {
   const { query = z.object({}) } = list;
   if (!(query instanceof z.ZodObject)) throw new Error(`the query of ${list.operationId} has no members`);
-  const asOf = instant().optional().meta({ description: 'The list as it was then. Default: as it is.' });
+  const asOf = instant().optional().meta({ description: 'Shows the list at this time. Default: now.' });
   return {
     ...list,
     query: query.extend({ asOf }),
     handle: async (input) => {
-      const { asOf: atMs, ...others } = input.query as Asked & { readonly asOf?: number };
+      const { asOf: atMs, ...others } = input.query as RequestParams & { readonly asOf?: number };
       if (atMs === undefined) return list.handle({ ...input, query: others });
-      const asked = { ...(input.params as Asked | undefined), ...others };
+      const asked = { ...(input.params as RequestParams | undefined), ...others };
       return past(input.request, asked, isoTimestamp(atMs));
     },
   };
@@ -125,7 +129,7 @@ const listAsOf = async (
   reads: ListAsOfReads,
   of: ListOfKind,
   request: Pick<RequestContext, 'principal' | 'isUnheard'>,
-  asked: Asked,
+  asked: RequestParams,
   at: string,
 ): Promise<Reply> => {
   const { kind, list } = of;
@@ -136,26 +140,25 @@ const listAsOf = async (
   expectKept(reads, list, at);
   const { skip, take } = pageOf(asked);
   const bounds = isWhole ? { skip, take } : { skip: 0, take: FOLDED_MAX, countMax: FOLDED_MAX + 1 };
-  const begun = await streamsBegunBy(reads, of, customerId, asked, at, bounds).catch(behind);
+  const begun = await streamsBegunBy(reads, of, customerId, asked, at, bounds).catch(refuseIfBehind);
   if (!isWhole && begun.total > FOLDED_MAX) throw tooMany(of, `more ${kind.noun}s`, FOLDED_MAX);
   if (begun.isLong) throw tooMany(of, 'more events of the campaign', SCANNED_MAX);
   const states = await momentOf(reads, request, at).statesOf(kind, begun.streams);
   const lives = states.map((state) => kind.live(state)).filter((live) => live !== undefined);
   const kept = lives.filter((live) => list.keeps(live, asked));
-  // Of everything the page was found in order.
   if (!isWhole) kept.sort((one, other) => list.order(one, other));
   if (list.dataAtCursor !== undefined) {
     return { status: 200, data: await list.dataAtCursor(kept, asked, customerId, reads.cursors) };
   }
   const page = isWhole ? kept : kept.slice(skip, skip + take);
-  const items = await Promise.resolve(list.shown(page, customerId)).catch(behind);
+  const items = await Promise.resolve(list.shown(page, customerId)).catch(refuseIfBehind);
   const total = isWhole ? begun.total : kept.length;
   const pagination = { skip, take, total, hasMore: skip + items.length < total };
   if (list.data !== undefined) return { status: 200, data: list.data({ items, skip, take, total }) };
   return { status: 200, data: items, pagination };
 };
 
-/** However many things share the stream, it is one that is folded. */
+/** All its resources share one stream, so one fold suffices for any number. */
 const sharedListAsOf = async (
   reads: HistoryReads,
   { kind, list }: { readonly kind: AuditedKind; readonly list: SharedListRead },
@@ -171,12 +174,12 @@ const sharedListAsOf = async (
   return { status: 200, data, pagination: { skip, take, total, hasMore: skip + data.length < total } };
 };
 
-/** @throws ApiError NOT_FOUND where the list was none then: whose it is was not there */
+/** @throws ApiError NOT_FOUND if the list's owner did not exist then */
 const expectOwner = async (
   { historyFor }: ListAsOfReads,
   { owner }: ListOfKind,
   request: Pick<RequestContext, 'principal' | 'isUnheard'>,
-  asked: Asked,
+  asked: RequestParams,
   at: string,
 ): Promise<void> => {
   if (owner?.mustBeThere !== true) return;
@@ -187,11 +190,10 @@ const expectOwner = async (
   if (owner.kind.live(state) === undefined) throw notFound(owner.kind.noun);
 };
 
-/** Parameters that say which of a list's things a page shows. */
 const PAGING = ['take', 'skip', 'limit', 'offset', 'cursor'];
 
-/** @throws ApiError VALIDATION_ERROR for a filter: what things were then is in no row that could be asked for it */
-const refuseFilters = ({ list, owner }: ListOfKind, asked: Asked, isWhole: boolean): void => {
+/** @throws ApiError VALIDATION_ERROR for a filter: read models keep no past states to filter by */
+const refuseFilters = ({ list, owner }: ListOfKind, asked: RequestParams, isWhole: boolean): void => {
   const answered = [...PAGING, owner?.parameter, ...(isWhole ? [list.whole?.parameter] : [])];
   const filter = parameterNames(list.route.query).find(
     (name) => asked[name] !== undefined && !answered.includes(name),
@@ -207,7 +209,7 @@ const refuseFilters = ({ list, owner }: ListOfKind, asked: Asked, isWhole: boole
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** @throws ApiError VALIDATION_ERROR where not all that the list showed then is known any more */
+/** @throws ApiError VALIDATION_ERROR if a part of the list at that time was purged */
 const expectKept = ({ clock }: ListAsOfReads, { keptDays }: ListRead, at: string): void => {
   if (keptDays === undefined || Date.parse(at) >= clock.now() - keptDays * DAY_MS) return;
   throw new ApiError({
@@ -230,25 +232,23 @@ const tooMany = ({ list: { narrower = '' } }: ListOfKind, what: string, limit: n
 interface Bounds {
   readonly skip: number;
   readonly take: number;
-  /** More are not counted, and then none is looked for. Default: all are counted. */
+  /** If there are more, they are not counted and none is read. Default: no limit. */
   readonly countMax?: number;
 }
 
-/** Those that were created last come first; of one moment by their ids, which are numbers or of one length. */
+/** Newest first; at the same time by id. Ids are numbers or have a fixed length. */
 const newestFirst = 'order by e.occurred_at desc, length(e.stream) desc, e.stream desc';
 
-/** Of the statement below: which streams there are, and what that is asked with. */
 interface BegunSql {
   readonly name: string;
-  /** Common table expressions that `rows` is of. */
   readonly before: string;
   readonly rows: string;
-  /** Whether there was more to look through. */
+  /** SQL of a boolean: the search was cut. */
   readonly isLong: string;
   readonly values: readonly unknown[];
 }
 
-const begunSql = ({ kind: { resourceType }, owner }: ListOfKind, asked: Asked): BegunSql => {
+const begunSql = ({ kind: { resourceType }, owner }: ListOfKind, asked: RequestParams): BegunSql => {
   const short = { before: '', isLong: 'false' };
   const begun = `e.customer_id = $1 and e.resource_type = '${resourceType}' and e.revision = 0
     and e.occurred_at <= $3::timestamptz`;
@@ -262,7 +262,7 @@ const begunSql = ({ kind: { resourceType }, owner }: ListOfKind, asked: Asked): 
     const rows = `audit_entries e where ${begun} and e.advertiser_id = $7`;
     return { ...short, name: `${resourceType}-of-advertiser`, rows, values };
   }
-  // Whatever was ever found by the campaign; what has left it is sorted out by what it was then.
+  // Everything that was ever in the campaign; the folded states exclude what had left it.
   const before = `
     events as materialized (
       select c.occurred_at, c.position from audit_campaigns c
@@ -277,24 +277,23 @@ const begunSql = ({ kind: { resourceType }, owner }: ListOfKind, asked: Asked): 
   return { name: `${resourceType}-of-campaign`, before, rows: 'begun e where true', isLong, values };
 };
 
-interface Begun {
-  /** Of a page. */
+interface StreamPage {
   readonly streams: readonly string[];
   readonly total: number;
   readonly isLong: boolean;
 }
 
-/** Of what had been created by then, newest first, and how many that were. */
+/** The streams that existed by then, newest first, and their total. */
 const streamsBegunBy = async (
   { database, progress }: ResourceReads,
   of: ListOfKind,
   customerId: number,
-  asked: Asked,
+  asked: RequestParams,
   at: string,
   { skip, take, countMax }: Bounds,
-): Promise<Begun> => {
+): Promise<StreamPage> => {
   const { name, before, rows, isLong, values } = begunSql(of, asked);
-  return consistentRead<Freshness & Begun>({
+  return consistentRead<Freshness & StreamPage>({
     pool: boundTo(database, customerId),
     projection: 'audit',
     progress,

@@ -3,7 +3,6 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import { NOT_RFC_3339, readRfc3339, RFC_3339 } from '../../domain/rfc3339.ts';
 import type { Until } from './fold.ts';
 
-/** A revision, or an instant in ISO 8601, UTC, milliseconds. */
 export type PointInTime = Exclude<Until, { readonly revision: 'last' }>;
 
 const REVISION = /^(?:0|[1-9]\d{0,8})$/;
@@ -15,5 +14,4 @@ const pointOf = (text: string): PointInTime | string => {
   return atMs === NOT_RFC_3339 ? `must be the number of a revision, or ${RFC_3339}` : atMs;
 };
 
-/** A point in the history of a thing, in a query string: the number of one of its revisions, or a moment. */
 export const pointInTime = (description: string) => readText(pointOf, { description });

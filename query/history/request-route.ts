@@ -4,7 +4,7 @@ import { CauseNode } from '../../domain/history/cause-resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText, takeParameter } from '../../shared/http/schemas.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { CausedRow, EventRow } from './audit-entries.ts';
 import { entriesOf, type AuditReads } from './audit-routes.ts';
 import { causeTree } from './cause-tree.ts';
@@ -14,7 +14,9 @@ import type { SeenJob } from '../resources/seen-job.ts';
 import type { StreamHistory } from './stream-history.ts';
 
 const TAKE_MAX = 500;
-/** Events of a record before and behind those of a page that are looked at for how its jobs began and ended. */
+/**
+ * Maximum number of a record's events that are read before and after a page's, to find how its jobs began and ended.
+ */
 const JOB_EVENTS_MAX = 200;
 
 const CausedByRequest = z
@@ -22,28 +24,27 @@ const CausedByRequest = z
     requestId: z.string(),
     causes: z.array(CauseNode).readonly().meta({
       description:
-        'What was asked for, each with all that followed from it. What followed from something on an earlier page stands here, too, and names that: nodes of one id are one.',
+        'The commands of the request, each with all its effects. Effects of a node on an earlier page are at the top and name that node in causedBy; nodes with the same id are the same node.',
     }),
     refused: z
       .array(AuditLog)
       .readonly()
       .meta({
-        description: `On the first page; at most ${REFUSED_MAX}, the first ones.`,
+        description: `Refused requests, on the first page only; at most the first ${REFUSED_MAX}.`,
       }),
     refusedTruncated: z.boolean().meta({ description: `More than ${REFUSED_MAX} were refused.` }),
     nextAfter: z.string().optional().meta({
-      description: 'To go on with as `after`: there are more events. Absent on the last page.',
+      description: '`after` of the next page. Absent on the last page.',
     }),
   })
   .meta({ id: 'CausedByRequest' });
 
-/** All that a request has led to, and what led to what. */
 export const requestRoute = (reads: AuditReads): Route =>
   route({
     method: 'get',
     path: '/api/v2/buyer/requests/{requestId}',
     operationId: 'getRequest',
-    summary: 'What a request has led to: its changes, the jobs and calls of agents that followed from them',
+    summary: 'The effects of a request: its changes, and the jobs and agent calls that they caused',
     tag: 'Audit log',
     access: 'exchange:admin',
     params: z.object({
@@ -55,11 +56,11 @@ export const requestRoute = (reads: AuditReads): Route =>
         .meta({ description: '`nextAfter` of the page before. Default: the first page.' }),
       take: takeParameter(TAKE_MAX).meta({ description: 'Events on a page. Default 50.' }),
     }),
-    responses: { 200: { description: 'What followed from it', data: CausedByRequest } },
+    responses: { 200: { description: 'The effects', data: CausedByRequest } },
     handle: async ({ params: { requestId }, query: { after, take }, request }) => {
       const { customerId } = request.principal;
       if (after !== undefined && !reads.isPosition(after)) throw neverGivenOut();
-      const found = await findCaused(reads, customerId, requestId, { after, take }).catch(behind);
+      const found = await findCaused(reads, customerId, requestId, { after, take }).catch(refuseIfBehind);
       const { events, refused } = found;
       if (after === undefined && events.length + refused.length === 0) {
         throw notFound('request that changed anything');
@@ -88,7 +89,7 @@ export const requestRoute = (reads: AuditReads): Route =>
     },
   });
 
-/** It would be compared as any text is, and nothing, or everything, be behind it. */
+/** Otherwise the text would be compared like a position, with arbitrary results. */
 const neverGivenOut = (): ApiError =>
   new ApiError({
     code: 'VALIDATION_ERROR',
@@ -99,7 +100,6 @@ const neverGivenOut = (): ApiError =>
 const isOfWorker = ({ actor, requestId, correlationId }: EventRow): boolean =>
   actor.startsWith('worker:') && requestId !== correlationId;
 
-/** What the streams of these rows tell of jobs, as of now. */
 const jobsOf = async (
   { kindOf, forEach }: AuditReads,
   history: StreamHistory,
@@ -114,7 +114,7 @@ const jobsOf = async (
   await forEach(streams, async ([stream, { first, last }]) => {
     const kind = kindOf(first);
     if (kind?.causes.jobsAmong === undefined) return;
-    // What a job on this page began with may be on an earlier one.
+    // A job on this page may have begun on an earlier one.
     const from = Math.max(0, first.revision - JOB_EVENTS_MAX);
     const limit = last.revision - from + JOB_EVENTS_MAX;
     const { events, state } = await history.eventsBehind(kind, stream, from, limit);
@@ -123,7 +123,6 @@ const jobsOf = async (
   return jobs;
 };
 
-/** Commands by what they led to. */
 const causesOfPage = async (
   reads: AuditReads,
   history: StreamHistory,
@@ -159,5 +158,5 @@ const earlierEvent = ({
   position,
   stream,
   causationId,
-  isAsked: requestId === correlationId,
+  isRequested: requestId === correlationId,
 });

@@ -9,45 +9,41 @@ import type { EventStore, RecordedEvent } from '../../shared/event-store/event-s
 import { UnheardError } from '../../shared/http/errors.ts';
 import type { AuditedKind, FoundStream } from '../resources/audited-kind.ts';
 import type { KeptFolds } from './kept-folds.ts';
-import type { Fold, Folded, Until } from './fold.ts';
+import type { Fold, FoldResult, Until } from './fold.ts';
 import { jsonBytes, PAGE_BYTES_MAX } from './page-bytes.ts';
 
-/** An event without what it says: states say that. */
+/** An event without its data, which the states contain. */
 export type EventFacts = Omit<RecordedEvent, 'data'>;
 
-/** What one event did to a thing. */
 export interface RecordedChange {
   readonly event: EventFacts;
   readonly changes: readonly Change[];
-  /** How the thing is called after it; before it, where it is gone. */
+  /** The name after the event; before it, if the event deleted the resource. */
   readonly name: string | undefined;
   readonly id: string | undefined;
 }
 
 export interface HistoryPage {
   readonly events: readonly RecordedChange[];
-  /** Revision up to which the stream was looked through; undefined when that is its end. */
+  /** The last searched revision; undefined at the end of the stream. */
   readonly next: number | undefined;
 }
 
-/** Which member was set by which event. */
-export type Explained = Explanation<EventFacts>;
+export type ExplainedMembers = Explanation<EventFacts>;
 
-/** The past of things, made of their streams. All of it throws UnheardError where nobody waits for it any more. */
+/** The past of resources, folded from their streams. All methods throw UnheardError when the client is gone. */
 export interface StreamHistory {
-  stateAt(kind: AuditedKind, stream: string, until: Until): Promise<Folded<unknown>>;
-  /** @param until of the explained state */
-  explain(kind: AuditedKind, found: FoundStream, until: Until): Promise<Folded<Explained>>;
-  /** What happened behind a revision, oldest first: `take` events, or as many as `PAGE_BYTES_MAX` lets. */
+  stateAt(kind: AuditedKind, stream: string, until: Until): Promise<FoldResult<unknown>>;
+  explain(kind: AuditedKind, found: FoundStream, until: Until): Promise<FoldResult<ExplainedMembers>>;
+  /** The changes after a revision, oldest first: `take` events, or those that fit into `PAGE_BYTES_MAX`. */
   page(kind: AuditedKind, found: FoundStream, after: number, take: number): Promise<HistoryPage>;
-  /** At most so many events behind a revision, and what the stream has come to with the last of them. */
+  /** At most `limit` events after a revision, and the state after the last of them. */
   eventsBehind(
     kind: AuditedKind,
     stream: string,
     after: number,
     limit: number,
   ): Promise<{ readonly events: readonly RecordedEvent[]; readonly state: unknown }>;
-  /** What each of these revisions did; those that the stream does not have are left out. */
   changesAt(
     kind: AuditedKind,
     found: FoundStream,
@@ -55,19 +51,19 @@ export interface StreamHistory {
   ): Promise<ReadonlyMap<number, RecordedChange>>;
 }
 
-/** Short: an answer of any revision reads at most so many events, and usually half of them. */
+/** Short, because a read of any revision folds up to this number of events, and half of it on average. */
 const STATE_EVERY = 16;
-/** Explanations are large, and asked for of the last state mostly. */
+/** Explanations are large, and mostly requested for the last state. */
 const EXPLANATION_EVERY = 256;
 const EXPLAINED_MEMBER_BYTES = 150;
-/** Events that one page looks through, of streams that several things share. */
+/** Maximum number of events that one page searches in a shared stream. */
 const SCANNED_MAX = 2_000;
-/** Two revisions that are closer are reached by reading what lies between. */
+/** Two revisions within this distance are reached by reading the events between them. */
 const NEAR = 2 * STATE_EVERY;
 
 const never = (): boolean => false;
 
-/** @param isUnheard whether anybody waits for the answer still; default: somebody does */
+/** @param isUnheard true when the client is gone; default: never */
 export const createStreamHistory = (
   store: Pick<EventStore, 'readStream'>,
   kept: KeptFolds,
@@ -76,7 +72,6 @@ export const createStreamHistory = (
   const stateAt: StreamHistory['stateAt'] = (kind, stream, until) =>
     kept.fold(stateFold(kind), stream, until, isUnheard);
 
-  /** The events from a revision on, each with the state that it came upon. */
   async function* follow(kind: AuditedKind, stream: string, after: number, limit: number) {
     let { state } = await stateAt(kind, stream, { revision: after });
     for await (const event of store.readStream(stream, { from: after, limit })) {
@@ -145,7 +140,6 @@ const recordedChange = (
   id: kind.idOf(after, part) ?? kind.idOf(before, part),
 });
 
-/** First and last of revisions that are near each other, ascending. */
 const runsOf = (revisions: readonly number[]): readonly (readonly [number, number])[] => {
   const runs: [number, number][] = [];
   for (const revision of [...revisions].sort((a, b) => a - b)) {
@@ -156,7 +150,7 @@ const runsOf = (revisions: readonly number[]): readonly (readonly [number, numbe
   return runs;
 };
 
-/** Two bytes a character; what it shares with its neighbours is counted in each. */
+/** Two bytes a character. Parts shared with other states are counted in each. */
 const bytesOfState = (kind: AuditedKind, state: unknown): number =>
   kind.bytesOf?.(state) ?? 2 * JSON.stringify(state).length;
 
@@ -168,12 +162,12 @@ const stateFold = (kind: AuditedKind): Fold<unknown> => ({
   every: STATE_EVERY,
 });
 
-interface Explaining {
+interface ExplainedState {
   readonly state: unknown;
-  readonly explanation: Explained;
+  readonly explanation: ExplainedMembers;
 }
 
-const explanationFold = (kind: AuditedKind, part: string | undefined): Fold<Explaining> => ({
+const explanationFold = (kind: AuditedKind, part: string | undefined): Fold<ExplainedState> => ({
   name: `${kind.resourceType} explained ${part ?? ''}`,
   initialState: { state: kind.initialState, explanation: new Map() },
   evolve: ({ state, explanation }, event) => {

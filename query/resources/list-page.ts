@@ -15,49 +15,44 @@ import {
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from './resource-reads.ts';
 
-/** A list of an account's rows, or of an advertiser's, newest first and the higher id first among equals. */
+/** A list of an account's or advertiser's rows, sorted by time and id, both descending. */
 export interface List {
   readonly readModel: string;
-  /** Has the columns `customer_id`, `id`, `body` and those that it is filtered and ordered by. */
+  /** Has the columns `customer_id`, `id`, `body` and those of filters and order. */
   readonly table: string;
   readonly at: 'created_at' | 'updated_at';
-  /**
-   * How many rows there are of each kind, as their projection keeps it: in columns that are named as the rows'. Absent: they
-   * are counted.
-   */
+  /** Table with the projection's counts, in columns with the rows' names. Absent: the rows are counted. */
   readonly counts?: string;
-  /** SQL condition that every listed row meets; an index has no other rows. Default: all rows are listed. */
+  /** SQL condition on listed rows, which their indexes have, too. Default: all rows are listed. */
   readonly listed?: string;
-  /** SQL of what is shown of a row `r`. Default: its `body`. */
   readonly body?: string;
-  /** Finds a page's ids where the counts have all filters. Default: `pageKeys`. */
+  /** Finds a page's ids if the counts support all filters. Default: `pageKeys`. */
   readonly filteredKeys?: (rows: Knex.QueryBuilder, counts: Knex.QueryBuilder) => Knex.Raw;
 }
 
 type Where = (query: Knex.QueryBuilder) => Knex.QueryBuilder;
 
-/** What is asked for. Each set of filters is a statement of its own, so that each gets its index. */
+/** Each set of filters is a separate statement, so that each uses its index. */
 export interface Filter {
-  /** Names its parameter, and the filter among those of its list. */
+  /** Names the parameter, and the filter in the statement's name. */
   readonly name: string;
   readonly value?: string | number | boolean;
   readonly rows: Where;
-  /** Absent: the counts do not have it, so the rows that fit are counted. */
+  /** Absent: the counts do not support the filter, so matching rows are counted. */
   readonly counts?: Where;
 }
 
-/** Rows with that value in a column, which the counts have too. Without a value: no filter. */
+/** Rows with this value in a column that the counts have, too. Undefined: no filter. */
 export const equal = (column: string, value: Filter['value']): readonly Filter[] => {
   if (value === undefined) return [];
   const where: Where = (query) => query.where(column, column);
   return [{ name: column, value, rows: where, counts: where }];
 };
 
-/** The same filters of columns that the counts do not have. */
 export const uncounted = (filters: readonly Filter[]): readonly Filter[] =>
   filters.map(({ counts: _none, ...filter }) => filter);
 
-/** Rows with that text in a column; case does not count. All rows of the list are looked at. */
+/** Rows with this text in a column, case-insensitive. Scans all rows of the list. */
 export const contains = (column: string, value: string | undefined): readonly Filter[] => {
   if (value === undefined) return [];
   const rows: Where = (query) =>
@@ -66,15 +61,15 @@ export const contains = (column: string, value: string | undefined): readonly Fi
 };
 
 /**
- * No page has more. Without this bound the planner expects a part of the list that grows with it: then it takes a plan
- * for any page to be dearer than one for this very page, and plans each time, which takes longer than all the rest.
+ * Upper bound of `take`. Without it the planner estimates a generic plan by the length of the list, finds it more
+ * expensive than a custom plan, and plans every time, which takes longer than the query.
  */
 const TAKE_MAX = 1_000;
 
 /**
- * SQL of the ids of one page, counted from the nearer end of the list: of the two scans one has a limit of 0 and does
- * nothing. So the last pages cost what the first ones do, and one in the middle half an index scan.
- * @param isWanted SQL: false where the page is found in another way
+ * SQL of the ids of one page, counted from the nearer end of the list: one of the two scans has the limit 0 and does
+ * nothing. So the last page costs as much as the first, and a page in the middle half an index scan.
+ * @param isWanted SQL of a boolean: false if the page is found in another way
  */
 export const pageKeys = (rows: Knex.QueryBuilder, at: List['at'], isWanted = 'true'): Knex.Raw => {
   const [take, skip, total] = [':take::bigint', ':skip::bigint', 'counted.total::bigint'];
@@ -149,28 +144,24 @@ const buildList = (list: List, filters: readonly Filter[], isOfAdvertiser: boole
 };
 
 export interface FoundPage {
-  /** False: there is no such advertiser. */
   readonly known: boolean;
-  /** The rows' bodies as one JSON text, an array. */
   readonly items: string;
   readonly total: number;
 }
 
-/** Whose list it is: the account's, or that of one of its advertisers. */
 interface Owner {
   readonly customerId: number;
   readonly advertiserId?: number;
 }
 
-/** Where a page begins, and how many rows it has at most. */
 export interface Page {
   readonly skip: number;
   readonly take: number;
 }
 
 /**
- * One page of a list, with all that the account has written before. The page is found in an index alone and only its
- * bodies are fetched. Totals are kept by the projection; only filters that no count knows of have rows counted.
+ * One page of a list, consistent with the account's writes. Finds the page in an index alone and reads only its
+ * bodies. Totals come from the counts; rows are counted only for filters that the counts do not support.
  * @throws ReadModelBehindError
  */
 export const listPage = async (

@@ -7,8 +7,8 @@ export interface ResourcePage<State> {
 }
 
 /**
- * One page of an advertiser's active things, newest first; undefined when there is no such advertiser. The total is
- * counted: a sync takes in no more than a few hundred.
+ * One page of an advertiser's active resources, newest first; undefined if the advertiser does not exist. Counts the
+ * rows: a sync limits them to a few hundred.
  * @throws ReadModelBehindError
  */
 export const listResources = async <State>(

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { route, type Route, type RouteDeclaration } from '../../shared/http/route.ts';
 import { pageOf, type PagingQuery } from '../../shared/http/schemas.ts';
-import { behind } from './behind.ts';
+import { refuseIfBehind } from './refuse-if-behind.ts';
 import type { Page } from './list-page.ts';
 
-interface ListedPage {
-  /** As the API shows them: as one JSON text, or each as a value. */
+interface ItemsPage {
+  /** One JSON text, or values. */
   readonly items: string | readonly unknown[];
   readonly total: number;
 }
 
-/** The route of an account's list that is paged by offsets. */
+/** A route for an account's list with offset paging. */
 export const listRoute = <Query extends PagingQuery>(
   declared: RouteDeclaration<z.ZodType, z.ZodType<Query>>,
   item: z.ZodType,
-  find: (customerId: number, query: Query, page: Page) => Promise<ListedPage>,
+  find: (customerId: number, query: Query, page: Page) => Promise<ItemsPage>,
 ): Route =>
   route({
     ...declared,
@@ -22,7 +22,7 @@ export const listRoute = <Query extends PagingQuery>(
     handle: async ({ query, request }) => {
       const { skip, take } = pageOf(query);
       const { customerId } = request.principal;
-      const { items, total } = await find(customerId, query, { skip, take }).catch(behind);
+      const { items, total } = await find(customerId, query, { skip, take }).catch(refuseIfBehind);
       const pagination = { skip, take, total, hasMore: skip + take < total };
       return typeof items === 'string'
         ? { status: 200, dataJson: items, pagination }

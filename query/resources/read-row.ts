@@ -9,7 +9,7 @@ import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/fol
 import { ReadModelBehindError, readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from './resource-reads.ts';
 
-/** A read model of one row for each stream, with the columns `customer_id`, `id` and `body`. */
+/** A table with one row for each stream, with the columns `customer_id`, `id` and `body`. */
 export interface RowSource<
   State,
   Event extends StorableEvent,
@@ -18,9 +18,8 @@ export interface RowSource<
 > extends Fold<State, Event> {
   readonly readModel: string;
   readonly table: string;
-  /** The state of what does not exist. */
+  /** The state before the first event. */
   readonly initialState: None;
-  /** Names the stream that a row is folded from. */
   readonly stream: (customerId: number, id: Id) => string;
 }
 
@@ -36,17 +35,17 @@ interface RowKey<Id> {
 }
 
 interface FoundRow extends Freshness {
-  /** Null when there is none. */
+  /** Null if there is no row. */
   readonly body: string | null;
-  /** The read model has stopped following this stream, so the row may be old. */
+  /** The stream is parked: the row is missing or outdated. */
   readonly parked: boolean;
 }
 
 /**
- * Reads one row by its id, with everything that its account has written before. Rows that are asked for at the same time
- * come in one round trip. If the read model is behind, or has parked the stream, the stream itself is folded.
- * @param idType of the column `id`
- * @returns the state as JSON text; undefined when there is none
+ * Reads a row by id, consistent with the account's writes. Concurrent reads share a round trip. Folds the stream if
+ * the read model is behind, or the stream is parked.
+ * @param idType type of the column `id`
+ * @returns the state as JSON text; undefined if it does not exist
  */
 export const rowReader = <State, Event extends StorableEvent, Id extends number | string, None extends State>(
   reads: RowReads,
@@ -72,7 +71,7 @@ export const rowReader = <State, Event extends StorableEvent, Id extends number 
   };
 };
 
-/** The same for rows whose ids are UUIDs, as the state itself. */
+/** The same for UUIDs; returns the state. */
 export const stateReader = <State, Event extends StorableEvent, None extends State>(
   reads: RowReads,
   source: RowSource<State, Event, string, None>,
@@ -84,7 +83,7 @@ export const stateReader = <State, Event extends StorableEvent, None extends Sta
   };
 };
 
-/** One question for each account: a transaction sees the rows of one account only (docs/access.md). */
+/** One statement for each account: a transaction sees the rows of one account only (docs/access.md). */
 const findRows = async <Id extends number | string>(
   { database }: ResourceReads,
   { readModel, table }: { readonly readModel: string; readonly table: string },
@@ -94,10 +93,10 @@ const findRows = async <Id extends number | string>(
   const statement = {
     name: `get-${table}`,
     text: `select ${freshnessColumns('f')},
-             (select t.body from ${table} t where t.customer_id = $1 and t.id = asked.id) as body,
-             exists (select from parked_streams p where p.projection = $2 and p.stream = asked.stream) as parked
+             (select t.body from ${table} t where t.customer_id = $1 and t.id = q.id) as body,
+             exists (select from parked_streams p where p.projection = $2 and p.stream = q.stream) as parked
            from ${freshnessSql('$1', '$2')} f,
-             unnest($3::${idType}[], $4::text[]) with ordinality as asked(id, stream, n)
+             unnest($3::${idType}[], $4::text[]) with ordinality as q(id, stream, n)
            order by n`,
   };
   const idArray = (ids: readonly Id[]): Buffer =>
@@ -107,18 +106,20 @@ const findRows = async <Id extends number | string>(
   );
   const answers = await database.queryEach<FoundRow>(
     statement,
-    accounts.map(([customerId, asked]) => ({
+    accounts.map(([customerId, ofAccount]) => ({
       customerId,
       values: [
         customerId,
         readModel,
-        idArray(asked.map(({ id }) => id)),
-        textArray(asked.map(({ stream }) => stream)),
+        idArray(ofAccount.map(({ id }) => id)),
+        textArray(ofAccount.map(({ stream }) => stream)),
       ],
     })),
   );
   const rows = new Map(
-    accounts.flatMap(([, asked], account) => asked.map((key, n) => [key, answers[account]?.[n]] as const)),
+    accounts.flatMap(([, ofAccount], account) =>
+      ofAccount.map((key, n) => [key, answers[account]?.[n]] as const),
+    ),
   );
   return keys.map((key) => rows.get(key) as FoundRow);
 };

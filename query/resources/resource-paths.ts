@@ -1,4 +1,4 @@
-import type { Asked, AuditedKind, FoundStream } from './audited-kind.ts';
+import type { RequestParams, AuditedKind, FoundStream } from './audited-kind.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
 import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
@@ -15,7 +15,7 @@ export const byShownId =
     idOf: (shown: string) => string | undefined,
     streamOf: (customerId: number, id: string) => string,
   ) =>
-  (customerId: number, asked: Asked): FoundStream | undefined => {
+  (customerId: number, asked: RequestParams): FoundStream | undefined => {
     const id = idOf(String(asked[parameter]));
     return id === undefined ? undefined : { stream: streamOf(customerId, id) };
   };
@@ -23,7 +23,7 @@ export const byShownId =
 /** Of a thing that an advertiser has under a key of its own. */
 export const byKey =
   (parameter: string, category: string, streamOf: (customerId: number, id: string) => string) =>
-  (customerId: number, asked: Asked): FoundStream => {
+  (customerId: number, asked: RequestParams): FoundStream => {
     const id = resourceIdOf(category, customerId, Number(asked['id']), String(asked[parameter]));
     return { stream: streamOf(customerId, id) };
   };
@@ -71,7 +71,7 @@ export const lastFirst =
 export const compare = (one: string | number, other: string | number): number =>
   one < other ? -1 : Number(one > other);
 
-export const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: Asked): boolean =>
+export const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: RequestParams): boolean =>
   one.advertiserId === id;
 
 /** Of a list whose items say all by themselves. */

@@ -8,30 +8,26 @@ export interface ResourceReads {
   readonly progress: ProjectionProgress;
 }
 
-/** A read model of things that an advertiser has under keys of its own. */
+/** A read model of an advertiser's resources with buyer keys. */
 export interface ResourceTable {
   readonly readModel: string;
   readonly table: string;
-  /** SQL of what is shown of a row `r`. Default: its `body`. */
   readonly body?: string;
 }
 
-/** A condition on the rows `r` of a table; its value is the last parameter. */
 export interface RowFilter {
-  /** Names the statement. */
   readonly name: string;
   readonly sql: (parameter: string) => string;
   readonly value: string | number;
-  /** How many are enough. Default: all. */
   readonly enough?: number;
-  /** Of more than are enough: active ones before others. All that fit are looked at for it. Default: any of them. */
+  /** With `enough`: prefers active rows, which reads all matching rows. Default: any rows. */
   readonly areActiveFirst?: boolean;
 }
 
 /**
- * What of an account fits the filter, newest first, with all that the account has written before. For what is
- * bounded by itself.
- * @throws ReadModelBehindError when the read model has not reached that in time
+ * An account's rows that match the filter, newest first, consistent with its writes. The filter must bound the
+ * result.
+ * @throws ReadModelBehindError if the read model has not applied the account's writes in time
  */
 export const findResources = async <State>(
   { database, progress }: ResourceReads,
@@ -59,10 +55,7 @@ export const findResources = async <State>(
   return JSON.parse(row.items) as readonly State[];
 };
 
-/**
- * Keys of an advertiser's active things: they are bounded by what a sync takes in.
- * @throws ReadModelBehindError
- */
+/** The keys of an advertiser's active resources; a sync limits their number. @throws ReadModelBehindError */
 export const activeKeys = async (
   reads: ResourceReads,
   { readModel, table }: ResourceTable,
@@ -78,10 +71,7 @@ export const activeKeys = async (
   return items.map(({ key }) => key);
 };
 
-/**
- * Advertisers that have, or had, something under a key: so many at most.
- * @throws ReadModelBehindError
- */
+/** At most `most` advertisers that have, or had, a resource with the key. @throws ReadModelBehindError */
 export const ownersOfKey = async (
   reads: ResourceReads,
   { readModel, table }: ResourceTable,

@@ -1,13 +1,11 @@
 import type { CallFacts, JobFacts } from '../../domain/history/cause-resource.ts';
 
-/** A job, as the events of one stream tell of it. */
 export interface SeenJob {
   readonly id: string;
-  /** Command that it began with; undefined where that is further back than was looked. */
+  /** The first command; undefined if it is before the events that were read. */
   readonly begunBy: string | undefined;
-  /** Commands of other requests that it has come to lead to what they did behind its beginning. */
+  /** Commands of other requests whose changes the job included after its beginning. */
   readonly joinedBy: readonly string[];
-  /** Ids of the events that it has led to. */
   readonly steps: readonly string[];
   readonly facts: JobFacts;
   readonly calls: readonly CallFacts[];

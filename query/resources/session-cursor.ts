@@ -9,14 +9,14 @@ export interface SessionPlace {
   readonly id: string;
 }
 
-/** Cursors of the list of one campaign's sessions: good for that list only, of whatever page size. */
+/** Cursors of one campaign's list of sessions. A cursor is valid for that list only, with any page size. */
 export interface SessionCursors {
   of(customerId: number, campaignId: string, place: SessionPlace): Promise<string>;
-  /** @throws ApiError VALIDATION_ERROR when it was not given out for that list */
+  /** @throws ApiError VALIDATION_ERROR if the cursor belongs to another list or was modified */
   read(customerId: number, campaignId: string, cursor: string): Promise<SessionPlace>;
 }
 
-/** `base64url(updatedAt|id)` with a tag (decisions.md E1), which account and campaign are part of. */
+/** The cursor is `base64url(updatedAt|id)` with a tag over it, the account and the campaign (decisions.md E1). */
 export const createSessionCursors = (ask: () => Promise<KeyRing>): SessionCursors => {
   const signer = createTextSigner(ask, 'creative-sessions-cursor');
   const list = (customerId: number, campaignId: string): string => `${customerId}|${campaignId}`;

@@ -21,21 +21,17 @@ export interface SellerReads {
 export const SELLERS = 'sellers';
 
 /**
- * SQL of a JSON text, which `directoryOf` reads, of sellers that an operator has added or changed. An answer with it
- * is of the installation's writes, too (`freshnessWithInstallationSql`).
+ * SQL of a JSON text for `directoryOf`, with the sellers that operators added or changed. The answer depends on the
+ * installation's writes, too (`freshnessWithInstallationSql`).
  * @param where a condition on `s`, e.g. `true`
  */
 export const sellersSql = (where: string): string =>
   `(select coalesce('[' || string_agg(s.body, ',') || ']', '[]') from sellers s where ${where})`;
 
-/** Those sellers, and the ones that come with the program. */
 export const directoryOf = (found: string): SellerDirectory =>
   withSellers(builtInSellers, JSON.parse(found) as readonly Seller[]);
 
-/**
- * The whole directory, with all that operators have said of it: 200 sellers at most.
- * @throws ReadModelBehindError
- */
+/** The whole directory (at most 200 sellers), consistent with the operators' writes. @throws ReadModelBehindError */
 export const readDirectory = async (
   { database, progress }: SellerReads,
   customerId: number,

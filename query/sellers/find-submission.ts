@@ -2,21 +2,19 @@ import { START, type EventStore, type Position } from '../../shared/event-store/
 import { readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
 import type { SellerReads } from './find-sellers.ts';
 
-/** The read model. */
 export const SUBMISSIONS = 'creative-submissions';
 
 interface Row {
-  /** Null when there is none. */
   readonly owner: number | null;
   readonly fresh: boolean;
 }
 
 /**
- * The account of a creative that was submitted to a seller, for the account of that seller; undefined for anybody else,
- * and of any other creative. Nothing else of other accounts can be seen from a seller's account (docs/access.md).
+ * @returns the account of a creative that was submitted to the seller; undefined if it was not, or `customerId` is
+ * not the seller's account. A seller's account can see nothing else of other accounts (docs/access.md).
  *
- * What is not there is looked for again once the read model has reached what is the end of the log by now: whoever
- * submitted the creative has another account, whose last write says nothing here.
+ * If it finds nothing, it tries again after the read model has reached the current end of the log: another account
+ * submitted the creative, so the caller's own last write is no measure.
  * @param customerId the seller's account
  * @param creativeId UUID
  * @throws ReadModelBehindError

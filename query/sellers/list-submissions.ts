@@ -3,16 +3,13 @@ import { SUBMISSIONS } from './find-submission.ts';
 import { readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
 import type { SellerReads } from './find-sellers.ts';
 
-/** A creative that was submitted to a seller, of whatever account. */
 export interface Submission {
-  /** UUID. */
   readonly creativeId: string;
   readonly owner: number;
 }
 
 export interface SubmissionPage {
   readonly submissions: readonly Submission[];
-  /** Whether anything follows the last one. */
   readonly hasMore: boolean;
 }
 
@@ -23,11 +20,11 @@ interface Row {
 }
 
 /**
- * What was submitted to a seller, by the creatives' ids, for an account of that seller; undefined for anybody else. Its
- * rows are all that a seller's account sees of other accounts (docs/access.md). It holds what has been submitted by
- * whomever until now: none of that is a write of the seller's account, so it waits for what is the end of the log.
+ * Creatives that were submitted to a seller, sorted by id; undefined if `customerId` is not the seller's account. A
+ * seller's account sees nothing else of other accounts (docs/access.md). Other accounts write submissions, so the
+ * read waits until the read model has reached the current end of the log.
  * @param customerId the seller's account
- * @param after UUID of the last creative of the page before; undefined: the first page
+ * @param after UUID of the last creative on the previous page; undefined for the first page
  * @throws ReadModelBehindError
  */
 export const listSubmissions = async (
@@ -50,7 +47,6 @@ export const listSubmissions = async (
                coalesce((select position from projection_checkpoints where name = $4), '-') collate "C"
                  >= $5 as fresh
              from (select (select a.seller_id from accounts a where a.customer_id = $1) as seller_id) own`,
-      // One more than asked for says whether anything follows.
       values: [customerId, sellerId, limit + 1, SUBMISSIONS, until, ...(after === undefined ? [] : [after])],
     });
     return row as Row;

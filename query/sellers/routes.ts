@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { sellerResource, SellerResource } from '../../domain/sellers/seller-resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters } from '../../shared/http/schemas.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { readDirectory, type SellerReads } from './find-sellers.ts';
 
-/** The sellers of decisions.md section 2. */
 export const sellerReadRoutes = (reads: SellerReads): readonly Route[] => [
   route({
     method: 'get',
@@ -18,7 +17,7 @@ export const sellerReadRoutes = (reads: SellerReads): readonly Route[] => [
     responses: { 200: { description: 'One page', data: z.array(SellerResource), paginated: true } },
     handle: async ({ query, request }) => {
       const { skip, take } = pageOf(query);
-      const directory = await readDirectory(reads, request.principal.customerId).catch(behind);
+      const directory = await readDirectory(reads, request.principal.customerId).catch(refuseIfBehind);
       const sellers = directory.filter(({ retired }) => !retired);
       const data = sellers.slice(skip, skip + take).map(sellerResource);
       const pagination = { skip, take, total: sellers.length, hasMore: skip + data.length < sellers.length };

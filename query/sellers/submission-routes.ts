@@ -12,7 +12,7 @@ import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { cursorLimitOf, cursorParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { createSharedForEach } from '../../shared/async/limit.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { SellerReads } from './find-sellers.ts';
 import { listSubmissions, type Submission } from './list-submissions.ts';
 
@@ -24,7 +24,6 @@ export interface SubmissionReads extends SellerReads {
 }
 
 const LIMIT_MAX = 50;
-/** Submissions that are put together at once: each reads its creative and its assets. */
 const AT_ONCE = { each: 4, together: 8 } as const;
 
 const SubmissionPage = z.strictObject({
@@ -32,7 +31,6 @@ const SubmissionPage = z.strictObject({
   nextCursor: z.string().optional().meta({ description: 'Absent on the last page.' }),
 });
 
-/** What a seller is to decide about: the read beside the review of decisions.md section 2. */
 export const submissionRoutes = (
   reads: SubmissionReads,
   forEach = createSharedForEach(AT_ONCE),
@@ -58,7 +56,7 @@ export const submissionRoutes = (
       if (query.cursor !== undefined && after === undefined) throw badCursor();
       const { customerId } = request.principal;
       const limit = cursorLimitOf(query);
-      const page = await listSubmissions(reads, customerId, sellerId, after, limit).catch(behind);
+      const page = await listSubmissions(reads, customerId, sellerId, after, limit).catch(refuseIfBehind);
       if (page === undefined) throw notFound('seller');
       const found = new Map<Submission, SellerSubmission>();
       await forEach(page.submissions, async (one) => {
@@ -74,7 +72,7 @@ export const submissionRoutes = (
   }),
 ];
 
-/** The stream has the last word: a read model that was restored may know of more. */
+/** The stream decides: a restored read model may contain submissions that the log does not. */
 const shown = async (
   reads: SubmissionReads,
   sellerId: number,

@@ -32,6 +32,7 @@ import {
   lastFirst,
   streamsByShownId,
   ofAdvertiser,
+<<<<<<< HEAD:query/syndication/history.ts
 } from '../resources/resource-paths.ts';
 
 const resources = {
@@ -45,6 +46,9 @@ const resourceStream = ({ resourceType, customerId, advertiserId: owner, resourc
   const { category, stream } = resources[resourceType];
   return stream(customerId, resourceIdOf(category, customerId, owner, resourceId));
 };
+=======
+} from '../../query/history/resource-paths.ts';
+>>>>>>> d203c1e (Plain words in the domain, query, projections and migrations):app/audited-kinds/syndication.ts
 
 const TASKS = {
   AUDIENCE: 'sync_audiences',
@@ -79,13 +83,13 @@ const seenJob = (
     endedAt,
     errorMessage,
   },
-  calls: calls.map(({ takenIn, ...call }) => ({
+  calls: calls.map(({ accepted, ...call }) => ({
     adcpAgentId: shownAgentId(agentId),
     task: TASKS[resourceType],
     ...call,
-    agentTaskId: takenIn?.taskId,
-    agentTaskOf: takenIn?.taskOf,
-    idempotencyKey: takenIn?.idempotencyKey,
+    agentTaskId: accepted?.taskId,
+    agentTaskOf: accepted?.taskOf,
+    idempotencyKey: accepted?.idempotencyKey,
   })),
 });
 

@@ -26,7 +26,6 @@ export interface SyndicationReads {
 export interface RecordFilters {
   readonly resourceType?: ResourceType | undefined;
   readonly resourceId?: string | undefined;
-  /** UUID. */
   readonly agentId?: string | undefined;
   readonly enabled?: boolean | undefined;
   readonly status?: SyndicationStatus | undefined;
@@ -34,15 +33,15 @@ export interface RecordFilters {
 
 const projection = 'syndication';
 
-/** Fewer records than this are found by their groups, more of them in the order of the list. */
+/** Records after this number of rows are read in the order of the list, not by group. */
 const OF_GROUPS_MAX = 1_000;
 
 /**
- * The newest of each group (agent, type and status) that the filters name, and of them the newest: an index alone finds
- * them, however rare they are among the others. The groups are few: five statuses of three types for each agent. Deep in
- * a long list, where each group would be read that far, the list's own index says which records fit.
- * To be planned once: how many records a group has is not known to the planner, which takes a plan for the rare one that is
- * asked for to be much cheaper than the same plan for any.
+ * Reads the newest records of each group (agent, type and status) that the filters select, and of these the newest:
+ * an index alone finds them, however rare they are. Groups are few: five statuses of three types for each agent. Far
+ * down a long list every group would be read that far, so the list's own index is scanned there. Must be planned
+ * once: the planner does not know the sizes of groups, and estimates a custom plan for a rare group to be much
+ * cheaper than the same generic plan.
  */
 const keysOfGroups: List['filteredKeys'] = (rows, counts) => {
   const isDeep = `(:skip::bigint > ${OF_GROUPS_MAX} and counted.total > ${2 * OF_GROUPS_MAX})`;
@@ -77,7 +76,7 @@ const records: List = {
 };
 
 /**
- * One page of an advertiser's records, the last changed first; undefined when there is no such advertiser.
+ * @returns one page of an advertiser's records, last changed first; undefined if the advertiser does not exist
  * @throws ReadModelBehindError
  */
 export const listRecords = async (
@@ -98,19 +97,18 @@ export const listRecords = async (
   return known ? { records: JSON.parse(items) as readonly SyndicationRecord[], total } : undefined;
 };
 
-/** Records that are switched on, or off. */
 const switched = (enabled: boolean | undefined): readonly Filter[] => {
   if (enabled === undefined) return [];
   const where: Filter['rows'] = (query) => query.whereRaw(`status ${enabled ? '<>' : '='} 'DISABLED'`);
   return [{ name: enabled ? 'on' : 'off', rows: where, counts: where }];
 };
 
-/** In which an agent that is there is told to drop what was switched off. */
-const DROPPED_SECONDS = 600;
+/** Time, in seconds, in which a reachable agent deletes a record that was switched off. */
+const DELETE_SECONDS = 600;
 
 /**
- * Whether anything is at an agent of the account, or is to be dropped there. What was to be dropped longer ago does not
- * keep it: it is told for a day, and may be gone for good.
+ * True if an agent may have resources of the account or must still delete some. Records switched off longer ago do
+ * not count: their agent is asked for a day, and may be gone for good.
  * @throws ReadModelBehindError
  */
 export const isAgentInUse = async (
@@ -129,7 +127,7 @@ export const isAgentInUse = async (
                        and (r.status <> 'DISABLED' or r.waiting)
                        and (r.status <> 'DISABLED' or r.updated_at > now() - make_interval(secs => $4))) as used
              from ${freshnessSql('$1', '$2')} f`,
-      values: [customerId, projection, agentId, DROPPED_SECONDS],
+      values: [customerId, projection, agentId, DELETE_SECONDS],
     },
   });
   return used;

@@ -15,7 +15,7 @@ import {
   pagingParameters,
   queryBoolean,
 } from '../../shared/http/schemas.ts';
-import { behind } from '../resources/behind.ts';
+import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { listRecords, type SyndicationReads } from './list-records.ts';
 
 const StatusList = z
@@ -40,7 +40,6 @@ export const syndicationStatusList = declaration({
   }),
 });
 
-/** Endpoint 7 of the specification. */
 export const syndicationReadRoutes = (reads: SyndicationReads): readonly Route[] => [
   route({
     ...syndicationStatusList,
@@ -50,12 +49,14 @@ export const syndicationReadRoutes = (reads: SyndicationReads): readonly Route[]
       const agentId = adcpAgentId === undefined ? undefined : (agentIdOf(adcpAgentId) ?? NO_AGENT);
       const filters = { resourceType, resourceId, agentId, enabled, status };
       const { customerId } = request.principal;
-      const page = await listRecords(reads, customerId, advertiserId, filters, pageOf(query)).catch(behind);
+      const page = await listRecords(reads, customerId, advertiserId, filters, pageOf(query)).catch(
+        refuseIfBehind,
+      );
       if (page === undefined) throw notFound('advertiser');
       return { status: 200, data: { items: page.records.map(syndicationResource), total: page.total } };
     },
   }),
 ];
 
-/** Of a text that is no agent's id: nothing matches it. */
+/** Matches no record; used for a text that is not an agent id. */
 const NO_AGENT = '00000000-0000-0000-0000-000000000000';

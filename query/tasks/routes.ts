@@ -16,25 +16,23 @@ import {
 import { consistentRead, ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
-type FoundTask = TaskAccepted & { readonly acceptedAt: string };
+type AcceptedTask = TaskAccepted & { readonly acceptedAt: string };
 
 export interface TaskReads extends ResourceReads {
   readonly store: EventStore;
   readonly snapshots: SnapshotStore;
 }
 
-/** Where tasks are kept, with all that syncs of audiences bring. */
+/** The read model with the tasks and all data of audience syncs. */
 const readModel = 'audiences';
-/** What is submitted is in that one. */
 const creatives = 'creatives';
 
-/** Tasks of decisions.md section 2. */
 export const taskReadRoutes = (reads: TaskReads): readonly Route[] => [
   route({
     method: 'get',
     path: '/api/v2/buyer/tasks/{taskId}',
     operationId: 'getTask',
-    summary: 'How far a task is',
+    summary: 'The status and result of a task',
     tag: 'Tasks',
     access: 'exchange:read',
     params: z.object({ taskId: z.string().meta({ description: 'Id of the task.' }) }),
@@ -51,14 +49,14 @@ export const taskReadRoutes = (reads: TaskReads): readonly Route[] => [
 ];
 
 /**
- * A read model that is behind does not know the task yet, and its stream does. One that holds all that the account has
- * written, and not the task, has forgotten it: its stream, which stays, must not make it `working` again.
+ * A read model that is behind may lack the task, so its stream is read. If a fresh read model lacks the task, it was
+ * purged: its stream still exists, but must not make it `working` again.
  */
 const findTask = async (
   reads: TaskReads,
   customerId: number,
   taskId: string,
-): Promise<{ readonly task: FoundTask | undefined; readonly isDone: boolean }> => {
+): Promise<{ readonly task: AcceptedTask | undefined; readonly isDone: boolean }> => {
   try {
     return { task: await findDone(reads, customerId, taskId), isDone: true };
   } catch (error) {
@@ -67,15 +65,12 @@ const findTask = async (
   }
 };
 
-/**
- * The task if it is done and not forgotten.
- * @throws ReadModelBehindError
- */
+/** The task if it is completed and not purged. @throws ReadModelBehindError */
 const findDone = async (
   { database, progress }: ResourceReads,
   customerId: number,
   taskId: string,
-): Promise<FoundTask | undefined> => {
+): Promise<AcceptedTask | undefined> => {
   const { body } = await consistentRead<Freshness & { readonly body: string | null }>({
     pool: boundTo(database, customerId),
     projection: readModel,
@@ -89,5 +84,5 @@ const findDone = async (
       values: [customerId, readModel, creatives, taskId],
     },
   });
-  return body === null ? undefined : (JSON.parse(body) as FoundTask);
+  return body === null ? undefined : (JSON.parse(body) as AcceptedTask);
 };

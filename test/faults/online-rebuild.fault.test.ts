@@ -392,7 +392,7 @@ it('verify finds what was planted, row by row, and rebuild mends it', async () =
 
 it('a program that cannot do it says so: 2', async () => {
   const other = await exchange(['read-models', 'verify', 'credentials'], service.stores);
-  expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('not made of the log alone')]);
+  expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('not built from the log alone')]);
   const { rows } = await service.pool.query('create schema copy_of_agents');
   expect(rows).toEqual([]);
   // One that cannot be verified, because another process has it, does not keep the others from it.
@@ -402,7 +402,7 @@ it('a program that cannot do it says so: 2', async () => {
     // A schema that nobody remembers is not taken for a copy: it is made anew.
     const busy = await exchange(['read-models', 'verify', 'advertisers', 'agents'], service.stores);
     expect([busy.status, await leftovers()]).toEqual([2, 0]);
-    expect(busy.stderr).toContain('advertisers: another process makes a copy');
+    expect(busy.stderr).toContain('advertisers: another process is building a copy');
     expect(busy.stdout).toMatch(/^agents: .* 0 differences/);
   } finally {
     await guard.end();
@@ -487,7 +487,7 @@ it('a table that the projection does not list is not found, and the live one not
     const ending = new AbortController();
     const refused = rebuildOnline(optionsOf(ending.signal), advertisersProjection);
     ending.abort(new Error('cancelled'));
-    await expect(refused).rejects.toThrow('another process makes a copy');
+    await expect(refused).rejects.toThrow('another process is building a copy');
     expect(await leftovers()).toBe(2);
   } finally {
     await guard.end();
@@ -622,7 +622,7 @@ it('a copy that parks other streams than the live one is put in its place only w
   // A copy that parks what the live one has is not put in its place, unless it is asked for.
   // So is one that parks it earlier, and one that parks what the live one has not parked at all.
   await service.pool.query(`update parked_streams set revision = revision + 1 where stream = $1`, [stream]);
-  await expect(rebuildOnline(optionsOf(), advertisersProjection)).rejects.toThrow('parts of them');
+  await expect(rebuildOnline(optionsOf(), advertisersProjection)).rejects.toThrow('has parked streams');
   await service.pool.query(`delete from parked_streams where stream = $1`, [stream]);
   await expect(rebuildOnline(optionsOf(), advertisersProjection)).rejects.toThrow('--allow-parked');
   const allowed = await rebuildOnline(optionsOf(), advertisersProjection, true);

@@ -84,7 +84,7 @@ beforeEach(async () => {
   );
 });
 
-it('new advertisers, and some of them archived in the same batch: rows and counts', async () => {
+it('new advertisers, some archived in the same batch, give the right rows and counts', async () => {
   await commit(range(1, 900).map(created));
   await commit([...range(901, 7_000).map(created), archived(1_000, 7_001), archived(3, 7_002)]);
   const { ids, counts } = await readModel();
@@ -92,7 +92,7 @@ it('new advertisers, and some of them archived in the same batch: rows and count
   expect(counts).toEqual(wanted(6_998, 1_399, ['ARCHIVED/false', 'ARCHIVED/true']));
 });
 
-it('a batch in which some have rows already: each is written and counted once', async () => {
+it('a redelivered event is written and counted once', async () => {
   await commit(range(1, 150).map(created));
   // Delivered again, with a checkpoint that does not know of it: the rows alone say so.
   await readModels.pool.query(`update projection_checkpoints set position = '-'`);
@@ -102,7 +102,7 @@ it('a batch in which some have rows already: each is written and counted once', 
   expect(counts).toEqual(wanted(400, 80));
 });
 
-it('rows are written where policies hold for who writes, too', async () => {
+it('rows can be written if the policies also apply to the writer', async () => {
   const { pool } = readModels;
   // As `isolateTenants` has it where there can be no role for requests.
   await pool.query(
@@ -131,7 +131,7 @@ it('rows are written where policies hold for who writes, too', async () => {
   expect(counts).toEqual(wanted(300, 60));
 });
 
-it('of a large batch the one stream that cannot be applied is parked', async () => {
+it('only the failing stream of a large batch is parked', async () => {
   const bad = { ...created(120), data: { nothing: 'like it' } };
   const { applied, parked } = await commit([
     ...range(1, 119).map(created),

@@ -9,7 +9,7 @@ import { createRandom } from '../faults/kit/random.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /**
- * The audiences read model against a model of twenty lines, after random syncs; then made anew from the log, in
+ * Compares the audiences read model with a model of twenty lines, after random syncs; then rebuilds it from the log, in
  * batches of random size, each delivered three times.
  */
 
@@ -94,7 +94,7 @@ it('deletes an audience of any size in statements of bounded size', async () => 
   expect(await membersByAudience(service.pool)).toEqual({});
 });
 
-it('holds what was synced, and the same when it is made anew', async () => {
+it('contains the synced members, also after a rebuild', async () => {
   const random = createRandom(SEED);
   const { id } = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
   const model = new Map<string, Set<string>>();

@@ -53,7 +53,7 @@ const rowsOf = async (table: string, sourceId: string, columns: string): Promise
   ).rows;
 
 describe('the projection', () => {
-  it('counts by hour, type and currency; values of few decimals exactly', async () => {
+  it('counts by hour, type and currency; values of up to six decimals exactly', async () => {
     const { log, eventsIn, sourceId } = openLedger();
     await log(
       ...Array.from({ length: 1_000 }, (_, n) => here(`${n}`, { value: 0.1, currency: 'EUR' })),
@@ -85,7 +85,7 @@ describe('the projection', () => {
     );
   });
 
-  it('changes nothing when events are delivered again, alone, together or with later ones', async () => {
+  it('changes nothing for redelivered events, alone, together or with later ones', async () => {
     const { log, eventsIn, sourceId } = openLedger();
     await log(here('a'), here('b'));
     await log(here('c'), {});
@@ -117,7 +117,7 @@ describe('the projection', () => {
     await expect(apply((await eventsIn()).slice(1))).rejects.toThrow(/revision 0 is missing/);
   });
 
-  it('tells the last of what was seen, and the last that was wrong', async () => {
+  it('records the last event and the last error', async () => {
     const { log, eventsIn, sourceId } = openLedger();
     await log(
       here('a', { eventType: 'lead' }),
@@ -149,8 +149,8 @@ describe('the projection', () => {
   });
 });
 
-describe('a ledger that begins anew', () => {
-  it('knows from the segments what the stream no longer has to be read for', async () => {
+describe('a ledger after a restart', () => {
+  it('loads the segments instead of reading the stream', async () => {
     const { log, eventsIn, sourceId, store } = openLedger();
     for (let n = 0; n < 40; n += 1) await log(...Array.from({ length: 50 }, (_, k) => here(`${n}-${k}`)));
     const events = await eventsIn();
@@ -170,7 +170,7 @@ describe('a ledger that begins anew', () => {
     });
   });
 
-  it('answers a repeated call from its events, found by the rows or without them', async () => {
+  it('answers a repeated call from its events, with or without rows', async () => {
     const { log, ledger, eventsIn, sourceId, store } = openLedger();
     const call = callOf([here('a'), here('b'), {}], { nowMs });
     const first = await ledger.submit(call);
@@ -183,7 +183,7 @@ describe('a ledger that begins anew', () => {
   });
 });
 
-it('rows go when their time is over', async () => {
+it('old rows are purged', async () => {
   const { log, eventsIn, sourceId } = openLedger();
   await log(...items('a').map((one) => ({ ...one, eventTime: at })));
   await apply(await eventsIn());
@@ -212,7 +212,7 @@ it('rows go when their time is over', async () => {
   expect(await left()).toEqual([0, 0, 0]);
 });
 
-it('ledgers beyond the memory go, the one used last stays, and nothing is forgotten', async () => {
+it('ledgers beyond the memory limit are evicted, the last used one stays, and no event is lost', async () => {
   const store = createMemoryEventStore();
   const ledgers = createLedgers({
     store,

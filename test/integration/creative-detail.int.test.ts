@@ -49,8 +49,8 @@ import { useReadModelDatabase } from '../support/read-model-database.ts';
 import { workOnce } from '../support/work-once.ts';
 
 /**
- * The detail of a creative, and the lists, made of several streams: whatever order their events arrive in, across the
- * streams, in batches of any size, some of them twice.
+ * The detail of a creative and the lists, derived from several streams: for any order of events across the streams, in
+ * batches of any size, some delivered twice.
  */
 
 const readModels = useReadModelDatabase();
@@ -215,7 +215,6 @@ const projections = [
   creativeSubmissionsProjection,
 ];
 
-/** Of them. */
 const SELLERS = projections.indexOf(sellersProjection);
 
 const applyInBatches = async (events: readonly RecordedEvent[], choices: Iterator<number>): Promise<void> => {
@@ -339,7 +338,7 @@ describe('details and lists', () => {
     expect(await submissionsIn()).toEqual(expected.sort());
   };
 
-  it('wait for no read model that they show nothing of, and not long for one that is behind', async () => {
+  it('wait only for read models that they show, and not long for one that is behind', async () => {
     await forgetAll();
     const log = await openCampaignLog(assets.map(({ id }) => id));
     const campaign = await log.newCampaign('One');
@@ -391,7 +390,7 @@ describe('details and lists', () => {
     expect(await submissionsIn()).toHaveLength(2);
   });
 
-  it('show what an asset is', () => {
+  it('show assets', () => {
     const creative = {
       formatKind: 'image',
       slots: [{ slotId: 'main', kind: 'asset', assetId: assetOf(2).id }],
@@ -511,7 +510,7 @@ describe('creatives of launched campaigns', () => {
     expect((await readModels.pool.query('select * from work_list')).rows).toEqual([]);
   };
 
-  it('are found although the launch is seen before what is in the campaign', async () => {
+  it('are submitted although the launch is applied before the creatives', async () => {
     await forgetAll();
     const log = await openCampaignLog(assets.map(({ id }) => id));
     const campaigns = [await log.newCampaign('One')];
@@ -548,7 +547,7 @@ describe('creatives of launched campaigns', () => {
     expect(await checkSubmitted(log, ids)).toBe(2);
   });
 
-  describe('that were looked at when something newer came up', () => {
+  describe('with a newer event during the check', () => {
     const at = { creative: 0, campaign: 0, asset: 0 };
     const listed = async () =>
       (await readModels.pool.query<{ kind: string }>('select kind from work_list')).rows.map(
@@ -609,7 +608,63 @@ describe('creatives of launched campaigns', () => {
       expect(await requestsOf('CreativeSubmitted')).toEqual(await requestsOf('CreativeAttached'));
     });
 
+<<<<<<< HEAD
     it('whose request a submission names already, are not named by a later one', async () => {
+=======
+    it('so do those that are just being listed for it', async () => {
+      const { log, attach, requestsOf } = await given();
+      await archive(log);
+      await look(log, async (done) => {
+        await restore(log);
+        const head = await log.store.head();
+        await attach();
+        const client = await readModels.pool.connect();
+        try {
+          await client.query('begin');
+          await sellersProjection.apply(client, await log.store.readAll({ after: head, limit: 10_000 }));
+          let isOver = false;
+          const end = done().then(() => (isOver = true));
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          expect(isOver).toBe(false);
+          await client.query('commit');
+          await end;
+        } finally {
+          client.release();
+        }
+      });
+      await untilDone(log);
+      expect(await requestsOf('CreativeSubmitted')).toEqual(await requestsOf('CreativeAttached'));
+    });
+
+    it('stay listed while they are locked for long, without blocking the removal of others', async () => {
+      await forgetAll();
+      const [held, other] = [randomUUID(), randomUUID()];
+      const position = '0000000000000007';
+      await readModels.pool.query(
+        `insert into submission_work (customer_id, kind, id, position, since)
+         select $1, 'creative', id, $3, $3 from unnest($2::uuid[]) id`,
+        [CUSTOMER, [held, other], position],
+      );
+      const hasty = new Pool({ ...readModels.pool.options, max: 1, options: '-c statement_timeout=200' });
+      const holder = await readModels.pool.connect();
+      try {
+        await holder.query('begin');
+        await holder.query('select from submission_work where id = $1 for update', [held]);
+        const looked = { customerId: CUSTOMER, position, since: position };
+        await createSubmissionList(hasty).done(
+          [held, other].map((creativeId) => ({ ...looked, creativeId })),
+        );
+        await holder.query('commit');
+      } finally {
+        holder.release();
+        await hasty.end();
+      }
+      const { rows } = await readModels.pool.query<{ id: string }>('select id from submission_work');
+      expect(rows.map(({ id }) => id)).toEqual([held]);
+    });
+
+    it('already named by a submission are not named by a later one', async () => {
+>>>>>>> d203c1e (Plain words in the domain, query, projections and migrations)
       const { log, attach, launchAgain, requestsOf } = await given();
       // It comes before the worker reads what there is, and is listed afterwards.
       const list = createWorkList(readModels.pool);
@@ -632,7 +687,7 @@ describe('creatives of launched campaigns', () => {
     });
   });
 
-  it('reach every seller once, wherever a worker ends and however far each read model is', async () => {
+  it('reach every seller once, for any crash of a worker and any lag of the read models', async () => {
     let submissions = 0;
     await fc.assert(
       fc.asyncProperty(actions, async (asked) => {

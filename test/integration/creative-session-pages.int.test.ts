@@ -95,7 +95,7 @@ const inOrder = (items: readonly Item[]): readonly Item[] =>
     a.updatedAt === b.updatedAt ? (a.id < b.id ? -1 : 1) : a.updatedAt > b.updatedAt ? -1 : 1,
   );
 
-it('a walk shows what does not change exactly once, what changes at most once, all of it in order', async () => {
+it('reading all pages shows unchanged sessions exactly once, changed ones at most once, all in order', async () => {
   const seen = { unchanged: 0, changed: 0, ties: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat({ max: 12 }), { maxLength: 9 }), steps, async (first, asked) => {
@@ -166,7 +166,7 @@ it('a walk shows what does not change exactly once, what changes at most once, a
   expect(Math.min(seen.unchanged, seen.changed, seen.ties)).toBeGreaterThan(10);
 }, 600_000);
 
-it('cursors are good for the list that they were given out for only', async () => {
+it('a cursor is valid for its list only', async () => {
   const place = { updatedAt: isoTimestamp(NOON), id: randomUUID() };
   const cursor = await cursors.of(1, 'campaign', place);
   expect(await cursors.read(1, 'campaign', cursor)).toEqual(place);
@@ -179,7 +179,7 @@ it('cursors are good for the list that they were given out for only', async () =
   }
 });
 
-it('a page is found in the index, wherever it begins', async () => {
+it('a page is found in the index, for any start', async () => {
   await readModels.pool.query('truncate creative_sessions');
   await readModels.pool.query(
     `insert into creative_sessions

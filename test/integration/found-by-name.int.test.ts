@@ -7,7 +7,7 @@ import { useReadModelDatabase } from '../support/read-model-database.ts';
 
 const models = useReadModelDatabase();
 
-it('reads no more of those who have a key than it tells', async () => {
+it('reads at most the rows that it returns', async () => {
   await models.pool.query(
     `insert into catalogs (customer_id, id, advertiser_id, key, status, revision, created_at, body)
      select 1, gen_random_uuid(), n, 'common', 'ACTIVE', 0, now(), '{}' from generate_series(1, 3000) n`,

@@ -174,7 +174,7 @@ interface Page {
   readonly total: number;
 }
 type Ask = (database: TenantDatabase, page: { skip: number; take: number }) => Promise<Page>;
-interface Listed {
+interface LongList {
   readonly projection: Projection;
   readonly table: string;
   readonly at: 'created_at' | 'updated_at';
@@ -216,7 +216,7 @@ const ofAdvertiser = `${ofAccount} and advertiser_id = ${ADVERTISER}`;
 const inLibrary = `${ofAdvertiser} and not archived`;
 const ready = `${ofAdvertiser} and status = 'READY'`;
 
-const listed: readonly Listed[] = [
+const listed: readonly LongList[] = [
   {
     projection: campaignsProjection,
     table: 'campaigns',

@@ -24,12 +24,12 @@ const creates = (table: string) => ({
   },
 });
 
-it('each migration is a transaction: what is done stays when a later one fails, and holds no locks for it', async () => {
+it('each migration is a transaction: earlier ones stay if a later one fails, and hold no locks', async () => {
   const failing = {
     name: 'second',
     up: async (knex: Knex): Promise<void> => {
       await knex.raw('create table second (n int)');
-      // The first one is there for everybody, and nothing is locked.
+      // The first table is committed, and not locked.
       await client.query('lock table first in access exclusive mode nowait');
       throw new Error('no further');
     },
@@ -44,7 +44,7 @@ it('each migration is a transaction: what is done stays when a later one fails, 
   expect(await migrate(database.url, all)).toEqual([]);
 });
 
-it('a database that nobody uses yet gets all of them or none', async () => {
+it('an unused database gets all of them or none', async () => {
   const failing = {
     name: 'second',
     up: async (): Promise<void> => {
@@ -56,7 +56,7 @@ it('a database that nobody uses yet gets all of them or none', async () => {
   expect(await migrate(database.url, both)).toEqual(['first', 'second']);
 });
 
-it('a database of version 0.1.0 is refused in one sentence, and nothing is done to it', async () => {
+it('a database of version 0.1.0 is refused in one sentence, and not changed', async () => {
   await migrate(database.url, [{ ...creates('events'), name: '0001-event-log' }]);
   await expect(migrate(database.url, migrations)).rejects.toThrow(
     new ForeignSchemaError(
@@ -74,7 +74,7 @@ it('a database of version 0.1.0 is refused in one sentence, and nothing is done 
   ]);
 });
 
-it('every table of accounts shows requests the rows of their account alone', async () => {
+it('every tenant table shows requests only the rows of their account', async () => {
   await migrate(database.url, migrations);
   const { rows } = await client.query<{ table: string }>(
     `select c.relname as table from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'customer_id'

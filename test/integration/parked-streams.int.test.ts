@@ -19,7 +19,7 @@ const epoch = async (): Promise<number> =>
   (await fixture.pool.query<{ epoch: number }>('select epoch from projection_checkpoints')).rows[0]?.epoch ??
   -1;
 
-it('lists what is parked, a page at a time', async () => {
+it('lists parked streams page by page', async () => {
   const toy = createToy();
   fixture.engine({ projections: [toy] });
   await appendToys(fixture.store, { streams: 7 });
@@ -44,7 +44,7 @@ it('lists what is parked, a page at a time', async () => {
   expect(first[0]?.error).toMatch(/check constraint/);
 });
 
-it('keeps a stream parked that still fails, and applies it in order once it does not', async () => {
+it('keeps a failing stream parked, and applies it in order once it succeeds', async () => {
   const toy = createToy();
   const { status } = fixture.engine({ projections: [toy] });
   await appendBad(1);
@@ -65,12 +65,12 @@ it('keeps a stream parked that still fails, and applies it in order once it does
   await until(async () => (await status())[0]?.epoch === 2);
 });
 
-it('loses nothing when a batch of the stream waits for the retry to commit', async () => {
+it('loses no event when a batch of the stream waits for the retry to commit', async () => {
   const toy = createToy();
   fixture.engine({ projections: [toy] });
   await appendBad(1);
   await fixture.caughtUp();
-  // The retry holds the checkpoint while the runner brings the stream's next events to the fence.
+  // The retry holds the checkpoint's row while the runner waits for it with the stream's next events.
   let isHeld = false;
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => {
@@ -99,7 +99,7 @@ it('loses nothing when a batch of the stream waits for the retry to commit', asy
   expect(await fixture.totals()).toEqual({ rows: 1, sum: 3, events: 3, effects: 3, parked: 0 });
 });
 
-it('un-parks beside a live runner under load, again and again, and every row is right in the end', async () => {
+it('un-parks repeatedly while a live runner is under load, with correct rows at the end', async () => {
   const toy = createToy();
   const fixed = createToy();
   fixed.fixed = true;
@@ -121,5 +121,5 @@ it('un-parks beside a live runner under load, again and again, and every row is 
   applied += (await retryAllParked(fixture.pool, fixture.store, fixed)).applied;
   const events = written + 75;
   expect(await fixture.totals()).toEqual({ rows: 30, sum: events, events, effects: events, parked: 0 });
-  console.log(`un-parked ${applied} times beside a live runner during ${events} events`);
+  console.log(`un-parked ${applied} times while a live runner applied ${events} events`);
 });

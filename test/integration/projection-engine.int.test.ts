@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
 import { CheckpointMovedError, openCheckpoint } from '../../projections/engine/checkpoint.ts';
-import { createMoveTogether } from '../../projections/engine/move-together.ts';
+import { createCheckpointMover } from '../../projections/engine/move-checkpoints.ts';
 import { createProjectionRunner } from '../../projections/engine/projection-runner.ts';
 import type { EventBatch, EventStore } from '../../shared/event-store/event-store.ts';
 import { printPosition } from '../../shared/event-store/dense-position.ts';
@@ -65,7 +65,7 @@ const inBatchesOf = (batchSize: number): EventStore => ({
 });
 
 describe('exactly once', () => {
-  it('commits rows and checkpoint together, in whatever snapshot one looks', async () => {
+  it('commits rows and checkpoint together, as any snapshot shows', async () => {
     const stopWatching = watchSnapshots();
     fixture.engine({ projections: [createToy()] });
     const events = await appendToys(fixture.store, { streams: 300, rounds: 20 });
@@ -76,7 +76,7 @@ describe('exactly once', () => {
     console.log(`atomic: ${snapshots} snapshots during ${events} events, 0 torn`);
   });
 
-  it('changes nothing when every batch and every event in it comes three times, and old batches again', async () => {
+  it('changes nothing when every batch and event is delivered three times, and old batches again', async () => {
     const tripled: EventStore = {
       ...fixture.store,
       async *subscribeToAll(options) {
@@ -97,7 +97,7 @@ describe('exactly once', () => {
     expect(await fixture.totals()).toMatchObject({ rows: 100, sum: events, events, effects: 3 * events });
   });
 
-  it('survives connections that go before and after the commit', async () => {
+  it('survives connections lost before and after the commit', async () => {
     const commits = { before: 0, after: 0 };
     const pool = projectorPool(fixture.url);
     cutCommits(pool, (when) => {
@@ -115,7 +115,7 @@ describe('exactly once', () => {
     console.log(`cut: at least ${cuts} each before and after commit, ${events} events applied once`);
   });
 
-  it('does no harm when two runners run the same read model', async () => {
+  it('stays correct when two runners run the same read model', async () => {
     const pool = projectorPool(fixture.url);
     const ending = new AbortController();
     const runners = [0, 1].map(() =>
@@ -158,7 +158,7 @@ const cutCommits = (pool: Pool, cut: (when: 'before' | 'after') => boolean): voi
 };
 
 describe('progress', () => {
-  it('advances over events of other categories at once', async () => {
+  it('advances past events of other categories immediately', async () => {
     fixture.engine({ projections: [createToy()] });
     await appendToys(fixture.store, { streams: 1 });
     await fixture.caughtUp();
@@ -173,7 +173,7 @@ describe('progress', () => {
     expect((await fixture.totals()).effects).toBe(1);
   });
 
-  it('wakes readers with every commit, and whoever works through rows only with some of theirs', async () => {
+  it('notifies readers after every commit, and workers on rows only after commits with events', async () => {
     const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
     fixture.engine({ projections: [createToy()], progress, changes });
     await appendToys(fixture.store, { streams: 1 });
@@ -185,14 +185,14 @@ describe('progress', () => {
     expect(changes.version('toy')).toBe(1);
   });
 
-  it('stops at a log that does not reach the checkpoint, says so, and goes on when it does', async () => {
+  it('stops at a log that ends before the checkpoint, reports it, and continues when it no longer does', async () => {
     const { readiness, status } = fixture.engine({ projections: [createToy()] });
     await appendToys(fixture.store, { streams: 3 });
     await fixture.caughtUp();
     await fixture.pool.query(
       `update projection_checkpoints set position = lpad('103', 16, '0'), epoch = epoch + 1 where name = 'toy'`,
     );
-    // The move is noticed by the fence, with the next batch.
+    // The conditional checkpoint update detects the move, with the next batch.
     await appendToys(fixture.store, { streams: 1 });
     await until(async () => (await status())[0]?.state === 'log-gap');
     const { ready, projections } = await readiness();
@@ -207,7 +207,7 @@ describe('progress', () => {
     expect((await fixture.totals()).effects).toBe(4);
   });
 
-  it('gets a batch through that is too large for the statement timeout', async () => {
+  it('applies in parts a batch that exceeds the statement timeout', async () => {
     const toy = createToy();
     const apply = toy.apply.bind(toy);
     const slow = {
@@ -225,7 +225,7 @@ describe('progress', () => {
     expect(await fixture.totals()).toMatchObject({ effects: 500, parked: 0 });
   });
 
-  it('tells how it is in metrics and status', async () => {
+  it('reports its state in metrics and status', async () => {
     const { registry, status, readiness } = fixture.engine({ projections: [createToy()] });
     await appendToys(fixture.store, { streams: 5 });
     await fixture.caughtUp();
@@ -250,8 +250,8 @@ describe('progress', () => {
   });
 });
 
-describe('failures that pass', () => {
-  it('never parks for a lost connection, however often', async () => {
+describe('temporary failures', () => {
+  it('never parks because of lost connections, for any number of them', async () => {
     fixture.engine({ projections: [createToy()] });
     let killed = 0;
     let flowing = true;
@@ -287,14 +287,14 @@ describe('failures that pass', () => {
   });
 });
 
-/** 5 s are promised, and 3.8 s may be taken; the rest is room for a busy machine. */
+/** In ms. 5 s are promised and 3.8 s are possible; the rest allows for a busy machine. */
 const TAKE_OVER_MS_MAX = 10_000;
 
 describe('leadership', () => {
   const leaders = async (engines: readonly { status(): Promise<readonly { leading: boolean }[]> }[]) =>
     (await Promise.all(engines.map((one) => one.status()))).map(([status]) => status?.leading ?? false);
 
-  it('is held by one of two, and taken over when its connection breaks', async () => {
+  it('is held by one of two, and fails over when its connection breaks', async () => {
     const engines = [0, 1].map(() => fixture.engine({ projections: [createToy()] }));
     const writing = appendToys(fixture.store, { streams: 50, rounds: 60 });
     let holder: number | undefined;
@@ -320,7 +320,7 @@ describe('leadership', () => {
     expect(await fixture.totals()).toEqual({ rows: 50, sum: events, events, effects: events, parked: 0 });
   });
 
-  it('passes on at once when the leader stops, and leaves no connection', async () => {
+  it('passes on immediately when the leader stops, and leaves no connection', async () => {
     const first = fixture.engine({ projections: [createToy()] });
     await until(async () => (await first.status())[0]?.leading === true);
     const second = fixture.engine({ projections: [createToy()] });
@@ -434,8 +434,8 @@ describe('poison', () => {
   );
 });
 
-describe('passing over what is nothing to a read model', () => {
-  it('moves each checkpoint where it stands, refuses those that do not, and waits alone for one that is held', async () => {
+describe('moving past ignored events', () => {
+  it('moves each unchanged checkpoint, refuses changed ones, and waits separately for a locked one', async () => {
     const { pool } = fixture;
     const positions = async () =>
       (
@@ -443,7 +443,7 @@ describe('passing over what is nothing to a read model', () => {
           "select name, position from projection_checkpoints where name like 'together-%' order by name",
         )
       ).rows.map(({ name, position }) => [name, position]);
-    const passOver = createMoveTogether(pool);
+    const passOver = createCheckpointMover(pool);
     const to = printPosition(7);
     const names = ['together-a', 'together-b', 'together-c', 'together-d'] as const;
     const [a, b, c, d] = await Promise.all(names.map((name) => openCheckpoint(pool, name)));

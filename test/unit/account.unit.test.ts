@@ -58,13 +58,13 @@ describe('an account', () => {
         },
       );
   });
-  it('opens once', () => {
+  it('can be opened only once', () => {
     const firstKey = { keyId: 'k', name: 'First key', maskedKey: 'bx_k_****' };
     given(opened)
       .when({ type: 'OpenAccount', now, customerId: 7, name: 'Acme', firstKey })
       .thenRefused({ reason: 'already-open' });
   });
-  it('is disabled and enabled, each once', () => {
+  it('is disabled and enabled; a repeat changes nothing', () => {
     const disabled: AccountEvent = { type: 'AccountDisabled', data: {}, occurredAt: now };
     given(opened).when({ type: 'DisableAccount', now }).then(disabled);
     given(opened, disabled).when({ type: 'DisableAccount', now }).thenNothing();
@@ -74,7 +74,7 @@ describe('an account', () => {
     given(opened).when({ type: 'EnableAccount', now }).thenNothing();
     given().when({ type: 'DisableAccount', now }).thenRefused({ reason: 'no-such-account' });
   });
-  it('of a seller has sellers only, whose keys review', () => {
+  it('of a seller has only users with the role seller, whose keys review', () => {
     const firstKey = { keyId: 'k', name: 'First key', maskedKey: 'bx_k_****' };
     const sellers: AccountEvent = {
       type: 'AccountOpened',
@@ -104,7 +104,7 @@ describe('an account', () => {
       .when({ type: 'AddUser', now, name: 'Mo', role: 'seller' })
       .then({ type: 'UserAdded', data: { userId: '7-2', name: 'Mo', role: 'seller' }, occurredAt: now });
   });
-  it('numbers its users', () => {
+  it('numbers its users in order', () => {
     given(opened)
       .when({ type: 'AddUser', now, name: 'Mo', role: 'member' })
       .then({ type: 'UserAdded', data: { userId: '7-2', name: 'Mo', role: 'member' }, occurredAt: now });
@@ -112,7 +112,7 @@ describe('an account', () => {
 });
 
 describe('a key', () => {
-  it('has what its role allows, unless less is asked for', () => {
+  it('gets all scopes of its role by default', () => {
     given(opened, member)
       .when(issue({ userId: '7-2' }))
       .then({
@@ -129,22 +129,22 @@ describe('a key', () => {
     const { state } = given(opened).when(issue({ scopes: ['exchange:read'] }));
     expect(state()).toMatchObject({ keys: { new: { scopes: ['exchange:read'] } } });
   });
-  it('never has more', () => {
+  it('never gets a scope beyond the role', () => {
     given(opened, member)
       .when(issue({ userId: '7-2', scopes: ['exchange:read', 'exchange:admin'] }))
       .thenRefused({ reason: 'scope-beyond-role', scope: 'exchange:admin' });
   });
-  it('is somebody’s', () => {
+  it('needs an existing user', () => {
     given(opened)
       .when(issue({ userId: '8-1' }))
       .thenRefused({ reason: 'no-such-user' });
   });
-  it('expires in the future', () => {
+  it('cannot expire in the past', () => {
     given(opened)
       .when(issue({ expiresAt: now }))
       .thenRefused({ reason: 'expires-in-the-past' });
   });
-  it('is one of at most 100 active ones: revoked and expired ones do not count', () => {
+  it('counts towards a limit of 100 active keys, without revoked and expired ones', () => {
     given(opened, ...keys(100))
       .when(issue())
       .thenRefused({ reason: 'too-many-keys', limit: 100, active: 100 });
@@ -158,14 +158,14 @@ describe('a key', () => {
     room(...keys(100), revoked('k3'));
     room(...keys(100, now));
   });
-  it('is revoked once, and nothing is revoked that is not there', () => {
+  it('is revoked once; an unknown key changes nothing', () => {
     given(opened, issued('k'))
       .when({ type: 'RevokeApiKey', now, keyId: 'k' })
       .then({ type: 'ApiKeyRevoked', data: { keyId: 'k' }, occurredAt: now });
     given(opened, issued('k'), revoked('k')).when({ type: 'RevokeApiKey', now, keyId: 'k' }).thenNothing();
     given(opened).when({ type: 'RevokeApiKey', now, keyId: 'k' }).thenNothing();
   });
-  it('issued before there were users and scopes belongs to the first user, with all that the role allows', () => {
+  it('without user and scopes in its event belongs to the first user and gets all scopes of the role', () => {
     expect(given(opened, issued('k')).state()).toMatchObject({
       keys: { k: { userId: '7-1', scopes: ['exchange:read', 'exchange:write', 'exchange:admin'] } },
     });

@@ -64,7 +64,7 @@ const archive: AdvertiserCommand = { type: 'ArchiveAdvertiser', now: day(2) };
 const restore: AdvertiserCommand = { type: 'RestoreAdvertiser', now: day(3) };
 
 describe('creating an advertiser', () => {
-  it('records what it was created with', () => given().when(create()).then(created));
+  it('records the creation', () => given().when(create()).then(created));
   it('gives each distinct frequency cap an id', () =>
     given()
       .when(create({ frequencyCaps: [hourly, hourly, daily], newCapIds: ['a', 'b', 'c'] }))
@@ -78,9 +78,8 @@ describe('creating an advertiser', () => {
           ],
         },
       }));
-  it('refuses an id that is taken', () =>
-    given(created).when(create()).thenRefused({ reason: 'already-exists' }));
-  it('shows absent members as absent', () => {
+  it('refuses an existing id', () => given(created).when(create()).thenRefused({ reason: 'already-exists' }));
+  it('leaves unset members out', () => {
     const state = given(created).state();
     expect(Object.keys(state)).not.toContain('description');
     expect(state).toMatchObject({
@@ -94,7 +93,7 @@ describe('creating an advertiser', () => {
 });
 
 describe('updating an advertiser', () => {
-  it('records only what differs', () =>
+  it('records only changed members', () =>
     given(created)
       .when(update({ changes: { name: 'Acme', channels: ['ctv'] } }))
       .then({ type: 'AdvertiserUpdated', data: { changes: { channels: ['ctv'] } }, occurredAt: day(4) }));
@@ -102,7 +101,7 @@ describe('updating an advertiser', () => {
     given(created)
       .when(update({ changes: { name: 'Acme', description: null, labels: {} }, frequencyCaps: [] }))
       .thenNothing());
-  it('keeps the autonomy members that are left out', () =>
+  it('keeps absent autonomy members', () =>
     given(created)
       .when(update({ changes: { autonomy: { rebriefing: 'auto' } } }))
       .then({
@@ -134,7 +133,7 @@ describe('updating an advertiser', () => {
       .when(update({ unchangeable: { [member]: value } }))
       .thenRefused({ reason: 'unchangeable', member }),
   );
-  it('accepts the current value of what cannot change', () =>
+  it('accepts the current value of an unchangeable member', () =>
     given(created)
       .when(update({ unchangeable: { id: 5, customerId: 7, status: 'ACTIVE', sandbox: false } }))
       .thenNothing());
@@ -161,7 +160,7 @@ describe('the currency', () => {
     given(created, locked)
       .when(update({ changes: { primaryCurrency: 'EUR' } }))
       .thenRefused({ reason: 'currency-locked' }));
-  it('may be repeated while locked', () =>
+  it('may be repeated unchanged while locked', () =>
     given(created, locked)
       .when(update({ changes: { primaryCurrency: 'USD' } }))
       .thenNothing());
@@ -208,8 +207,8 @@ describe('archiving and restoring', () => {
     given(created, archived).when(archive).thenNothing();
     given().when(archive).thenRefused({ reason: 'not-found' });
   });
-  it('restores what is archived', () => given(created, archived).when(restore).then(restored));
-  it('has nothing to restore when absent or active', () => {
+  it('restores an archived advertiser', () => given(created, archived).when(restore).then(restored));
+  it('refuses to restore an absent or active advertiser', () => {
     given().when(restore).thenRefused({ reason: 'not-archived' });
     given(created, archived, restored).when(restore).thenRefused({ reason: 'not-archived' });
   });
@@ -243,7 +242,7 @@ describe('any history', () => {
     return { state, events };
   };
 
-  it('folds to the same state, also through JSON text as a read model keeps it', () =>
+  it('folds to the same state, also with a JSON round trip as in the read model', () =>
     fc.assert(
       fc.property(commands, (list) => {
         const { state, events } = play(list);
@@ -254,7 +253,7 @@ describe('any history', () => {
         expect(JSON.stringify(throughText)).toBe(JSON.stringify(state));
       }),
     ));
-  it('repeating a command that was accepted changes nothing more', () =>
+  it('repeating an accepted command changes nothing', () =>
     fc.assert(
       fc.property(commands, (list) => {
         const { state } = play(list);

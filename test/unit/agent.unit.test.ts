@@ -46,7 +46,7 @@ describe('an agent that does not answer', () => {
     expect(said).not.toContain('secret');
   });
 
-  it('is registered, and unreachable', () =>
+  it('is registered as unreachable', () =>
     expect(given(silent).events).toEqual([
       { type: 'AgentRegistered', data: agent, occurredAt: NOW },
       {
@@ -56,7 +56,7 @@ describe('an agent that does not answer', () => {
       },
     ]));
 
-  it('is asked after 1 s, 2 s, 4 s ... and every 6 h, for some 30 days, and then no more', () => {
+  it('is checked after 1 s, 2 s, 4 s ..., then every 6 h, for about 30 days', () => {
     let now = Date.parse(NOW);
     let { state } = given(silent);
     const waits: number[] = [];
@@ -78,7 +78,7 @@ describe('an agent that does not answer', () => {
     });
   });
 
-  it('is ACTIVE once it answers, with what it offers', () => {
+  it('becomes ACTIVE with its first answer, which names its tasks', () => {
     const { state, events } = given(silent, check(1), answered(2));
     expect(events.map(({ type }) => type)).toEqual(['AgentAnswered']);
     expect(state).toMatchObject({

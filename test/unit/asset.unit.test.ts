@@ -36,11 +36,11 @@ const complete = (change: Partial<AssetUploaded> = {}) =>
   ({ type: 'CompleteUpload', now, upload: { ...upload, ...change } }) as const;
 
 describe('a reservation', () => {
-  it('is made once', () => {
+  it('can be made only once', () => {
     given().when({ type: 'ReserveAsset', now: at, asset }).then(reserved);
     given(reserved).when({ type: 'ReserveAsset', now, asset }).thenRefused({ reason: 'already-exists' });
   });
-  it('expires when nothing has come, and only then', () => {
+  it('expires only without an upload', () => {
     given(reserved)
       .when({ type: 'ExpireReservation', now })
       .then({ ...expired, occurredAt: now });
@@ -56,7 +56,7 @@ describe('an upload', () => {
       .when(complete())
       .then({ ...uploaded, occurredAt: now });
   });
-  it('is the only one: the same bytes again change nothing, others are refused', () => {
+  it('is unique: the same bytes again change nothing, other bytes are refused', () => {
     given(reserved, uploaded)
       .when(complete({ storageKey: 'ab-2.png' }))
       .thenNothing();
@@ -64,7 +64,7 @@ describe('an upload', () => {
       .when(complete({ sha256: 'bb' }))
       .thenRefused({ reason: 'other-bytes' });
   });
-  it('comes too late for what has expired or was deleted, and has no place without a reservation', () => {
+  it('is refused after expiry, after deletion, and without a reservation', () => {
     given(reserved, expired).when(complete()).thenRefused({ reason: 'gone' });
     given(reserved, uploaded, removed).when(complete()).thenRefused({ reason: 'gone' });
     given().when(complete()).thenRefused({ reason: 'not-found' });
@@ -72,7 +72,7 @@ describe('an upload', () => {
 });
 
 describe('an asset', () => {
-  it('can be deleted once it is there', () => {
+  it('can be deleted after its upload', () => {
     given(reserved, uploaded)
       .when({ type: 'RemoveAsset', now })
       .then({ ...removed, occurredAt: now });
@@ -82,7 +82,7 @@ describe('an asset', () => {
         .thenRefused({ reason: 'not-found' });
     }
   });
-  it('has what the bytes say, and what the buyer said where they do not', () => {
+  it('takes its properties from the bytes, or from the buyer if they do not contain them', () => {
     const state = given(reserved)
       .when(complete({ durationMs: undefined }))
       .state();
@@ -99,7 +99,7 @@ describe('an asset', () => {
       height: 250,
     });
   });
-  it('has ids that lead back to it, and to nothing else', () => {
+  it('has ids that convert back to its UUID only', () => {
     expect(assetIdOf(shownAssetId(assetId))).toBe(assetId);
     expect(assetIdOfUpload(shownUploadId(assetId))).toBe(assetId);
     for (const text of ['', assetId, shownUploadId(assetId), `${shownAssetId(assetId)}0`, 'ast_'])

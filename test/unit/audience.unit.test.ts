@@ -24,32 +24,32 @@ const archive: AudienceCommand = { type: 'ArchiveAudience', now: day(3) };
 const at3 = (event: AudienceEvent): AudienceEvent => ({ ...event, occurredAt: day(3) });
 
 describe('a sync', () => {
-  it('creates what is not there, named after its key', () => {
+  it('creates a new audience, named after its key', () => {
     given()
       .when(sync({ batch }))
       .then(at3(synced({ name: 'crm', batch })));
   });
 
-  it('with members is a change, each time', () => {
+  it('with members is a change each time', () => {
     given(synced({ batch }))
       .when(sync({ batch }))
       .then(at3(synced({ batch })));
   });
 
-  it('without members and with nothing new changes nothing', () => {
+  it('without members and without other changes changes nothing', () => {
     given(synced({ batch })).when(sync()).thenNothing();
     given(synced())
       .when(sync({ name: 'CRM' }))
       .thenNothing();
   });
 
-  it('keeps the name and the consent basis that it leaves out', () => {
+  it('keeps an absent name and consent basis', () => {
     given(synced({ consentBasis: 'consent' }))
       .when(sync({ name: 'New' }))
       .then(at3(synced({ name: 'New', consentBasis: 'consent' })));
   });
 
-  it('brings back what was deleted as something new', () => {
+  it('recreates a deleted audience', () => {
     given(synced({ consentBasis: 'consent' }), archived)
       .when(sync())
       .then(at3(synced({ name: 'crm' })));
@@ -62,25 +62,25 @@ describe('a sync', () => {
 });
 
 describe('archiving', () => {
-  it('takes an active audience away, once, and is nothing for one that never was', () => {
+  it('archives an active audience once, and ignores an unknown one', () => {
     given(synced()).when(archive).then(at3(archived));
     given(synced(), archived).when(archive).thenNothing();
     given().when(archive).thenNothing();
   });
 });
 
-describe('members who were forgotten', () => {
+describe('erased members', () => {
   const forgotten = { forgettingId: 'f', members: 2 };
   const record: AudienceCommand = { type: 'RecordForgotten', now: day(3), ...forgotten };
 
-  it('are a change of an audience that is there', () => {
+  it('are recorded for an active audience', () => {
     given(synced())
       .when(record)
       .then({ type: 'AudienceMembersForgotten', data: forgotten, occurredAt: day(3) });
     expect(given(synced()).when(record).state()).toMatchObject({ lastChange: 'updated', updatedAt: day(3) });
   });
 
-  it('are nothing of one that is not', () => {
+  it('are not recorded for others', () => {
     given().when(record).thenNothing();
     given(synced(), archived).when(record).thenNothing();
   });

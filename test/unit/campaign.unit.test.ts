@@ -50,7 +50,7 @@ const updated = (changes: object): CampaignEvent => ({
 });
 
 describe('create', () => {
-  it('a draft of revision 1, shown without what is not set', () => {
+  it('makes a draft of revision 1, without unset members', () => {
     const state = given(created()).state();
     expect(state.phase === 'none' ? undefined : JSON.parse(JSON.stringify(campaignResource(state)))).toEqual({
       id: 'cmp_00000000000040008000000000000001',
@@ -62,11 +62,11 @@ describe('create', () => {
       updatedAt: day(1),
     });
   });
-  it('once', () =>
+  it('is possible only once', () =>
     given(created())
       .when({ type: 'CreateCampaign', now: day(2), campaign: details })
       .thenRefused({ reason: 'already-exists' }));
-  it('has an id that leads back to its stream', () => {
+  it('gives an id that converts back to the UUID', () => {
     expect(campaignIdOf(shownCampaignId(campaignId))).toBe(campaignId);
     for (const none of ['', 'cmp_', campaignId, 'cmp_0', `cmp_${'g'.repeat(32)}`, `agt_${'0'.repeat(32)}`]) {
       expect(campaignIdOf(none)).toBeUndefined();
@@ -75,28 +75,28 @@ describe('create', () => {
 });
 
 describe('update', () => {
-  it('records what differs, and nothing else', () =>
+  it('records only changed members', () =>
     given(created({ flight }))
       .when(update({ name: 'Spring', flight, brief: 'New', budget: { total: 10 } }))
       .then(updated({ brief: 'New', budget: { total: 10, currency: 'EUR' } })));
-  it('that changes nothing leaves nothing', () =>
+  it('without a change records nothing', () =>
     given(created())
       .when(update({ name: 'Spring', brief: null }))
       .thenNothing());
-  it('null clears', () => {
+  it('clears members with null', () => {
     const { state } = given(created({ flight, brief: 'x' })).when(update({ flight: null, brief: null }));
     expect(JSON.parse(JSON.stringify(state()))).not.toMatchObject({ flight: expect.anything() as unknown });
     expect(state()).toMatchObject({ revision: 2, brief: undefined, updatedAt: day(3) });
   });
-  it('of a stale revision is refused, even where it would change nothing', () =>
+  it('is refused for a stale revision, even without a change', () =>
     given(created(), launched)
       .when(update({ name: 'Spring' }, { expectedRevision: 1 }))
       .thenRefused({ reason: 'stale', expectedRevision: 1, currentRevision: 2 }));
-  it('of the current revision is done', () =>
+  it('succeeds for the current revision', () =>
     given(created(), launched)
       .when(update({ name: 'Summer' }, { expectedRevision: 2 }))
       .then(updated({ name: 'Summer' })));
-  it('in another currency is refused', () =>
+  it('is refused in another currency', () =>
     given(created())
       .when(update({ budget: { total: 1, currency: 'USD' } }))
       .thenRefused({ reason: 'other-currency', currency: 'EUR' }));
@@ -109,19 +109,19 @@ describe('update', () => {
       .when(update({}, { unchangeable: { [member]: value } }))
       .thenRefused({ reason: 'unchangeable', member }),
   );
-  it('may repeat what cannot be changed', () =>
+  it('may repeat unchangeable members', () =>
     given(created())
       .when(
         update({}, { unchangeable: { id: shownCampaignId(campaignId), advertiserId: 5, phase: 'draft' } }),
       )
       .thenNothing());
-  it.each([completed, archived])('not once it is $type', (end) => {
+  it.each([completed, archived])('is refused after $type', (end) => {
     const { state } = given(created(), launched, end);
     expect(campaignAggregate.decide(update({ name: 'x' }), state())).toMatchObject({
       refused: { reason: 'wrong-phase' },
     });
   });
-  it('not below an archived advertiser', () =>
+  it('is refused for an archived advertiser', () =>
     given(created())
       .when(update({}, { advertiserIsArchived: true }))
       .thenRefused({ reason: 'advertiser-archived' }));
@@ -164,7 +164,7 @@ describe('phases', () => {
       else expect(decided.state()).toMatchObject({ phase: to, revision: history.length + 1 });
     }
   });
-  it('a flight that is over neither starts nor goes on', () => {
+  it('a campaign whose flight is over can neither launch nor reactivate', () => {
     given(created({ flight }))
       .when(move('LaunchCampaign', day(5)))
       .thenRefused({ reason: 'flight-over' });
@@ -177,20 +177,20 @@ describe('phases', () => {
         .state().phase,
     ).toBe('active');
   });
-  it('a flight that is over completes what is active or paused', () => {
+  it('the end of the flight completes an active or paused campaign', () => {
     for (const history of [[launched], [launched, paused]]) {
       const { when } = given(created({ flight }), ...history);
       when(move('CompleteCampaign', day(4))).thenNothing();
       expect(when(move('CompleteCampaign', day(5))).state().phase).toBe('completed');
     }
   });
-  it('nothing below an archived advertiser', () =>
+  it('no step is possible for an archived advertiser', () =>
     given(created())
       .when({ type: 'LaunchCampaign', now: day(2), advertiserIsArchived: true })
       .thenRefused({ reason: 'advertiser-archived' }));
 });
 
-it('whatever is asked: the revision counts effects, what is closed stays, a repeat changes nothing', () => {
+it('for any commands: the revision counts changes, closed campaigns stay closed, a repeat changes nothing', () => {
   const steps = fc.constantFrom<CampaignCommand>(
     move('LaunchCampaign'),
     move('PauseCampaign'),

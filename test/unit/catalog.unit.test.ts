@@ -35,11 +35,11 @@ describe('publishing', () => {
       .then(at3(published(1)));
   });
 
-  it('the same content again changes nothing', () => {
+  it('changes nothing for the same content', () => {
     given(published(1)).when(publish()).thenNothing();
   });
 
-  it('other content is the next version', () => {
+  it('creates the next version for other content', () => {
     given(published(1))
       .when(publish('bb'))
       .then(at3(published(2, 'bb')));
@@ -51,7 +51,7 @@ describe('publishing', () => {
     });
   });
 
-  it('brings back what was deleted, also with the content that it had', () => {
+  it('recreates a deleted catalog, also with the same content', () => {
     given(published(1), archived)
       .when(publish())
       .then(at3(published(2)));
@@ -63,12 +63,12 @@ describe('publishing', () => {
 });
 
 describe('archiving', () => {
-  it('takes an active catalog away, once', () => {
+  it('archives an active catalog once', () => {
     given(published(1)).when(archive).then(at3(archived));
     given(published(1), archived).when(archive).thenNothing();
   });
 
-  it('of nothing is refused', () => {
+  it('is refused for an unknown one', () => {
     given().when(archive).thenRefused({ reason: 'not-found' });
   });
 });
@@ -118,7 +118,7 @@ const superseded = { reason: 'superseded' } as const;
 const catalogOf = (...history: readonly CatalogEvent[]) => given(...history).state() as Catalog;
 
 describe('a feed', () => {
-  it('is read for the first time: what it holds is what the version is', () => {
+  it('keeps the version at its first read', () => {
     given(named(1))
       .when(record({ version: 1, revision: 0 }, 'aa'))
       .then(read(1, 'aa'));
@@ -129,7 +129,7 @@ describe('a feed', () => {
     });
   });
 
-  it('that holds the same is no news; something else is the next version', () => {
+  it('creates the next version only for other content', () => {
     const history = [named(1), read(1, 'aa')];
     given(...history)
       .when(record({ version: 1, revision: 1 }, 'aa'))
@@ -145,7 +145,7 @@ describe('a feed', () => {
     });
   });
 
-  it('that cannot be read says so once for each reason, since when, and what it held', () => {
+  it('records a failure once for each reason, with its start and the last content', () => {
     const history = [named(1), read(1, 'aa'), failed('gone', 4)];
     const basis = { version: 1, revision: 2 };
     given(...history)
@@ -176,7 +176,7 @@ describe('a feed', () => {
     given().when(fail(basis, 'gone')).thenRefused(superseded);
   });
 
-  it('is asked for by a sync that changes nothing, unless it is read again before long', () => {
+  it('is read again after an unchanged sync, unless its schedule reads it soon', () => {
     const asked: CatalogEvent = { type: 'CatalogFeedAsked', data: {}, occurredAt: day(3) };
     given(named(1)).when(name()).then(asked);
     expect(catalogOf(named(1), asked).lastChange).toBe('unchanged');
@@ -185,7 +185,7 @@ describe('a feed', () => {
     given(named(1, daily), failed('gone')).when(name(daily)).then(asked);
   });
 
-  it('stays known as long as its address and form do', () => {
+  it('keeps its results while URL and format stay', () => {
     const history = [named(1), read(1, 'aa')];
     expect(catalogOf(...history, named(2, feedOf({}, 'Boots'))).feed?.read?.contentHash).toBe('aa');
     for (const more of [{ url: `${url}2` }, { feedFormat: 'shopify' }]) {

@@ -84,7 +84,7 @@ const jobsOf = (...events: readonly SyndicationEvent[]) => {
 };
 
 describe('the jobs of a syndication record', () => {
-  it('are one for each generation, with how it ended', () => {
+  it('are one for each generation, with its result', () => {
     expect(jobsOf(toggled(true, 1))).toMatchObject([
       { work: 'TAKE', status: 'WAITING', begun: { commandId: 'c0', at: at(0) }, steps: [], calls: [] },
     ]);
@@ -105,33 +105,33 @@ describe('the jobs of a syndication record', () => {
     ]);
   });
 
-  it('have each call that an agent has taken in, and how that went on', () => {
+  it('contain each accepted call with its result', () => {
     const [job] = jobsOf(toggled(true, 1), started(1), takenIn(1, 'a', 2), takenIn(1, 'b', 3), failed(1));
     expect(job?.calls).toEqual([
       {
         askedAt: at(1),
         status: 'COMPLETED',
         endedAt: at(3),
-        takenIn: { taskId: 'task of a', taskOf: 'ADCP', idempotencyKey: 'a' },
+        accepted: { taskId: 'task of a', taskOf: 'ADCP', idempotencyKey: 'a' },
       },
       {
         askedAt: at(3),
         status: 'FAILED',
         endedAt: at(5),
         errorMessage: 'no',
-        takenIn: { taskId: 'task of b', taskOf: 'ADCP', idempotencyKey: 'b' },
+        accepted: { taskId: 'task of b', taskOf: 'ADCP', idempotencyKey: 'b' },
       },
     ]);
   });
 
-  it('that a later toggle has overtaken are superseded, and dropping what an agent never had is none', () => {
+  it('are superseded by a later toggle; deleting a resource that the agent never had is not a job', () => {
     const jobs = jobsOf(toggled(true, 1), started(1), toggled(false, 2), takenIn(1, 'late'), withdrawn(2));
     expect(jobs).toMatchObject([
       {
         generation: 1,
         status: 'SUPERSEDED',
         steps: ['e1', 'e3'],
-        calls: [{ status: 'SUPERSEDED', takenIn: { idempotencyKey: 'late' } }],
+        calls: [{ status: 'SUPERSEDED', accepted: { idempotencyKey: 'late' } }],
       },
       { generation: 2, work: 'DROP', status: 'COMPLETED', calls: [{ status: 'COMPLETED' }] },
     ]);
@@ -151,8 +151,8 @@ describe('the jobs of a syndication record', () => {
   });
 });
 
-describe('a call that is taken in after a later toggle', () => {
-  it('belongs to the request that it was made for', async () => {
+describe('a call that is accepted after a later toggle', () => {
+  it('belongs to its own request', async () => {
     const store = createMemoryEventStore();
     const stream = `syndication-7-${record.recordId}`;
     const append = (requestId: string, ...events: readonly SyndicationEvent[]) => {
@@ -214,8 +214,8 @@ const switchedOn = (resourceRevision?: number): SyndicationEvent => ({
   occurredAt: at(0),
 });
 
-describe('a generation that brings an agent up to date', () => {
-  it('belongs to the request that changed the resource, also between what was read and the start', async () => {
+describe('a generation that updates an agent', () => {
+  it('belongs to the request that changed the resource, also between the read and the start', async () => {
     const { stores, own, resource, append, last } = givenLog();
     await append(resource, 'made', changed);
     await append(own, 'switched on', toggled(true, 1));
@@ -227,7 +227,7 @@ describe('a generation that brings an agent up to date', () => {
     ]);
   });
 
-  it('names exactly those that have changed it behind what the one before had read', async () => {
+  it('names exactly the requests that changed the resource after the previous generation had read it', async () => {
     const { stores, own, resource, append, last, load, cause } = givenLog();
     await append(resource, 'made', changed);
     await append(own, 'switched on', switchedOn(0));
@@ -260,7 +260,7 @@ describe('a generation that brings an agent up to date', () => {
 });
 
 describe('the start of a generation', () => {
-  it('names those that have changed the resource since it was switched on, once each, and no others', async () => {
+  it('names exactly the requests that changed the resource since the switch-on, once each', async () => {
     const { stores, own, resource, append, last, load, cause } = givenLog();
     await append(resource, 'made', changed);
     await append(resource, 'changed before', changed);
@@ -309,8 +309,8 @@ describe('the start of a generation', () => {
   });
 });
 
-describe('what is both deleted and below an archived advertiser', () => {
-  it('is switched off because of both, and so is what follows', async () => {
+describe('a resource that is deleted and belongs to an archived advertiser', () => {
+  it('is switched off because of both requests, and so are the effects', async () => {
     const { stores, own, resource, append, last, load, cause } = givenLog();
     const advertiser = advertiserStream(record.customerId, record.advertiserId);
     const archived = { type: 'AdvertiserArchived', data: {}, occurredAt: at(0) };
@@ -383,7 +383,7 @@ describe('the requests that a worker acts because of', () => {
     expect(await causesSince(store, { streams, isNew: isFrom(behind) })).toEqual({ alsoCausedBy: [] });
   });
 
-  it('are none that it has acted because of already, but for the one that had it look', async () => {
+  it('are not repeated if a command already names them, except for the triggering one', async () => {
     const store = createMemoryEventStore();
     const places: string[] = [];
     const append = async (stream: string, requestId: string, type: string, data = {}): Promise<void> => {
@@ -426,7 +426,7 @@ describe('the requests that a worker acts because of', () => {
     expect(named(await causes(places[1]))).toEqual(['b', 'a', 'd', 'c']);
   });
 
-  it('are looked for among the last 50 events of a stream, and no more is read than it takes', async () => {
+  it('are searched in the last 50 events of a stream, with minimal reads', async () => {
     const memory = createMemoryEventStore();
     const limits: (number | undefined)[] = [];
     const store: Pick<EventStore, 'readStream'> = {
@@ -495,18 +495,18 @@ const rowOf = (n: number, more: Partial<CausedRow>): CausedRow =>
   }) as CausedRow;
 const byWorker = (worker: string) => ({ actor: `worker:${worker}`, requestId: 'its own' });
 
-describe('what led to what', () => {
+describe('the tree of causes', () => {
   const kind = {
     causes: { followed: () => ['resource'], isCause: () => false },
   } as unknown as AuditedKind;
-  const earlier = (n: number, stream: string, isAsked = true) => ({
+  const earlier = (n: number, stream: string, isRequested = true) => ({
     position: `p${n}`,
     stream,
     causationId: `c${n}`,
-    isAsked,
+    isRequested,
   });
 
-  it('follows from the ids where they say so, else from the last before it in the log', () => {
+  it('follows the ids, or else the last earlier event in the log', () => {
     const all = [
       earlier(1, 'resource'),
       earlier(2, 'other'),
@@ -526,7 +526,7 @@ describe('what led to what', () => {
     expect(causeOf({})).toBeUndefined();
   });
 
-  it('is a tree, in the order of the log; what began on an earlier page stands at the top and says so', () => {
+  it('is in the order of the log; a node whose cause is on an earlier page is at the top and names it', () => {
     const job: SeenJob = {
       id: 'job',
       begunBy: 'c1',

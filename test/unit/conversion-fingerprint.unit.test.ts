@@ -140,7 +140,7 @@ const readItem = fc.constantFrom('null', '"1e999"', '"!1e999"', '["!1e999"]', '[
 describe('the fingerprint of a call', () => {
   const bodyOf = (items: readonly string[]): string => `{"events":[${items.join()}],"advertiserId":11}`;
 
-  it('is the same for every text of the same value', () => {
+  it('is the same for every JSON text of the same value', () => {
     fc.assert(
       fc.property(
         someBody.chain((body) => fc.tuple(fc.constant(body), jsonForms(body), jsonForms(body))),
@@ -152,7 +152,7 @@ describe('the fingerprint of a call', () => {
     );
   });
 
-  it('is another one for another value', () => {
+  it('differs for another value', () => {
     fc.assert(
       fc.property(someBody, someBody, (one, another) => {
         const isSame = canonicalJson(one) === canonicalJson(another);
@@ -161,7 +161,7 @@ describe('the fingerprint of a call', () => {
     );
   });
 
-  it('goes by the text of an item that breaks a rule of the JSON reader, and by the value of the others', () => {
+  it('uses the text of an item that violates a rule of the JSON reader, and the value of others', () => {
     const some = fc.array(fc.oneof(refusedItem, readItem), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(some, some, (one, another) => {
@@ -172,7 +172,7 @@ describe('the fingerprint of a call', () => {
     );
   });
 
-  it('is the one that earlier versions have stored', () => {
+  it('equals the one that earlier versions have stored', () => {
     const filler = Array.from(
       { length: 64 },
       (_, n) =>

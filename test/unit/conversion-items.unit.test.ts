@@ -12,7 +12,7 @@ const reasonOf = (event: unknown, more = {}): string | undefined =>
 const at = (eventTime: unknown): string | undefined => reasonOf(item('a', { eventTime }));
 const HASH = 'ab'.repeat(32);
 
-describe('an event is taken', () => {
+describe('an event is accepted', () => {
   it.each<[string, object]>([
     ['with nothing but id and time', item('a')],
     [
@@ -114,22 +114,22 @@ describe('an event is refused', () => {
     expect(at('2026-03-02T12:00:00.001Z')).toMatch(/future/));
   it('more than 90 days ago, by a millisecond', () =>
     expect(at('2025-12-01T11:59:59.999Z')).toMatch(/90 days/));
-  it('of a type that its source does not take', () =>
+  it('of a type that its source does not accept', () =>
     expect(reasonOf(item('a', { eventType: 'lead' }), { allowedTypes: ['purchase'] })).toMatch(
-      /event source takes/,
+      /event source accepts/,
     ));
-  it('of the default type, when its source does not take that', () =>
-    expect(reasonOf(item('a'), { allowedTypes: ['purchase'] })).toMatch(/event source takes/));
+  it('of the default type, if its source does not accept that', () =>
+    expect(reasonOf(item('a'), { allowedTypes: ['purchase'] })).toMatch(/event source accepts/));
 });
 
-it('refusals name the places in the request, ascending, one each', () => {
+it('rejections name the indexes in the request, ascending, once each', () => {
   const events = [item(''), item('a'), 5, item('b', { value: 'x', currency: 'x' }), item('c')];
   const { rejected, items } = validateItems(events, rules);
   expect(rejected.map(({ index }) => index)).toEqual([0, 2, 3]);
   expect(items.places).toEqual([1, 4]);
 });
 
-it('hashes of users are kept in small letters, unknown members are not kept', () => {
+it('hashes of users are stored in lower case, unknown members are dropped', () => {
   const userMatch = { hashedEmail: HASH.toUpperCase(), clientIp: '192.0.2.1' };
   expect(validateItems([item('a', { userMatch })], rules).items.more[0]).toEqual({
     userMatch: { hashedEmail: HASH },

@@ -41,7 +41,7 @@ describe('names', () => {
     expect(copyNames('A (copy x)')(1)).toBe('A (copy x) (copy)');
     expect(copyNames(' (copy)')(2)).toBe(' (copy 2)');
   });
-  it('stay within 255 code points, and cut none', () => {
+  it('stay within 255 code points, and cut no character', () => {
     for (const text of ['x', '👋']) {
       for (const nth of [1, 10, 100]) {
         const name = copyNames(text.repeat(255))(nth);
@@ -77,7 +77,7 @@ describe('names', () => {
       ).toHaveProperty('refused');
     }
   });
-  it('are released by the claim that is meant only', () => {
+  it('are released by their own claim only', () => {
     const release = { type: 'ReleaseName', now: at, creativeId: 'one', name: 'A' } as const;
     given(claimed('A'))
       .when({ ...release, claimId: 'an older one' })
@@ -102,7 +102,7 @@ describe('names', () => {
       .when({ type: 'ClaimFreeName', ...wanting, names })
       .then(claimed('A (copy 2)', 'two', 'mine'));
   });
-  it('are a thousand at most', () => {
+  it('are at most a thousand', () => {
     const many = Array.from({ length: 1_000 }, (_, n) => claimed(`N ${n}`));
     given(...many)
       .when({ type: 'ClaimName', ...wanting, name: 'One more' })
@@ -297,7 +297,7 @@ describe('requests for one creative that meet', () => {
     return { log, one, two, created };
   };
 
-  it('a rename that is refused leaves the name to the same one that was done', async () => {
+  it('a refused rename leaves the name to the successful one for the same creative', async () => {
     const { log, one, created } = await opened();
     const rename = (store: EventStore) =>
       updateCreative(
@@ -325,7 +325,7 @@ describe('requests for one creative that meet', () => {
     await checkNames(log, [one]);
   });
 
-  it('what is attached while another request detaches it holds its name', async () => {
+  it('an attachment during a detachment keeps its name', async () => {
     const { log, one, two, created } = await opened();
     const attach = (store: EventStore) =>
       attachCreative(log.writes(store), created, two, commandRequest(CUSTOMER));
@@ -340,7 +340,7 @@ describe('requests for one creative that meet', () => {
     await checkNames(log, [one, two]);
   });
 
-  it('a detachment that is repeated after it was attached again leaves its name alone', async () => {
+  it('a detachment that is repeated after a new attachment keeps the name', async () => {
     const { log, one, two, created } = await opened();
     const attached = await attachCreative(log.writes(), created, two, commandRequest(CUSTOMER));
     const place = { campaignId: two.campaignId, archivesLast: false };
@@ -351,7 +351,7 @@ describe('requests for one creative that meet', () => {
     await checkNames(log, [one, two]);
   });
 
-  it('a rename that is refused for anything else claims nothing', async () => {
+  it('a rename that is refused for another reason claims nothing', async () => {
     const { log, one, created } = await opened();
     const refused = updateCreative(
       log.writes(),
@@ -383,7 +383,7 @@ describe('a creation that ends', () => {
     expect(await log.typesOf(creativeStream(CUSTOMER, createdBy(request)))).toEqual(['CreativeCreated']);
   });
 
-  it('without a repeat keeps its name from others for the lease, and no longer', async () => {
+  it('without a repeat reserves its name for the lease, and no longer', async () => {
     const log = await openCampaignLog();
     const { campaignId } = await log.newCampaign();
     const failing = createFailingAppends();

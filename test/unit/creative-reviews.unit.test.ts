@@ -86,7 +86,7 @@ const statusesOf = (state: CreativeStateOf): unknown =>
   state.state === 'none' ? [] : state.reviews?.map(({ sellerId, status }) => [sellerId, status]);
 
 describe('submitting', () => {
-  it('brings the creative to each seller once, at processing', () => {
+  it('adds each seller once, with the status processing', () => {
     const done = given(created()).when(submit([2, 1, 2]));
     done.then({ ...submitted(1, 2), occurredAt: now });
     expect(done.state()).toMatchObject({
@@ -110,7 +110,7 @@ describe('submitting', () => {
       .when(submit([1]))
       .thenNothing();
   });
-  it('asks again who has rejected it or put it away, unless only new sellers are meant', () => {
+  it('submits again to sellers that rejected or archived it, unless only new sellers are requested', () => {
     for (const status of ['rejected', 'archived'] as const) {
       const before = given(created(), submitted(1), said(status));
       before.when(submit([1, 2])).then({ ...submitted(1, 2), occurredAt: now });
@@ -143,7 +143,7 @@ describe('a review', () => {
     suspended: [said('approved'), said('suspended')],
     archived: [said('archived')],
   };
-  it('goes the ways that there are, and no other', () => {
+  it('allows exactly the listed steps', () => {
     for (const from of ReviewStatus.options) {
       const before = given(created(), submitted(1), ...ways[from]);
       for (const to of ReviewStatus.options) {
@@ -156,15 +156,15 @@ describe('a review', () => {
     }
     expect(Object.values(reviewSteps).flat()).not.toContain('processing');
   });
-  it('has another reason when another is given', () => {
+  it('may change only its reason', () => {
     const done = given(created(), submitted(1), said('rejected')).when(
       review('rejected', { rejectionReason: 'Too bright' }),
     );
     expect(done.state()).toMatchObject({ revision: 4, reviews: [{ rejectionReason: 'Too bright' }] });
   });
-  it('is only of sellers that were asked', () =>
+  it('is refused for sellers without a submission', () =>
     given(created(), submitted(2)).when(review('approved')).thenRefused({ reason: 'not-submitted' }));
-  it('approves nothing that is not complete', () => {
+  it('cannot approve an incomplete creative', () => {
     const draft = given(created(), submitted(1), updated({ copy: {}, state: 'draft' }));
     draft.when(review('approved', { expectedRevision: 3 })).thenRefused({ reason: 'not-ready' });
     expect(statusesOf(draft.when(review('rejected', { expectedRevision: 3 })).state())).toEqual([
@@ -192,7 +192,7 @@ describe('a review', () => {
       [2, 'approved'],
     ]);
   });
-  it('is over when the creative is archived, and a seller that put it away is not asked again', () => {
+  it('ends when the creative is archived; a seller that archived it gets no new content', () => {
     const all = given(created(), submitted(1, 2), said('archived'), updated({ message: 'x' }));
     expect(statusesOf(all.state())).toEqual([
       [1, 'archived'],
@@ -271,7 +271,7 @@ it('no sequence leaves an approval on content that was not reviewed', () => {
   expect(approvals).toBeGreaterThan(100);
 });
 
-it('a change that comes in between is not decided about', async () => {
+it('a concurrent change makes a review stale', async () => {
   const log = await openCampaignLog();
   const { campaignId } = await log.newCampaign();
   const body = { formatKind: 'display_tag', copy: { tag: '<b>' } } as const;
@@ -317,7 +317,7 @@ describe('the directory', () => {
   const change = (sellerId: number, changes: Partial<Seller>) =>
     ({ type: 'ChangeSeller', now, sellerId, changes }) as const;
 
-  it('begins with sellers to try everything on, and gives out ids far from theirs', () => {
+  it('begins with built-in sellers, and assigns ids above their range', () => {
     expect(directory.given().state()).toEqual(builtInSellers);
     directory
       .given()
@@ -345,7 +345,7 @@ describe('the directory', () => {
     });
     before.when(change(4, { retired: true })).thenRefused({ reason: 'not-found' });
   });
-  it('holds 200 at most', () => {
+  it('contains at most 200 sellers', () => {
     const full = Array.from({ length: 200 - builtInSellers.length }, (_, n) => added(seller(1_001 + n)));
     directory
       .given(...full)
@@ -356,7 +356,7 @@ describe('the directory', () => {
       .when(add('One more'))
       .state();
   });
-  it('none of the channels, on either side, stands for all', () => {
+  it('no channels, on either side, stands for all', () => {
     expect(sellsIn(seller(1), [])).toBe(true);
     expect(sellsIn(seller(1), ['ctv', 'display'])).toBe(true);
     expect(sellsIn(seller(1), ['ctv'])).toBe(false);

@@ -94,7 +94,7 @@ describe('decisions', () => {
     expect(given(started).state()).toMatchObject({ status: 'drafting', revision: 1, updatedAt: at });
   });
 
-  it('refining makes another variant, which is selected', () => {
+  it('a refinement makes another variant, which is selected', () => {
     given(started).when(refine).then(refinedTo('three'));
     expect(given(started, refinedTo('three')).state()).toMatchObject({
       status: 'refining',
@@ -140,7 +140,7 @@ describe('decisions', () => {
     });
   });
 
-  it('it ends in a variant that is evaluated or selected, and is read only then', () => {
+  it('it ends with an evaluated or selected variant, and is read-only then', () => {
     given(started).when(finalize).thenRefused({ reason: 'not-chosen' });
     given(started, evaluatedAt('a', 'one')).when(finalize).then(finalized);
     given(started, refinedTo('three'))
@@ -246,7 +246,7 @@ describe('in a campaign', () => {
   const refusalOf = (error: unknown) =>
     error instanceof ApiError ? [error.status, error.body.field, error.body.details] : error;
 
-  it('an engine that fails leaves nothing behind, and none is asked for what cannot be done', async () => {
+  it('a failing engine leaves no data, and no engine is called for an impossible command', async () => {
     let asked = 0;
     const away = async (): Promise<never> => {
       asked += 1;
@@ -272,7 +272,7 @@ describe('in a campaign', () => {
     expect([asked, await categories()]).toEqual([3, before]);
   });
 
-  it('a repeat of a change asks no engine again, and answers as it did', async () => {
+  it('a repeated change does not call the engine again, and gives the same answer', async () => {
     const session = await start();
     const path = { ...pathOf(session), variantId: variantOf(session, 0) };
     const [id, body] = [randomUUID(), { feedback: 'Louder' }];

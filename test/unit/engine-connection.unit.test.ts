@@ -82,7 +82,7 @@ const stateOf = (...events: EngineConnectionEvent[]): EngineConnection => {
 };
 
 describe('connect', () => {
-  it('a new one where none lives', () => {
+  it('creates a connection if none is live', () => {
     const events = [{ type: 'EngineConnected', data: connectionOf(2, 'a'), occurredAt: day(3) }] as const;
     given()
       .when(connect(2, undefined, 'a'))
@@ -91,7 +91,7 @@ describe('connect', () => {
       .when(connect(2, undefined, 'a'))
       .then(...events);
   });
-  it('gives the live one the key, whether it is named or not', () => {
+  it('gives the live connection the key, with or without its id', () => {
     for (const wanted of [undefined, uuid(1)]) {
       given(connected)
         .when(connect(2, wanted, 'a'))
@@ -100,7 +100,7 @@ describe('connect', () => {
     const state = stateOf(connected, rekeyed(2, 'a'));
     expect([state.connectionId, state.secretId, state.replacedSecretId]).toEqual([uuid(1), uuid(2), uuid(1)]);
   });
-  it('refuses a name that is not the live one', () => {
+  it('refuses the id of another connection', () => {
     for (const history of [[], [connected, disconnected]]) {
       given(...history)
         .when(connect(2, uuid(1)))
@@ -152,12 +152,12 @@ describe('on the live connection', () => {
       .when(map(mapping(5, 'a', 11), true))
       .thenRefused({ reason: 'advertiser-archived' });
   });
-  it('ends it', () => {
+  it('disconnects', () => {
     given(connected)
       .when({ type: 'DisconnectEngine', ...on })
       .then({ ...disconnected, occurredAt: day(3) });
   });
-  it('does nothing without one, or on another', () => {
+  it('refuses commands without a live connection, or for another one', () => {
     const commands: EngineConnectionCommand[] = [
       { type: 'SelectEngineAccount', ...on, accountId: 'a' },
       map(mapping(5, 'a', 11)),
@@ -178,8 +178,8 @@ describe('on the live connection', () => {
   });
 });
 
-describe('what is shown', () => {
-  it('of many accounts and mappings a page, with where the next begins', () => {
+describe('the resource', () => {
+  it('shows a page of accounts and mappings with the next offset', () => {
     const ids = Array.from({ length: 120 }, (_, n) => `account-${n}`);
     const many: EngineConnectionEvent = { ...connected, data: connectionOf(1, ...ids) };
     const all = stateOf(many, ...ids.slice(0, 51).map((id, n) => mapped(5, id, n + 1)));
@@ -206,14 +206,14 @@ describe('what is shown', () => {
     expect(connectionIdOf(first.id)).toBe(uuid(1));
     expect(shownConnectionId(uuid(1))).toBe(first.id);
   });
-  it('of a key its last four characters, and of a short one nothing', () => {
+  it('shows the last four characters of a key, and none of a short key', () => {
     for (const key of ['a', 'sbx_4567890']) expect(maskedKeyOf(key)).toBe('********');
     for (const key of ['sbx_45678901', `sbx_${'x'.repeat(4_088)}8901`])
       expect(maskedKeyOf(key)).toBe('****8901');
   });
 });
 
-describe('a key is looked at', () => {
+describe('a key is checked', () => {
   const verifyBy = (ask: AskEngine, timeoutMs = 20) =>
     createVerifyKey({ engines: new Map([[1, ask]]), timeoutMs });
   const refusal = (verifying: Promise<unknown>) =>
@@ -223,20 +223,20 @@ describe('a key is looked at', () => {
         error instanceof ApiError ? [error.body.code, error.body.field, error.hadNoEffect] : error,
     );
 
-  it('by the engine, if it can say', async () => {
+  it('by the engine, if it supports that', async () => {
     const verify = verifyBy(askSandboxEngine);
     expect(await verify(1, 'sbx_any')).toHaveLength(3);
     expect(await verify(1, 'sbx_accounts-51_x')).toHaveLength(51);
     expect(await refusal(verify(1, 'any'))).toEqual(['VALIDATION_ERROR', 'apiKey', true]);
     expect(await verify(2, 'any')).toEqual([]);
   });
-  it('within a bounded time; and neither a failure nor what the engine says in it comes through', async () => {
+  it('within a bounded time, without passing on a failure or its text', async () => {
     const away = ['SERVICE_UNAVAILABLE', undefined, true];
     expect(await refusal(verifyBy(() => new Promise(() => undefined))(1, 'k'))).toEqual(away);
     const failing = verifyBy(async (key) => Promise.reject(new Error(`cannot log in with ${key}`)));
     expect(await refusal(failing(1, 'secret'))).toEqual(away);
   });
-  it('and of the accounts what can be kept, each once', async () => {
+  it('and its storable accounts are kept once each', async () => {
     const odd = ['', 'x'.repeat(101), 'a\u0000', '\ud800', 'a', 'a'];
     const names = [
       { id: 'b', name: '\u0000' },

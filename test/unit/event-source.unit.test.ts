@@ -28,19 +28,19 @@ const sync = (definition: object): EventSourceCommand => ({
 const archive: EventSourceCommand = { type: 'ArchiveEventSource', now: day(3) };
 
 describe('a sync', () => {
-  it('creates what is not there', () => {
+  it('creates a new source', () => {
     given()
       .when(sync(web))
       .then({ ...created, occurredAt: day(3) });
   });
 
-  it('of the same again changes nothing, whatever the order of members', () => {
+  it('without a change records nothing, for any order of members', () => {
     given(created)
       .when(sync({ testEventCode: 'T1', eventTypes: ['purchase'] }))
       .thenNothing();
   });
 
-  it('replaces the whole definition: what it leaves out is at its default', () => {
+  it('replaces the whole definition: absent members get their defaults', () => {
     const state = given(created)
       .when(sync({ allowedDomains: ['example.com'] }))
       .state();
@@ -55,7 +55,7 @@ describe('a sync', () => {
     });
   });
 
-  it('brings back what was deleted, as it says now, also when that is what it was', () => {
+  it('restores a deleted source with the new definition, also if it is unchanged', () => {
     given(created, archived)
       .when(sync(web))
       .then({ type: 'EventSourceRestored', data: { definition: web }, occurredAt: day(3) });
@@ -68,23 +68,23 @@ describe('a sync', () => {
 });
 
 describe('archiving', () => {
-  it('takes an active source away, once', () => {
+  it('archives an active source once', () => {
     given(created)
       .when(archive)
       .then({ ...archived, occurredAt: day(3) });
     given(created, archived).when(archive).thenNothing();
   });
 
-  it('of nothing is refused', () => {
+  it('is refused for an unknown one', () => {
     given().when(archive).thenRefused({ reason: 'not-found' });
   });
 });
 
-it('its stream has its account in it', () => {
+it('the stream name contains the account', () => {
   expect(eventSourceStream(7, 'id')).toBe('eventSource-7-id');
 });
 
-it('shows optional members only when they are set, and collections always', () => {
+it('shows unset optional members never, and collections always', () => {
   const state = given(created).state();
   if (state.status === 'NONE') throw new Error('not created');
   expect(eventSourceResource(state, notSeen)).toEqual({

@@ -14,7 +14,7 @@ import { UnheardError } from '../../shared/http/errors.ts';
 
 /** What reads of the past cost at most, when they end, and which log they are of. */
 
-interface Noted {
+interface NoteEvent {
   readonly type: string;
   readonly data: { readonly note: string };
   readonly occurredAt: string;
@@ -29,7 +29,7 @@ const kind = auditedKind({
   noun: 'note',
   events: {},
   initialState: { notes: [] },
-  evolve: ({ notes }: Notes, { data }: Noted): Notes => ({ notes: [...notes, data.note] }),
+  evolve: ({ notes }: Notes, { data }: NoteEvent): Notes => ({ notes: [...notes, data.note] }),
   live: (state) => (state.notes.length === 0 ? undefined : state),
   // Each note takes the place of the one before.
   audited: ({ notes }) => ({ note: notes.at(-1) }),
@@ -42,7 +42,7 @@ const timeOf = (n: number): string => new Date(1_000_000 + n * 1_000).toISOStrin
 /** @param log which one it was recorded in: only that tells it from an event of the same id in another */
 const noted = (revision: number, note: string, log = 'first', at = timeOf(revision)): RecordedEvent => ({
   id: `event-${revision}`,
-  type: 'Noted',
+  type: 'NoteEvent',
   data: { note },
   metadata: {
     customerId: 1,
@@ -72,7 +72,7 @@ const storeOf = (log: () => readonly RecordedEvent[], read: () => void = () => u
   },
 });
 
-describe('states that were kept of one log', () => {
+describe('states cached from one log', () => {
   const length = fc.integer({ min: 0, max: 90 });
   const until = fc.oneof(
     fc.record({ revision: fc.nat({ max: 200 }) }),
@@ -81,7 +81,7 @@ describe('states that were kept of one log', () => {
   );
   const questions = fc.array(fc.tuple(fc.boolean(), until), { maxLength: 25 });
 
-  it('are never given out of another one that has its beginning, and ids, in common with it', async () => {
+  it('are never used for another log with the same beginning and ids', async () => {
     await fc.assert(
       fc.asyncProperty(length, length, length, questions, async (shared, behind, otherBehind, asked) => {
         const first = logOf(shared + behind);
@@ -114,7 +114,7 @@ describe('states that were kept of one log', () => {
     );
   });
 
-  it('outlive a new connection: only what is read across it is not kept', async () => {
+  it('survive a new connection: only reads in progress are not cached', async () => {
     let read = 0;
     const store = storeOf(
       () => logOf(100),
@@ -146,7 +146,7 @@ describe('states that were kept of one log', () => {
     expect(read).toBe(64);
   });
 
-  it('are all that was read before nobody waited any more', async () => {
+  it('include everything read before the client left', async () => {
     let read = 0;
     const store = storeOf(
       () => logOf(100),
@@ -171,7 +171,7 @@ describe('a page of large entries', () => {
     return createStreamHistory(store, createKeptFolds(store, 1_000_000));
   };
 
-  it('ends early, and the pages together are all of it', async () => {
+  it('ends early, and all pages together are complete', async () => {
     const pages: number[][] = [];
     let after: number | undefined = 0;
     while (after !== undefined) {
@@ -179,11 +179,11 @@ describe('a page of large entries', () => {
       pages.push(events.map(({ event }) => event.revision));
       after = next;
     }
-    // Of the first there is no note before it; two others, with what was before each, are more than a page.
+    // The first has no earlier note; two others, each with its earlier note, exceed a page.
     expect(pages).toEqual([[0, 1], [2], [3], [4], [5], [6]]);
   });
 
-  it('has one at least; of the audit log, too', async () => {
+  it('has at least one entry; in the audit log, too', async () => {
     const reads = {
       forEach: createSharedForEach({ each: 2, together: 2 }),
       kindOf: () => kind,
@@ -195,7 +195,7 @@ describe('a page of large entries', () => {
         id: `${revision}`,
         stream,
         revision,
-        type: 'Noted',
+        type: 'NoteEvent',
         part: null,
         actor: 'operator',
       }) as EventRow;
@@ -208,7 +208,7 @@ describe('a page of large entries', () => {
 });
 
 describe('lanes', () => {
-  it('are shared: so much goes on at once, whoever asks, and all of it is done', async () => {
+  it('are shared: a bounded number of works runs concurrently for all callers, and all are done', async () => {
     const forEach = createSharedForEach({ each: 4, together: 6 });
     let running = 0;
     let most = 0;
@@ -226,7 +226,7 @@ describe('lanes', () => {
     expect(done.toSorted((a, b) => a - b)).toEqual(ofThree.flat());
   });
 
-  it('begin nothing behind a failure, and are free again', async () => {
+  it('start no work after a failure, and are free again', async () => {
     const forEach = createSharedForEach({ each: 2, together: 2 });
     const begun: number[] = [];
     const failing = forEach([1, 2, 3, 4, 5, 6], async (item) => {
@@ -240,7 +240,7 @@ describe('lanes', () => {
     expect(begun).toEqual([1, 2, 7]);
   });
 
-  it('take a place only for what there is to do: who has nothing waits for nobody', async () => {
+  it('are used only for pending work: an empty call does not wait', async () => {
     const forEach = createSharedForEach({ each: 4, together: 2 });
     const others = new EventEmitter();
     const working = forEach(['one', 'another'], async () => void (await once(others, 'done')));

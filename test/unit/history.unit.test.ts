@@ -39,7 +39,7 @@ const applied = (before: unknown, changes: readonly Change[]) => {
 };
 
 describe('changes between two states', () => {
-  it('applied to the first, they make the second; between equal ones there are none', () => {
+  it('turn the first state into the second; equal states have none', () => {
     fc.assert(
       fc.property(fc.option(json, { nil: undefined }), json, (before, after) => {
         const changes = changesBetween(before, after);
@@ -53,7 +53,7 @@ describe('changes between two states', () => {
     );
   });
 
-  it('names a member by its JSON Pointer, and takes lists as they are', () => {
+  it('names a member by its JSON Pointer, and treats a list as one value', () => {
     const before = { 'a/b': { '~': 1 }, list: [1, 2], gone: undefined };
     const after = { 'a/b': { '~': 2 }, list: [2, 1], empty: {} };
     expect(changesBetween(before, after)).toEqual([
@@ -65,7 +65,7 @@ describe('changes between two states', () => {
 });
 
 describe('an explanation', () => {
-  it('has the members of the state, each with the last that changed it', () => {
+  it('has the members of the state, each with the last event that changed it', () => {
     fc.assert(
       fc.property(fc.array(json, { minLength: 1, maxLength: 8 }), (states) => {
         const explanation = states.reduce<Explanation<number>>(
@@ -86,7 +86,7 @@ describe('an explanation', () => {
   });
 });
 
-interface Noted extends StorableEvent {
+interface NoteEvent extends StorableEvent {
   readonly data: { readonly note: number };
 }
 type Notes = { readonly notes: readonly number[]; readonly at: string };
@@ -98,7 +98,7 @@ const kind = auditedKind({
   events: {},
   noun: 'note',
   initialState: noNotes,
-  evolve: ({ notes }: Notes, { data, occurredAt }: Noted): Notes => ({
+  evolve: ({ notes }: Notes, { data, occurredAt }: NoteEvent): Notes => ({
     notes: [...notes, data.note],
     at: occurredAt,
   }),
@@ -115,9 +115,9 @@ const timeOf = (n: number): string =>
 const storeOf = async (events: number) => {
   const store = createMemoryEventStore();
   for (let n = 0; n < events; n += 1) {
-    const event = { type: 'Noted', data: { note: n }, occurredAt: timeOf(n) };
+    const event = { type: 'NoteEvent', data: { note: n }, occurredAt: timeOf(n) };
     const context = { commandId: randomUUID(), customerId: 1, actor: 'operator', requestId: 'r' };
-    await store.append(stream, toNewEvents([event], context, { Noted: { schemaVersion: 1 } }), 'any');
+    await store.append(stream, toNewEvents([event], context, { NoteEvent: { schemaVersion: 1 } }), 'any');
   }
   return store;
 };
@@ -155,7 +155,7 @@ describe('states of the past', () => {
     },
   );
 
-  it('changes of some revisions are those of the whole history', async () => {
+  it('changes of some revisions equal those in the whole history', async () => {
     const store = await storeOf(count);
     const history = createStreamHistory(store, createKeptFolds(store, 1_000_000));
     const whole = (await history.page(kind, { stream }, 0, count)).events;
@@ -175,8 +175,8 @@ describe('states of the past', () => {
   });
 });
 
-describe('what states of an account share', () => {
-  it('is a map: of each key the last value, and older maps stay as they are', () => {
+describe("the shared parts of an account's states", () => {
+  it('are a map: each key has its last value, and older maps do not change', () => {
     const entry = fc.tuple(fc.oneof(fc.constantFrom('a', 'b', ''), fc.string()), fc.nat());
     fc.assert(
       fc.property(fc.array(entry, { maxLength: 60 }), (entries) => {
@@ -194,7 +194,7 @@ describe('what states of an account share', () => {
     );
   });
 
-  it('one more key of thousands leaves all others where they are', () => {
+  it('one more key among thousands copies none of the others', () => {
     const issued = (keyId: string): AccountEvent => ({
       type: 'ApiKeyIssued',
       data: { keyId, name: 'Key', maskedKey: 'bx_***', userId: '7-1', scopes: [] },
@@ -220,7 +220,7 @@ describe('what states of an account share', () => {
   });
 });
 
-it('an entry is found by every campaign that its thing is in, and by the one that it leaves', () => {
+it('an entry is found by every campaign of its resource, and by the one it leaves', () => {
   const attached = campaignsAfter(['a'], { campaignIds: ['b'], leaves: undefined });
   expect(attached).toEqual({ campaignIds: ['a', 'b'], foundBy: ['a', 'b'] });
   const detached = campaignsAfter(['a', 'b'], { campaignIds: [], leaves: 'a' });
@@ -256,7 +256,7 @@ describe('refused requests', () => {
     return { log, statements, dropped };
   };
 
-  it('are written by one statement at a time, and wait for another one that does not fail', async () => {
+  it('are written by one statement at a time, and wait for a retry after a failure', async () => {
     const { log, statements, dropped } = openLog();
     log.refused(refused('api-key:a', 'FORBIDDEN'));
     const first = log.flush();
@@ -282,7 +282,7 @@ describe('refused requests', () => {
     expect(await dropped()).toBe(1);
   });
 
-  it('of which there are too many do not hide those of others, and none that were denied', async () => {
+  it('beyond the limit do not hide those of other accounts, nor denied ones', async () => {
     const { log, dropped } = openLog();
     for (let n = 0; n < 70; n += 1) log.refused(refused('api-key:a', 'VALIDATION_ERROR'));
     expect(await dropped()).toBe(10);

@@ -23,7 +23,7 @@ describe('a tree of keys', () => {
     places.map((place) => seedAt(tree, place)?.toString('hex'));
   const whole: KeyTree = new Map([['', root]]);
 
-  it('loses the punctured places and no other, whatever their order', () => {
+  it('loses exactly the punctured keys, in any order', () => {
     const before = seeds(whole);
     expect(new Set(before).size).toBe(places.length);
     const once = new Map([...whole, ...punctured(whole, ['abc01'])]);
@@ -34,17 +34,17 @@ describe('a tree of keys', () => {
     expect(together).toEqual(twice);
   });
 
-  it('keeps no seed that a punctured one follows from', () => {
+  it('keeps no seed from which a punctured key can be derived', () => {
     const tree = new Map([...whole, ...punctured(whole, ['abc01'])]);
     for (let depth = 1; depth <= 5; depth += 1) expect(seedAt(tree, 'abc01'.slice(0, depth))).toBeUndefined();
     expect([...punctured(tree, ['abc01'])]).toEqual([]);
   });
 });
 
-describe('sealed items', () => {
+describe('encrypted items', () => {
   const texts = Array.from({ length: 300 }, (_, n) => `person ${n} ${'é'.repeat(n % 5)}`);
 
-  it('are opened one by one, but for those whose keys are gone', () => {
+  it('are decrypted one by one, without those whose keys are erased', () => {
     const [keys, event] = [newKeys(), randomUUID()];
     const sealed = sealItems(keys, event, texts);
     expect(openItems(keys, event, sealed)).toEqual(texts);
@@ -59,7 +59,7 @@ describe('sealed items', () => {
     expect(openItems(left, other, sealItems(left, other, texts))).toEqual(texts);
   });
 
-  it('are nothing to whoever has other keys, or takes them to another event', () => {
+  it('cannot be decrypted with other keys or in another event', () => {
     const [keys, event] = [newKeys(), randomUUID()];
     const sealed = sealItems(keys, event, texts);
     expect(() => openItems({ ...keys, whole: Buffer.alloc(32, 8) }, event, sealed)).toThrow(BrokenSealError);
@@ -71,7 +71,7 @@ describe('sealed items', () => {
 describe('personal parts', () => {
   const { AudienceMembersStored: members, ConversionsLogged: matches } = personalParts;
 
-  it('of members are all of them', () => {
+  it('include every member', () => {
     const uids = [
       ['maid', 'u-1'],
       ['uid2', 'u-2'],
@@ -84,7 +84,7 @@ describe('personal parts', () => {
     expect(parts.map((part) => members?.identifiers(part))).toEqual([['a', 'mail', 'u-1', 'u-2'], ['b']]);
   });
 
-  it('of conversions are what names somebody, and what goes with it', () => {
+  it('of conversions include the identifiers and the members that may identify a person', () => {
     const userMatch = { hashedEmail: 'mail', uids: [{ type: 'x', value: 'u-1' }], clickId: 'c' };
     const more = [
       [0, { actionSource: 'app' }],

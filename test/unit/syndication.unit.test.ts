@@ -123,15 +123,15 @@ const withdrawInVain = (generation: number): SyndicationCommand => ({
 });
 
 describe('a toggle', () => {
-  it('on begins a record', () => given().when(toggle(true)).then(toggled(true, 1)));
-  it('off begins a record, too: it is there to be asked for', () =>
+  it('on creates a record', () => given().when(toggle(true)).then(toggled(true, 1)));
+  it('off creates a record, too, so that clients can read it', () =>
     given().when(toggle(false)).then(toggled(false, 1)));
   it('on leaves an active record without failure unchanged', () => {
     given(toggled(true, 1)).when(toggle(true)).thenNothing();
     given(toggled(true, 1), started(1)).when(toggle(true)).thenNothing();
     given(toggled(true, 1), started(1), completed(1)).when(toggle(true)).thenNothing();
   });
-  it('on tries again what has failed', () =>
+  it('on retries a failed record', () =>
     given(toggled(true, 1), started(1), failed(1)).when(toggle(true)).then(toggled(true, 2)));
   it('off leaves a disabled record unchanged', () =>
     given(toggled(false, 1)).when(toggle(false)).thenNothing());
@@ -139,7 +139,7 @@ describe('a toggle', () => {
     given(toggled(true, 1), started(1)).when(toggle(false)).then(toggled(false, 2));
     given(toggled(true, 1), failed(1)).when(toggle(false)).then(toggled(false, 2));
   });
-  it('on again forgets what the last generation led to', () => {
+  it('on again clears the results of the last generation', () => {
     const state = given(
       toggled(true, 1),
       started(1),
@@ -157,7 +157,7 @@ describe('a toggle', () => {
       atAgent: { is: 'DROPPING' },
     });
   });
-  it('on, before its dropping has come to its end, leaves open what the agent has of the rest', () => {
+  it('on during a delete leaves unknown what the agent has', () => {
     const dropping = [toggled(true, 1), started(1), completed(1), toggled(false, 2)];
     const isUnsure = (...more: readonly SyndicationEvent[]): boolean => {
       const state = given(...dropping, ...more).state();
@@ -171,7 +171,7 @@ describe('a toggle', () => {
 });
 
 describe('the table of steps', () => {
-  it('has the changes of a status that the specification has, and no other', () => {
+  it('has exactly the changes of status in the specification', () => {
     const changes = Object.values(steps).flatMap((step) =>
       'to' in step ? step.from.map((from) => `${from}>${step.to}`) : [],
     );
@@ -182,7 +182,7 @@ describe('the table of steps', () => {
 
 describe('a failed attempt', () => {
   const waiting = [toggled(true, 1), started(1)] as const;
-  it('says why until the agent has taken it, and changes nothing else', () => {
+  it('shows its error until the agent accepts, and changes nothing else', () => {
     given(...waiting)
       .when(retry(1))
       .then(retried(1));
@@ -195,7 +195,7 @@ describe('a failed attempt', () => {
     expect(given(...dropping, retried(2)).state()).toMatchObject({ errorMessage: 'busy' });
     expect(given(...dropping, retried(2), withdrawn(2)).state()).toMatchObject({ errorMessage: null });
   });
-  it('is of no interest when the generation is over', () => {
+  it('is ignored when the generation is over', () => {
     const superseded = { reason: 'superseded' as const };
     given(...waiting, completed(1))
       .when(retry(1))
@@ -209,7 +209,7 @@ describe('a failed attempt', () => {
   });
 });
 
-describe('what a worker found out', () => {
+describe('the result of a worker', () => {
   const superseded = { reason: 'superseded' as const };
 
   it('is recorded for the current generation', () => {
@@ -219,11 +219,11 @@ describe('what a worker found out', () => {
     given(toggled(true, 1)).when(fail(1)).then(failed(1));
     given(toggled(true, 1), started(1), toggled(false, 2)).when(withdraw(2)).then(withdrawn(2));
   });
-  it('changes nothing when it is recorded already', () => {
+  it('changes nothing if it is already recorded', () => {
     given(toggled(true, 1), started(1)).when(start(1)).thenNothing();
     given(toggled(true, 1), started(1), toggled(false, 2), withdrawn(2)).when(withdraw(2)).thenNothing();
   });
-  it('is refused of a generation that is over', () => {
+  it('is refused for a generation that is over', () => {
     const history = [toggled(true, 1), started(1), toggled(false, 2), toggled(true, 3)] as const;
     for (const command of [start(1), complete(1), fail(1), withdraw(2)]) {
       given(...history)
@@ -231,7 +231,7 @@ describe('what a worker found out', () => {
         .thenRefused(superseded);
     }
   });
-  it('is refused out of its order', () => {
+  it('is refused in the wrong order', () => {
     given(toggled(true, 1)).when(complete(1)).thenRefused(superseded);
     given(toggled(true, 1), started(1), completed(1)).when(fail(1)).thenRefused(superseded);
     given(toggled(true, 1), started(1), failed(1)).when(complete(1)).thenRefused(superseded);
@@ -239,16 +239,16 @@ describe('what a worker found out', () => {
     given(toggled(true, 1), started(1)).when(withdraw(1)).thenRefused(superseded);
     given().when(complete(1)).thenRefused(superseded);
   });
-  it('of an earlier generation is passed over even when it stands in the stream', () => {
+  it('of an earlier generation is ignored even if the stream contains it', () => {
     const before = given(toggled(true, 1), started(1), toggled(false, 2)).state();
     expect(given(toggled(true, 1), started(1), toggled(false, 2), completed(1)).state()).toEqual(before);
   });
 });
 
-describe('a change of what the agent has', () => {
+describe('a change of a resource that the agent has', () => {
   const there = [toggled(true, 1), started(1), completed(1)] as const;
 
-  it('begins the next generation, which knows what the agent has', () => {
+  it('starts the next generation, which records what the agent has', () => {
     given(...there)
       .when(refresh(1))
       .then(refreshed(2));
@@ -279,9 +279,9 @@ describe('a change of what the agent has', () => {
   });
 });
 
-describe('what an agent has while bringing it up to date fails', () => {
+describe('the version at the agent while updates fail', () => {
   const there = [toggled(true, 1), started(1), completed(1), refreshed(2), started(2), failed(2)];
-  it('is the older state, until it is brought up to date or switched off', () => {
+  it('is the older one, until an update succeeds or the record is switched off', () => {
     const older = { atAgent: { is: 'MAYBE', older: { n: 1 } } };
     expect(given(...there).state()).toMatchObject({ status: 'FAILED', ...older });
     const again = [...there, toggled(true, 3), started(3)];
@@ -301,7 +301,7 @@ describe('a deletion that failed at the agent', () => {
   });
   const notRemoved = notRemovedIn(2);
 
-  it('may be there still when it is switched on again, and nothing waits until then', () => {
+  it('may still be there when it is switched on again, and no work waits until then', () => {
     const off = given(...given1, notRemoved).state();
     expect(off.status !== 'NONE' && isWaiting(off)).toBe(false);
     expect(given(...given1, notRemoved, toggled(true, 3)).state()).toMatchObject({
@@ -337,7 +337,7 @@ describe('a deletion that failed at the agent', () => {
       atAgent: { is: 'MAYBE' },
     });
   });
-  it('is not at another account', () => {
+  it('is not at another account of the agent', () => {
     const elsewhere: SyndicationEvent = {
       type: 'SyndicationToggled',
       data: { ...record, account: { account_id: 'another' }, enabled: true, generation: 3 },
@@ -347,7 +347,7 @@ describe('a deletion that failed at the agent', () => {
   });
 });
 
-describe('a call that the agent has taken in', () => {
+describe('a call that the agent has accepted', () => {
   const superseded = { reason: 'superseded' as const };
   const submittedIn = (...events: readonly SyndicationEvent[]) => {
     const state = given(...events).state();
@@ -363,22 +363,22 @@ describe('a call that the agent has taken in', () => {
       submittedAt: day(2),
     });
   });
-  it('is remembered by its first id', () => {
+  it('keeps its first id', () => {
     const other = { taskId: 'task-2' };
     given(toggled(true, 1), started(1), submitted(1)).when(submit(1)).thenNothing();
     given(toggled(true, 1), started(1), submitted(1)).when(submit(1, other)).thenNothing();
   });
-  it('gives way to another call of the same generation', () => {
+  it('is replaced by another call of the same generation', () => {
     const another = { idempotencyKey: 'another-key', taskId: 'task-2' };
     given(toggled(true, 1), started(1), submitted(1)).when(submit(1, another)).then(submitted(1, another));
   });
-  it('is known to the next generation until that one asks for something', () => {
+  it('is recorded in the next generation until that one makes a request', () => {
     const history = [toggled(true, 1), started(1), submitted(1), toggled(false, 2)] as const;
     expect(submittedIn(...history)).toMatchObject({ generation: 1 });
     expect(submittedIn(...history, toggled(true, 3))).toMatchObject({ generation: 1 });
     expect(submittedIn(...history, toggled(true, 3), started(3))).toBeUndefined();
   });
-  it('is known to the next generation also when the answer comes after the toggle', () => {
+  it('is recorded in the next generation also if the answer arrives after the toggle', () => {
     const history = [toggled(true, 1), started(1), toggled(false, 2)] as const;
     given(...history)
       .when(submit(1))
@@ -388,7 +388,7 @@ describe('a call that the agent has taken in', () => {
       .when(submit(1))
       .thenRefused(superseded);
   });
-  it('is forgotten with its end', () => {
+  it('is removed at its end', () => {
     const history = [toggled(true, 1), started(1), submitted(1)] as const;
     for (const end of [completed(1), failed(1)]) expect(submittedIn(...history, end)).toBeUndefined();
     expect(submittedIn(...history, toggled(false, 2), withdrawn(2))).toBeUndefined();
@@ -410,8 +410,8 @@ describe('a call that the agent has taken in', () => {
   });
 });
 
-describe('what waits', () => {
-  it('is what is to be brought to the agent, and what is to be dropped there', () => {
+describe('pending work', () => {
+  it('is a resource to send to the agent, or to delete there', () => {
     const waits = (...events: readonly SyndicationEvent[]): boolean => {
       const state = given(...events).state();
       return state.status !== 'NONE' && isWaiting(state);

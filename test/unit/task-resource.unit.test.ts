@@ -10,7 +10,7 @@ const synced = (audiences: Audiences, isDone = true) =>
 const refused = (audienceId: string) => ({ audienceId, action: 'failed', error: 'No room.' }) as const;
 const created = (audienceId: string) => ({ audienceId, action: 'created' }) as const;
 
-it('a sync of which nothing was done has failed, and says why', () => {
+it('a sync without any success has failed and names the reason', () => {
   expect(synced([refused('a')])).toMatchObject({
     status: 'failed',
     error: 'a: No room.',
@@ -21,7 +21,7 @@ it('a sync of which nothing was done has failed, and says why', () => {
   expect(error).toBe('None of 2 audiences was synced. a: No room.');
 });
 
-it('a sync of which something was done, or that asked for nothing, is completed', () => {
+it('a sync with a success, or without audiences, is completed', () => {
   for (const audiences of [[], [created('a')], [refused('a'), created('b')]]) {
     expect(synced(audiences)).toMatchObject({ status: 'completed', error: null, response: { audiences } });
   }

@@ -3,12 +3,12 @@ import { sleep } from '../../../shared/async/backoff.ts';
 
 const EVERY_MS = 300;
 
-/** Connections of a copy, of which one process at a time has any: those that work, not the one that holds it. */
+/** Application name of a copy's working connections, without the one that holds it. Only one process has any. */
 export const workingName = (projection: string): string => `exchange-copy ${projection}`;
 
 /**
- * Somebody waits for a table that one of the connections reads, and everybody else behind him: a migration, say. All of
- * them are told: the one that has it may be done with it, and wait for the others.
+ * Another session waits for a table lock, e.g. a migration, and all other users of the table wait behind it. Cancels
+ * the statements of all the copy's connections: the holder of the lock may be idle and wait for the others.
  */
 const IN_THE_WAY = `exists (
   select from pg_stat_activity holder join pg_locks held on held.pid = holder.pid
@@ -17,9 +17,9 @@ const IN_THE_WAY = `exists (
     and held.granted and not wanted.granted and wanted.mode = 'AccessExclusiveLock')`;
 
 /**
- * Cancels whatever the copy's connections are at once `signal` says so, also if it has said so before: an index that is
- * being made, or a comparison, would otherwise go on to its end.
- * @returns ends it
+ * Cancels the statements of the copy's connections when `signal` is or was aborted. Otherwise an index build or a
+ * comparison would run to its end.
+ * @returns a function that stops this
  */
 export const cancelOnAbort = (
   guard: Pick<ClientBase, 'query'>,
@@ -39,9 +39,9 @@ export const cancelOnAbort = (
 };
 
 /**
- * Cancels the copy's statements while they are in the way of somebody who wants a table for himself.
- * @param onCancel called when one was
- * @returns ends it
+ * Cancels the copy's statements while they block a session that waits for an exclusive table lock.
+ * @param onCancel called after a cancellation
+ * @returns a function that stops this
  */
 export const cancelWhenInTheWay = (
   guard: Pick<ClientBase, 'query'>,
@@ -53,9 +53,9 @@ export const cancelWhenInTheWay = (
   });
 
 /**
- * The same for work that is of no use any more once it was in the way: then everything is cancelled to the end, also what
- * its connections begin behind it. One that was between two statements would otherwise do all the rest.
- * @returns `inTheWay`: aborted when it was; `stop`: ends it
+ * The same for work that is useless after one cancellation: it then cancels all further statements, too. Otherwise a
+ * connection that was between two statements would run the rest.
+ * @returns `inTheWay`: aborted after the first cancellation; `stop`: stops this
  */
 export const endWhenInTheWay = (
   guard: Pick<ClientBase, 'query'>,
@@ -71,7 +71,6 @@ export const endWhenInTheWay = (
   return { inTheWay: found.signal, stop };
 };
 
-/** @returns how many connections were told */
 const cancel = async (
   guard: Pick<ClientBase, 'query'>,
   projection: string,
@@ -85,12 +84,12 @@ const cancel = async (
   return rowCount ?? 0;
 };
 
-/** Again and again: between two statements there is nothing to cancel. */
+/** Repeats, because between two statements there is nothing to cancel. */
 const repeatedly = (work: () => Promise<void | number>): (() => Promise<void>) => {
   const ending = new AbortController();
   const run = async (): Promise<void> => {
     while (!ending.signal.aborted) {
-      // A guard that was lost ends the work itself.
+      // If the guard's connection is lost, the work ends anyway.
       await work().catch(() => undefined);
       await sleep(EVERY_MS, ending.signal);
     }

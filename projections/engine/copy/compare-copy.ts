@@ -5,55 +5,52 @@ import { connectCopy } from './copy-state.ts';
 import { allOf, copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
 
-/** A row in which the live read model and its copy differ. */
+/** A row that differs between the live read model and its copy. */
 export interface RowDifference {
-  /** What the row is found by. */
   readonly key: Readonly<Record<string, unknown>>;
-  /** `missing`: the log says that it should be there; `surplus`: it is there, and nothing in the log says so. */
+  /** `missing`: only the copy has the row; `surplus`: only the live read model does. */
   readonly problem: 'missing' | 'surplus' | 'changed';
-  /** Of a changed row, by column: what is there, and what should be; each at most 200 characters. */
+  /** The differing columns of a changed row; each value is cut at 200 characters. */
   readonly columns?: Readonly<Record<string, readonly [live: string | null, rebuilt: string | null]>>;
 }
 
 export interface TableComparison {
   readonly table: string;
-  /** That were compared, those that only one of the two has included. */
   readonly rows: number;
   readonly missing: number;
   readonly surplus: number;
   readonly changed: number;
-  /** The first of them. */
   readonly shown: readonly RowDifference[];
 }
 
 export interface ReadModelComparison {
   readonly readModel: string;
-  /** Of the log: both were made of what is up to there. */
+  /** Both sides are built from the log up to here. */
   readonly position: string;
   readonly differences: number;
   readonly rows: number;
   readonly tables: readonly TableComparison[];
 }
 
-/** Others wait for a table that was being compared: it was let go. Nothing was found out. */
+/** Another session waits for a compared table, so the comparison was given up without a result. */
 class ComparisonGivenUpError extends Error {
   override readonly name = 'ComparisonGivenUpError';
 }
 
-/** Columns that hold JSON as text: the same value may be written in another order of its members. */
+/** Columns with JSON as text: equal values may have their members in another order. */
 const JSON_COLUMNS: ReadonlySet<string> = new Set(['body', 'item']);
 const SHOWN_CHARS = 200;
 
 /**
- * Compares a read model with its copy, row by row, both as they are at one position of the log: in one snapshot that is
- * taken while both stand there. The live read model goes on as soon as the snapshot is taken. Two connections share it,
- * so that tables are compared beside each other.
+ * Compares a read model with its copy, row by row, both at the same position of the log: in a snapshot that is taken
+ * while both are there. The live read model continues as soon as the snapshot exists. Two connections share it and
+ * compare tables in parallel.
  *
- * The snapshot holds the weakest of locks, and for long. Who wants a table for himself, as a migration does, would wait,
- * and with him all that come after: so it is given up for him.
- * @param shownMax differences of each table that are told one by one
- * @param meanwhile is done beside it, once the snapshot is taken: it may change of the copy what is not compared
- * @throws ComparisonGivenUpError; what `meanwhile` throws
+ * The snapshot holds the weakest table locks, for a long time. A session that needs an exclusive lock, e.g. a
+ * migration, would wait, and all later sessions behind it. So the comparison is given up for it.
+ * @param shownMax maximum number of reported differences for each table
+ * @param meanwhile runs in parallel, after the snapshot; it may change only what is not compared
+ * @throws ComparisonGivenUpError; errors of `meanwhile`
  */
 export const compareCopy = async (
   copy: HeldCopy,
@@ -98,11 +95,11 @@ export const compareCopy = async (
       tables,
     };
   } catch (error) {
-    // The cancelled statement may hear of it before the one who cancelled it hears that it was.
+    // The cancelled statement may fail before `inTheWay` is aborted: wait for that.
     await stop();
     if (!inTheWay.aborted) throw error;
     throw new ComparisonGivenUpError(
-      `somebody waits to change the tables of ${name} (a migration, say): run it again when that is done`,
+      `another session waits to change the tables of ${name} (e.g. a migration): run it again after that`,
       { cause: error },
     );
   } finally {
@@ -113,11 +110,10 @@ export const compareCopy = async (
 
 const BEGIN = 'begin isolation level repeatable read read only';
 
-/** @param readers those that are to be closed */
 const connectReader = async ({ databaseUrl, projection }: HeldCopy, readers: Client[]): Promise<Client> => {
   const reader = await connectCopy(databaseUrl, workingName(projection.name));
   readers.push(reader);
-  // Whole tables are joined: by their keys' indexes, or in memory.
+  // Whole tables are joined, by their key indexes or in memory.
   await reader.query(
     `set enable_seqscan = on; set enable_hashjoin = on; set enable_mergejoin = on;
      set enable_bitmapscan = on; set work_mem = '64MB'`,
@@ -125,17 +121,15 @@ const connectReader = async ({ databaseUrl, projection }: HeldCopy, readers: Cli
   return reader;
 };
 
-/** What is compared with what: two selects. */
 interface Pair extends Pick<Comparison, 'close'> {
   readonly table: string;
   readonly live: string;
   readonly rebuilt: string;
   readonly key: readonly string[];
-  /** Both tables have an index of it. */
+  /** Both tables have an index on the key. */
   readonly isKeyIndexed: boolean;
 }
 
-/** Of streams that cannot be applied it is compared which they are, and from where on. */
 const parkedOf = (projection: string): Comparison => ({
   instead: {
     select: (table) =>
@@ -178,8 +172,8 @@ const primaryKey = async (client: Client, table: string): Promise<readonly strin
 };
 
 const compare = async (client: Client, pair: Pair, shownMax: number): Promise<TableComparison> => {
-  // Both come in the order of their index as it is: a hash of whole rows is larger than what it may take of memory, and
-  // made by several processes, whose time others want meanwhile.
+  // Forces a merge join in index order. A hash of whole rows would exceed work_mem, and parallel workers would build
+  // it, whose CPU time the service needs.
   await client.query(`set local enable_hashjoin = ${pair.isKeyIndexed ? 'off' : 'on'}`);
   const { fields } = await client.query(`select * from (${pair.live}) one limit 0`);
   const columns = fields.map(({ name }) => name).filter((name) => !pair.key.includes(name));
@@ -206,7 +200,7 @@ const isDifferent = (name: string, { close = [] }: Pair): string => {
   if (close.includes(name)) {
     return `((${a} is null) <> (${b} is null) or abs(${a} - ${b}) > 1e-9 * greatest(abs(${a}), abs(${b})))`;
   }
-  // Read as JSON only where the texts differ.
+  // Parsed as JSON only if the texts differ.
   if (JSON_COLUMNS.has(name)) {
     return `case when ${a} is not distinct from ${b} then false else ${a}::jsonb is distinct from ${b}::jsonb end`;
   }

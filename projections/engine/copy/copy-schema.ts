@@ -1,23 +1,25 @@
 import type { ClientBase, Pool } from 'pg';
 
-/** A table by its schema and name. */
 export interface TableName {
   readonly schema: string;
   readonly table: string;
 }
 
-/** Schema of a read model's copy: alone in `search_path`, it makes the very same projection code write the copy. */
+/**
+ * Schema of a read model's copy. As the only schema in `search_path`, it makes the same projection code write the
+ * copy.
+ */
 export const copySchemaOf = (projection: string): string => `copy_of_${projection.replaceAll('-', '_')}`;
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 export const quotedTable = ({ schema, table }: TableName): string => `${quoted(schema)}.${quoted(table)}`;
 
-/** Something that a live table has and that its copy could not have: it must be looked at before going on. */
+/** A live table has a feature that cannot be copied: an operator must check it. */
 class UncopyableTableError extends Error {
   override readonly name = 'UncopyableTableError';
 }
 
-/** Where the live tables are, as a name without a schema finds them. @throws Error when there is none of that name */
+/** Finds a live table by its unqualified name. @throws Error if it does not exist */
 export const liveTable = async (client: ClientBase, table: string): Promise<TableName> => {
   const { rows } = await client.query<TableName>(
     `select n.nspname as schema, c.relname as table from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -25,13 +27,13 @@ export const liveTable = async (client: ClientBase, table: string): Promise<Tabl
     [quoted(table)],
   );
   const [found] = rows;
-  if (found === undefined) throw new Error(`there is no table ${table}`);
+  if (found === undefined) throw new Error(`table ${table} does not exist`);
   return found;
 };
 
 /**
- * Makes an empty table that is what the live one is: columns, storage, constraints by their own names (later migrations
- * name them), row-level security with its policies, rights. Its indexes come with `indexStatements`. In the transaction of
+ * Creates an empty table like the live one: columns, storage, constraints by name (later migrations use the names),
+ * row-level security with its policies, and grants, but no indexes (`indexStatements`). Runs in the transaction of
  * `client`.
  * @throws UncopyableTableError for a live table with triggers or foreign keys
  */
@@ -52,7 +54,7 @@ export const createTableLike = async (
   return copy;
 };
 
-/** What makes those indexes that no constraint has made and that the copy lacks yet, by their own names. */
+/** Statements for the indexes without constraints that the copy lacks, with the same names. */
 export const indexStatements = async (
   client: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>,
   live: TableName,
@@ -65,15 +67,12 @@ export const indexStatements = async (
   return rows.map(({ statement }) => statement);
 };
 
-/** Waits for all of them, also when one fails: nothing is at the tables any more then. @throws the first failure */
+/** Waits for all promises, also after a failure, so that none still uses the tables. @throws the first failure */
 export const allOf = async (works: readonly Promise<unknown>[]): Promise<void> => {
   for (const one of await Promise.allSettled(works)) if (one.status === 'rejected') throw one.reason;
 };
 
-/**
- * A digest of what `createTableLike` and `indexStatements` make of live tables: columns, options, constraints, indexes,
- * rights, policies. The same as long as nobody changes any of it.
- */
+/** A digest of everything that `createTableLike` and `indexStatements` copy. Changes with any of it. */
 export const shapeOf = async (client: ClientBase, tables: readonly TableName[]): Promise<string> => {
   const { rows } = await client.query<{ shape: string }>(shapeSql, [tables.map(quotedTable)]);
   return rows[0]?.shape ?? '';
@@ -107,7 +106,7 @@ const constraintsSql = `
   select format('alter table %s add constraint %I %s', $2::text, conname, pg_get_constraintdef(oid)) as statement
   from pg_constraint where conrelid = $1::regclass and contype in ('p', 'u', 'c', 'x') order by contype, conname`;
 
-/** Those that no constraint has made. The definition names its table, qualified or not, in one known place. */
+/** Indexes without constraints. The definition names its table, qualified or not, at one known place. */
 const indexesSql = `
   select regexp_replace(pg_get_indexdef(i.indexrelid), ' ON (ONLY )?\\S+ USING ', ' ON ' || $2::text || ' USING ')
     as statement
@@ -150,7 +149,7 @@ const columnGrantsSql = `
   from pg_attribute t cross join lateral aclexplode(t.attacl) a
   where t.attrelid = $1::regclass and t.attnum > 0 and not t.attisdropped`;
 
-/** What makes the copy like the live table, in this order. $1 and $2 as above. */
+/** All statements that make the copy like the live table, in this order. $1 and $2 as above. */
 const likeSql = `
   select statement from (
     ${[constraintsSql, securitySql, policiesSql, grantsSql, columnGrantsSql]
@@ -160,7 +159,6 @@ const likeSql = `
       .join(' union all ')}) parts
   order by part, n`;
 
-/** $1: the live tables, quoted. */
 const shapeSql = `
   select md5(json_agg(json_build_array(c.relname, c.reloptions, c.relacl::text, c.relrowsecurity, c.relforcerowsecurity,
     (select json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attstorage,

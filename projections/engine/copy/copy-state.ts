@@ -16,32 +16,32 @@ import {
   type TableName,
 } from './copy-schema.ts';
 
-/** Another process makes a copy of the read model right now. */
+/** Another process is building a copy of the read model. */
 class CopyBusyError extends Error {
   override readonly name = 'CopyBusyError';
 }
 
-/** The database was migrated by a newer program: this one does not know what the tables are to be. */
+/** A newer program migrated the database: this one does not know the schema of the tables. */
 class NewerSchemaError extends Error {
   override readonly name = 'NewerSchemaError';
 }
 
-/** What makes a copy. Another of any of them may make other rows of the same events, or of other events. */
+/**
+ * Everything that determines the rows of a copy besides the projection. With another value, the same events may give
+ * other rows.
+ */
 export interface Maker {
   readonly program: string;
-  /** Names of the migrations that the program knows. */
   readonly migrations: readonly string[];
-  /** Which log the rows are made of (`identityOf`). */
   readonly log: string;
 }
 
-/** To look at the live tables, which takes the weakest of locks on each. */
+/** Longest wait, in ms, for the weakest lock on each live table. */
 const LOCK_MS_MAX = 5_000;
 
-/** A rebuild of a whole read model takes its time; no request waits for it. */
+/** A rebuild takes long, and no request waits for it. */
 export const copyTimeouts = { statementMs: 3_600_000, queryMs: 3_660_000, connectMs: 60_000 } as const;
 
-/** Of connections that make and compare copies. */
 const copyConnection = (connectionString: string, applicationName: string): ClientConfig =>
   connectionConfig({
     connectionString,
@@ -51,7 +51,7 @@ const copyConnection = (connectionString: string, applicationName: string): Clie
     timeouts: copyTimeouts,
   });
 
-/** Who holds a copy, for whoever looks who that is; Postgres keeps 63 bytes of it. */
+/** Identifies the holder of a copy to operators; Postgres keeps 63 bytes. */
 const holdingName = (): string => `exchange-copy by ${hostname()} process ${process.pid}`;
 
 export const connectCopy = async (
@@ -59,32 +59,27 @@ export const connectCopy = async (
   applicationName = holdingName(),
 ): Promise<Client> => {
   const client = new Client(copyConnection(connectionString, applicationName));
-  // Whoever waits for an answer is told; without a listener a lost connection would end the process.
+  // The pending query fails anyway; without a listener a lost connection would end the process.
   client.on('error', () => undefined);
   await client.connect();
   return client;
 };
 
-/**
- * Takes the copy of a read model for as long as `guard` is connected.
- * @throws CopyBusyError
- */
+/** Locks the copy of a read model until `guard` disconnects. @throws CopyBusyError */
 export const holdCopy = async (guard: ClientBase, projection: string): Promise<void> => {
   const { rows } = await guard.query<{ held: boolean }>(
     'select pg_try_advisory_lock($1::int, $2::int) as held',
     [advisoryLocks.readModelCopies, lockKeyOf(projection)],
   );
   if (rows[0]?.held !== true) {
-    throw new CopyBusyError(
-      `another process makes a copy of ${projection} right now: wait for it, or end it`,
-    );
+    throw new CopyBusyError(`another process is building a copy of ${projection}: wait for it, or stop it`);
   }
 };
 
 /**
- * The copy that an earlier run left, when this program would make the same one; else a new one, empty.
- * @param livePosition of the live read model: a copy that is ahead of it is of a time before that was reset
- * @returns whether it was there
+ * Continues an earlier run's copy if this program would build the same one; otherwise creates an empty copy.
+ * @param livePosition position of the live read model; a copy after it was begun before a reset
+ * @returns true if it continues an earlier copy
  * @throws NewerSchemaError
  */
 export const beginCopy = async (
@@ -93,12 +88,12 @@ export const beginCopy = async (
   maker: Maker,
   livePosition: Position,
 ): Promise<boolean> => {
-  // A migration that is at the live tables is not waited for.
+  // Does not wait for a migration of the live tables.
   await guard.query(`set lock_timeout = ${LOCK_MS_MAX}`);
   const madeWith = await makingOf(guard, projection, maker);
   const isSame = (await madeWithOf(guard, projection)) === madeWith;
   if (isSame && comparePositions(await positionOf(guard, projection), livePosition) <= 0) {
-    // A program before this one made them last, and was perhaps ended before.
+    // An older program built indexes last, and was perhaps killed before that.
     await makeIndexes(guard, projection);
     return true;
   }
@@ -130,7 +125,7 @@ const tablesOf = ({ tables, work = [] }: Projection): readonly string[] => [
   ...tables,
 ];
 
-/** Before the copy is filled: Postgres has time to spare for them while events are being folded, and none later. */
+/** Before the copy is filled: while events are folded, Postgres has time for index updates. */
 const makeIndexes = async (guard: ClientBase, projection: Projection): Promise<void> => {
   const schema = copySchemaOf(projection.name);
   for (const table of tablesOf(projection)) {
@@ -148,7 +143,7 @@ const positionOf = async (client: ClientBase, { name }: Projection): Promise<Pos
   return rows[0]?.position ?? START;
 };
 
-/** The maker, and what the live tables are now: rights that were granted since then, say, a copy would not have. */
+/** The maker and the shape of the live tables: the copy would lack e.g. later grants. */
 const makingOf = async (
   client: ClientBase,
   projection: Projection,
@@ -158,7 +153,7 @@ const makingOf = async (
   const unknown = rows.map(({ name }) => name).filter((name) => !migrations.includes(name));
   if (unknown.length > 0) {
     throw new NewerSchemaError(
-      `the database has migrations that this program does not know (${unknown.join(', ')}): run that of the newer version`,
+      `the database has migrations that this program does not know (${unknown.join(', ')}): use the newer version`,
     );
   }
   const tables: TableName[] = [];
@@ -175,7 +170,7 @@ const madeWithOf = async (client: ClientBase, { name }: Projection): Promise<str
 };
 
 /**
- * True when neither the program nor the schema nor what the live tables are have changed since the copy was begun.
+ * True if program, schema and shape of the live tables are unchanged since the copy was begun.
  * @throws NewerSchemaError
  */
 export const isCopyCurrent = async (
@@ -184,10 +179,10 @@ export const isCopyCurrent = async (
   maker: Maker,
 ): Promise<boolean> => (await madeWithOf(client, projection)) === (await makingOf(client, projection, maker));
 
-/** Removes all that there is of a copy. @returns whether there was any */
+/** Deletes a copy completely. @returns true if it existed */
 export const dropCopy = async (client: ClientBase, projection: string): Promise<boolean> => {
-  // Both or neither; the schema first: whoever replaces the copy just now is waited for there, and the row is looked for
-  // behind that.
+  // Both or none. Dropping the schema first waits for a process that is replacing the copy; the row is searched after
+  // that.
   const results: unknown = await client.query(
     `drop schema if exists ${quoted(copySchemaOf(projection))} cascade;
      delete from read_model_copies where name = ${client.escapeLiteral(projection)}`,
@@ -196,8 +191,8 @@ export const dropCopy = async (client: ClientBase, projection: string): Promise<
 };
 
 /**
- * A transaction that may hold the live read model's fence waits for the copy's last batches, longer than those of
- * requests may be idle. A process that was stopped in the middle still must not hold it for ever.
+ * A transaction that locks the live checkpoint waits for the copy's last batches, longer than requests may be idle.
+ * But a process that was stopped in the middle must not hold the lock forever.
  */
 const IDLE_MS_MAX = 60_000;
 

@@ -14,24 +14,23 @@ import type { Projection } from '../projection.ts';
 export interface FillOptions {
   readonly projection: Projection;
   readonly store: Pick<EventStore, 'subscribeToAll'>;
-  /** Of connections that find the copy's tables first: checkpoint and parked streams are its own, too. */
+  /** Its connections find the copy's tables first, its checkpoint and parked streams included. */
   readonly pool: Pool;
   readonly signal: AbortSignal;
-  /** Called after each commit. @param applied events of it that became rows */
+  /** Called after each commit. @param applied number of applied events */
   readonly onCommit: (checkpoint: Checkpoint, applied: number) => void;
 }
 
-/** Larger than the live runner's: fewer statements. Still larger ones live longer, and the garbage collector copies them. */
+/** Larger than the live runner's, for fewer statements. The garbage collector would copy still larger ones. */
 const BATCH_SIZE = 2_000;
-/** A checkpoint is found moved after a commit whose answer was lost: once or twice, not all the time. */
+/** The checkpoint moves after a commit whose answer was lost: this happens rarely. */
 const TRIES = 5;
 
 /**
- * Applies to the copy what it lacks up to `target`, and nothing behind it: the live read model's checkpoint, so that both
- * are made of the same events. Each batch is committed as the live runner commits its own: killed anywhere, the next call
- * goes on from the copy's checkpoint.
- * @param enough ends early when it says so, after a commit
- * @returns the copy's checkpoint, at `target` unless it ended early
+ * Applies the missing events up to `target`, the live read model's checkpoint, so that both have the same events.
+ * Commits each batch like the live runner: after a crash the next call continues at the copy's checkpoint.
+ * @param enough true ends the call early, after a commit
+ * @returns the copy's checkpoint; before `target` only if it ended early
  */
 export const fillCopy = async (
   options: FillOptions,
@@ -73,8 +72,8 @@ const fillOnce = async (
 };
 
 /**
- * A log that reaches `target` (`requireLog`) and was read to its end after that has nothing more before it, also where positions say how far a
- * filter has looked, and not where an event is.
+ * A log that reaches `target` (`requireLog`) and was then read to its end has no more events before it. This holds
+ * also if the position is that of a filter's progress, not of an event.
  */
 const upTo = (batch: EventBatch, target: Position): EventBatch =>
   batch.caughtUp || comparePositions(batch.position, target) > 0

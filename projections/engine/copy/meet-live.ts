@@ -11,94 +11,97 @@ import { openCheckpoint } from '../checkpoint.ts';
 import type { Projection } from '../projection.ts';
 import { inTransactionOf, type Maker } from './copy-state.ts';
 import { fillCopy, type FillOptions } from './fill-copy.ts';
-import { askedAgain, requireLog } from './same-log.ts';
+import { retryWhileUnavailable, requireLog } from './same-log.ts';
 
-/** A read model's copy that this process holds. */
+/** A read model's copy that this process has locked. */
 export interface HeldCopy extends FillOptions {
   readonly projection: Projection;
   readonly store: EventStore;
-  /** Finds the live tables, holds the copy, and now and then the live read model's fence. */
+  /** Finds the live tables, holds the copy's lock, and sometimes locks the live checkpoint. */
   readonly guard: Client;
   readonly databaseUrl: string;
-  /** What made it, or goes on with it. */
   readonly maker: Maker;
 }
 
-/** The copy is not one of the live read model that is there now. */
 class StaleCopyError extends Error {
   override readonly name = 'StaleCopyError';
 }
 
-/** The live read model waits for so long at most, one batch aside, while the copy takes its last steps. */
-const FENCE_MS_MAX = 500;
-/** The same of the event store's answers: with a read's own time that is less than reads wait (2 s). */
+/**
+ * Longest time, in ms, that the live projector is blocked (plus one batch) while the copy applies the last events.
+ */
+const BLOCKED_MS_MAX = 500;
+/**
+ * Longest wait, in ms, for answers of the event store meanwhile: shorter than reads wait (2 s), with time to read.
+ */
 const ANSWER_MS_MAX = 1_500;
-/** Of tries that the event store did not answer in time. */
+/** Maximum number of attempts that the event store did not answer in time. */
 const UNANSWERED_MAX = 20;
-/** As long as it is waited for: a retry of a long parked stream has it. */
-const FENCE_WAIT_MS_MAX = 60_000;
-/** At a time, so that whoever interrupts does not wait for it, too. */
-const FENCE_TRY_MS = 500;
+/** Longest wait, in ms, for the checkpoint's row: a retry of a long parked stream holds it. */
+const LOCK_WAIT_MS_MAX = 60_000;
+/** Lock timeout of one attempt, in ms. Short, so that an abort takes effect quickly. */
+const LOCK_TRY_MS = 500;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Brings the copy to the live read model's checkpoint and runs `work` while both stand there: in the transaction of the
- * copy's guard, which holds the live checkpoint's row. The live runner, and who retries a parked stream, begin with that
- * row: none of them changes anything meanwhile, and none is at anything when the row is had.
+ * Brings the copy to the live read model's checkpoint and runs `work` while both are there, in a transaction of
+ * `guard` that locks the live checkpoint's row. The live runner and retries of parked streams begin with that row. So
+ * none of them changes anything meanwhile, and none is in progress when the row is locked.
  *
- * Of what comes while the copy catches up there may be much: it is applied before the row is taken, and the rest behind
- * it. Is there too much of that, the row is given up again, so that the live read model's lag stays small.
- * @throws OtherLogError when the log does not reach that far; EventStoreUnavailableError; StaleCopyError when the live read model was reset meanwhile
+ * Many events may arrive while the copy catches up: they are applied before the row is locked, and only the rest
+ * after it. If the rest is too much, the lock is released again, so that the live read model's lag stays small.
+ * @throws OtherLogError if the log ends before; EventStoreUnavailableError; StaleCopyError if the live read model was
+ * reset meanwhile
  */
 export const meetLive = async <T>(copy: HeldCopy, work: (position: Position) => Promise<T>): Promise<T> => {
   const { guard, projection } = copy;
   for (let triesLeft = UNANSWERED_MAX; ;) {
     copy.signal.throwIfAborted();
     const { position } = await openCheckpoint(guard, projection.name);
-    await askedAgain(() => requireLog(copy.store, position), copy.signal);
+    await retryWhileUnavailable(() => requireLog(copy.store, position), copy.signal);
     await fillCopy(copy, position);
     const met = await inTransactionOf(guard, async () => {
-      const fenced = await takeFence(copy);
-      const reached = await reach(copy, fenced).catch((error: unknown) => {
+      const livePosition = await lockLiveCheckpoint(copy);
+      const reached = await reach(copy, livePosition).catch((error: unknown) => {
         if (!(error instanceof EventStoreUnavailableError) || (triesLeft -= 1) <= 0) throw error;
         return START;
       });
-      const ahead = comparePositions(reached, fenced);
-      if (ahead > 0) throw staleCopy(projection, reached, fenced);
-      return ahead < 0 ? undefined : { result: await work(fenced) };
+      const ahead = comparePositions(reached, livePosition);
+      if (ahead > 0) throw staleCopy(projection, reached, livePosition);
+      return ahead < 0 ? undefined : { result: await work(livePosition) };
     });
     if (met !== undefined) return met.result;
   }
 };
 
 /**
- * Brings the copy to the live read model's position while that is held: as far as it comes in the time. A store that does
- * not answer meanwhile keeps nobody waiting for it.
- * @throws EventStoreUnavailableError when it did not answer in time; OtherLogError
+ * Brings the copy towards the live read model's position while that is locked, within a time limit. An event store
+ * that does not answer must not block the live read model.
+ * @throws EventStoreUnavailableError if it did not answer in time; OtherLogError
  */
-const reach = async (copy: HeldCopy, fenced: Position): Promise<Position> => {
+const reach = async (copy: HeldCopy, livePosition: Position): Promise<Position> => {
   const late = AbortSignal.timeout(ANSWER_MS_MAX);
   const signal = AbortSignal.any([copy.signal, late]);
-  const endMs = performance.now() + FENCE_MS_MAX;
+  const endMs = performance.now() + BLOCKED_MS_MAX;
   try {
-    await abortable(requireLog(copy.store, fenced), signal);
-    return (await fillCopy({ ...copy, signal }, fenced, () => performance.now() > endMs)).position;
+    await abortable(requireLog(copy.store, livePosition), signal);
+    return (await fillCopy({ ...copy, signal }, livePosition, () => performance.now() > endMs)).position;
   } catch (error) {
     if (!late.aborted || copy.signal.aborted) throw error;
     throw new EventStoreUnavailableError('the event store does not answer in time', { cause: error });
   }
 };
 
-const staleCopy = ({ name }: Projection, reached: Position, fenced: Position): StaleCopyError =>
+const staleCopy = ({ name }: Projection, reached: Position, livePosition: Position): StaleCopyError =>
   new StaleCopyError(
-    `the copy of ${name} is at ${reached}, and the live read model, which was reset meanwhile, at ${fenced}: run it again`,
+    `the copy of ${name} is at ${reached}, and the live read model, which was reset meanwhile, at ${livePosition}: run it again`,
   );
 
-const takeFence = async (copy: HeldCopy): Promise<Position> => {
+const lockLiveCheckpoint = async (copy: HeldCopy): Promise<Position> => {
   const { guard, projection } = copy;
-  await guard.query(`set local lock_timeout = ${FENCE_TRY_MS}`);
-  await guard.query('savepoint fence');
-  const endMs = performance.now() + FENCE_WAIT_MS_MAX;
+  await guard.query(`set local lock_timeout = ${LOCK_TRY_MS}`);
+  await guard.query('savepoint before_lock');
+  const endMs = performance.now() + LOCK_WAIT_MS_MAX;
   for (;;) {
     try {
       const { rows } = await guard.query<{ position: Position }>(
@@ -111,7 +114,7 @@ const takeFence = async (copy: HeldCopy): Promise<Position> => {
     } catch (error) {
       const isHeld = error instanceof DatabaseError && error.code === LOCK_NOT_AVAILABLE;
       if (!isHeld || performance.now() > endMs) throw error;
-      await guard.query('rollback to savepoint fence');
+      await guard.query('rollback to savepoint before_lock');
       copy.signal.throwIfAborted();
     }
   }

@@ -15,31 +15,25 @@ import { copySchemaOf, quoted, quotedTable } from './copy-schema.ts';
 import { beginCopy, connectCopy, copyTimeouts, dropCopy, holdCopy, inTransactionOf } from './copy-state.ts';
 import { fillCopy } from './fill-copy.ts';
 import type { HeldCopy } from './meet-live.ts';
-import { askedAgain, identityOf, OtherLogError, requireLog } from './same-log.ts';
+import { retryWhileUnavailable, identityOf, OtherLogError, requireLog } from './same-log.ts';
 import { switchCopy } from './switch-copy.ts';
-
-/**
- * Rebuilds, or verifies, read models beside the live ones while the service runs
- * (docs/records/0007-online-rebuild.md).
- */
 
 export interface OnlineOptions {
   readonly databaseUrl: string;
   readonly store: EventStore;
   readonly log: Logger;
-  /** What makes the rows: a copy that another program began is begun anew. */
+  /** Version of the program: a copy by another program is restarted. */
   readonly program: string;
-  /** Names of the migrations that the program knows: over a newer schema nothing is made. */
+  /** Names of the program's migrations: it builds nothing on a newer schema. */
   readonly migrations: readonly string[];
-  /** Ends the work: the live read model is as it was, and the copy is dropped. */
+  /** Aborting it leaves the live read model unchanged and drops the copy. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: { readonly events: number; readonly fraction: number }) => void;
-  /** Differences of each table that are told one by one. Default 20. */
+  /** Maximum number of reported differences for each table. Default 20. */
   readonly shownMax?: number;
 }
 
 export interface OnlineRebuild extends ReadModelComparison {
-  /** It went on with what an earlier run had left. */
   readonly resumed: boolean;
 }
 
@@ -49,11 +43,11 @@ const SHOWN_MAX = 20;
 export const isRebuildable = ({ tables }: Projection): boolean => tables.length > 0;
 
 /**
- * Makes the read model anew beside the live one and puts it in its place.
- * @param allowParked also when it leaves out streams that the live one has
- * @returns how the live one differed from it, just before
- * @throws CopyBusyError, OtherLogError, SwitchRefusedError; any database error. The live read model is then as it was;
- *   the copy stays, and the next run goes on with it. With `signal` its reason, and the copy is dropped.
+ * Rebuilds the read model while the live one serves, and replaces it.
+ * @param allowParked also replaces it by a copy with parked streams that the live one has applied
+ * @returns the differences of the live one, just before the switch
+ * @throws CopyBusyError, OtherLogError, SwitchRefusedError; any database error. The live read model is then
+ * unchanged, and the next run continues the copy. After an abort: `signal`'s reason, and the copy is dropped.
  */
 export const rebuildOnline = (
   options: OnlineOptions,
@@ -61,15 +55,15 @@ export const rebuildOnline = (
   allowParked = false,
 ): Promise<OnlineRebuild> =>
   withCopy(options, projection, async (copy, resumed) => {
-    const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX, () => makeKnown(copy));
+    const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX, () => vacuumCopy(copy));
     await switchCopy(copy, allowParked);
-    // What is left is of no use, and in nobody's way should this fail: the switch was made.
+    // The switch is committed: the rest of the copy is useless, and a failure here does no harm.
     await inTransactionOf(copy.guard, () => dropCopy(copy.guard, projection.name)).catch(() => undefined);
     return { ...comparison, resumed };
   });
 
 /**
- * Makes the read model anew beside the live one, compares the two, and drops the copy.
+ * Rebuilds the read model while the live one serves, compares the two, and drops the copy.
  * @throws CopyBusyError, OtherLogError; any database error
  */
 export const verifyOnline = (options: OnlineOptions, projection: Projection): Promise<OnlineRebuild> =>
@@ -79,11 +73,7 @@ export const verifyOnline = (options: OnlineOptions, projection: Projection): Pr
     return { ...comparison, resumed };
   });
 
-/**
- * Drops what a run has left that was killed.
- * @returns whether there was anything
- * @throws CopyBusyError when it was not killed
- */
+/** Drops the copy of a killed run. @returns true if a copy existed @throws CopyBusyError if the run is still alive */
 export const cancelOnline = async (databaseUrl: string, projection: string): Promise<boolean> => {
   const guard = await connectCopy(databaseUrl);
   try {
@@ -103,7 +93,7 @@ const withCopy = async <T>(
   signal.throwIfAborted();
   const guard = await connectCopy(databaseUrl);
   try {
-    // Before that, what there is may be another process's.
+    // Before this, the copy may belong to another process.
     await holdCopy(guard, projection.name);
     try {
       return await makeCopy(options, projection, guard, work);
@@ -127,8 +117,8 @@ const makeCopy = async <T>(
 ): Promise<T> => {
   const { databaseUrl, store, signal } = options;
   const { position } = await openCheckpoint(guard, projection.name);
-  await askedAgain(() => requireLog(store, position), signal);
-  const log = await askedAgain(() => identityOf(store), signal);
+  await retryWhileUnavailable(() => requireLog(store, position), signal);
+  const log = await retryWhileUnavailable(() => identityOf(store), signal);
   const maker = { program: options.program, migrations: options.migrations, log };
   const resumed = await beginCopy(guard, projection, maker, position);
   const pool = createPool(
@@ -139,7 +129,7 @@ const makeCopy = async <T>(
       asyncCommit: true,
       system: true,
       timeouts: copyTimeouts,
-      // Nothing else: a table that the projection does not list is not found, where it would be the live one.
+      // Only this schema: a table that the projection does not list is not found, instead of being the live one.
       searchPath: quoted(copySchemaOf(projection.name)),
     },
     options.log,
@@ -161,24 +151,25 @@ const makeCopy = async <T>(
   }
 };
 
-/** Somebody who changes rows without an event, as whoever forgets persons, has taken the copy away. */
+/** Another process that changes rows without an event, e.g. an erasure of personal data, dropped the copy. */
 class CopyGoneError extends Error {
   override readonly name = 'CopyGoneError';
 }
 
-/** Of a guard that is lost nothing is known. */
+/** True if unknown, because the guard's connection is lost. */
 const isThere = ({ guard, projection }: HeldCopy): Promise<boolean> =>
-  // Whoever is about to take it away is waited for.
+  // The lock waits for a process that is about to drop the copy.
   guard.query('select from read_model_copies where name = $1 for key share', [projection.name]).then(
     ({ rowCount }) => rowCount !== 0,
     () => true,
   );
 
 /**
- * To the planner and to its index-only scans. Rows that a snapshot does not see stay unknown to those. Pages that Postgres
- * has added ahead stay: to take them away it waits for whoever reads the table, 5 s, and the comparison does.
+ * Updates the planner's statistics and the visibility map. Rows that an old snapshot does not see stay unknown to the
+ * map. `truncate false`: to return empty pages, vacuum would wait 5 s for readers of the table, and the comparison
+ * reads it.
  */
-const makeKnown = async ({ pool, projection }: HeldCopy): Promise<void> => {
+const vacuumCopy = async ({ pool, projection }: HeldCopy): Promise<void> => {
   const schema = copySchemaOf(projection.name);
   for (const table of projection.tables)
     await pool.query(`vacuum (analyze, truncate false) ${quotedTable({ schema, table })}`);

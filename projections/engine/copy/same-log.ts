@@ -6,15 +6,15 @@ import {
   type Position,
 } from '../../../shared/event-store/event-store.ts';
 
-/** The log is not the one that the live read model was made from: nothing can be built beside it. */
+/** The log is not the one of the live read model: a copy cannot be built from it. */
 export class OtherLogError extends Error {
   override readonly name = 'OtherLogError';
 }
 
 /**
- * A log that ends before the live read model's position was put back to an earlier time: what is made of it would be
- * taken for whole, because its end is reached.
- * @throws OtherLogError for such a log, and for one of another kind; what `head` throws
+ * Refuses a log that ends before the live read model's position: it was restored to an earlier time. A copy from it
+ * would look complete, because the end of the log is reached.
+ * @throws OtherLogError for such a log, and for another kind of log; errors of `head`
  */
 export const requireLog = async (
   store: Pick<EventStore, 'head' | 'distance'>,
@@ -23,7 +23,7 @@ export const requireLog = async (
   const head = await store.head();
   if (distanceTo(store, position, head) < 0) {
     throw new OtherLogError(
-      `the live read model is at ${position}, and the log ends at ${head}: was an older one restored? ` +
+      `the live read model is at ${position}, but the log ends at ${head}: was an older log restored? ` +
         'Then stop the service and run `read-models rebuild --offline`',
     );
   }
@@ -41,11 +41,11 @@ const TRIES_MS_MAX = 30_000;
 const TRY_EVERY_MS = 250;
 
 /**
- * A rebuild goes on for minutes: a store that does not answer for some seconds of them is asked again. For questions that
- * nobody waits behind.
- * @throws EventStoreUnavailableError when it has not answered for half a minute
+ * Retries a question to the event store: a rebuild takes minutes, and should survive some seconds without an answer.
+ * Only for questions that block no other work.
+ * @throws EventStoreUnavailableError after half a minute without an answer
  */
-export const askedAgain = async <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+export const retryWhileUnavailable = async <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> => {
   const endMs = performance.now() + TRIES_MS_MAX;
   for (;;) {
     try {
@@ -58,9 +58,9 @@ export const askedAgain = async <T>(ask: () => Promise<T>, signal: AbortSignal):
   }
 };
 
-/** What tells one log from another: its first event. A copy of one is not gone on with over another. */
+/** The first event identifies a log. A copy of one log is not continued with another. */
 export const identityOf = async (store: Pick<EventStore, 'readAll'>): Promise<string> => {
-  // Some at once: where a log begins with a server's own events, they are passed over in pages of that size.
+  // A page of 100, because the server's own events at the start of a log are skipped in pages of this size.
   const [first] = await store.readAll({ after: START, limit: 100 });
   return first === undefined ? 'empty' : `from ${first.id}`;
 };

@@ -6,36 +6,37 @@ import { isCopyCurrent } from './copy-state.ts';
 import { copySchemaOf, liveTable, quoted, quotedTable, type TableName } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
 
-/** The switch was not made; the live read model is as it was. */
+/** The switch was refused; the live read model is unchanged. */
 class SwitchRefusedError extends Error {
   override readonly name = 'SwitchRefusedError';
 }
 
 /**
- * How long a try waits for all the live tables together, in turn: readers queue behind it. The last is longer than
- * Postgres takes to end an autovacuum that is in the way (`deadlock_timeout`, 1 s), and with `EXCHANGE_MS` shorter than
- * any read waits (2 s).
+ * Lock timeouts of the attempts, in ms, in turn: each for all live tables together, because readers queue behind the
+ * lock. The last is longer than Postgres needs to cancel an autovacuum that blocks it (`deadlock_timeout`, 1 s). With
+ * `EXCHANGE_MS` it is shorter than any read waits (2 s).
  */
 const LOCK_MS = [100, 200, 400, 1_300] as const;
-/** How long dropping them may take: an autovacuum may be at what they keep apart (TOAST). */
+/** Time limit of the drop, in ms: an autovacuum may be processing the TOAST tables. */
 const EXCHANGE_MS = 500;
-/** For the copy's own tables, which nobody reads: an autovacuum may be at them. */
+/**
+ * Lock timeout, in ms, for the copy's own tables: no session reads them, but an autovacuum may be processing them.
+ */
 const COPY_LOCK_MS = 1_300;
 const SHOWN_MAX = 20;
 const TRIES = 40;
 const PAUSE_MS = 500;
 
 /**
- * Puts the copy in the place of the live read model, in one transaction with the checkpoint: whoever reads sees the one
- * or the other, whole. Of the copy it leaves a schema without the tables that were exchanged, which is to be dropped.
- * Statements that other processes have prepared find the new tables when they are next run: the
- * exchange of a table makes Postgres plan them anew.
+ * Replaces the live read model by the copy, in one transaction with the checkpoint: readers see one or the other,
+ * complete. Leaves the copy's schema without the exchanged tables; the caller must drop it. Prepared statements of
+ * other processes use the new tables from their next execution, because Postgres then plans them again.
  *
- * The checkpoint stays where it is, because both stand there; its epoch is raised, so that the live runner begins anew
- * with the parked streams of the copy, and no answer from memory is taken for one of the new rows.
- * @param allowParked also when it leaves out streams that the live one has
- * @throws SwitchRefusedError when somebody holds the tables all the time, the schema has changed meanwhile, or it would
- *   leave out what the live one has
+ * The checkpoint keeps its position, because both are there. Its epoch is raised, so that the live runner restarts
+ * with the copy's parked streams, and no cached answer is mistaken for one of the new rows.
+ * @param allowParked also replaces it by a copy with parked streams that the live one has applied
+ * @throws SwitchRefusedError if the tables are permanently in use, the schema has changed, or the copy has parked
+ * streams that the live one has applied
  */
 export const switchCopy = async (copy: HeldCopy, allowParked: boolean): Promise<void> => {
   for (let tries = 0; tries < TRIES; tries += 1) {
@@ -48,16 +49,16 @@ export const switchCopy = async (copy: HeldCopy, allowParked: boolean): Promise<
       return;
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      // The fence is given up with the transaction: the live read model goes on between two tries.
+      // The checkpoint's lock ends with the transaction: the live read model continues between two attempts.
       await sleep(PAUSE_MS * (1 + Math.random()), copy.signal);
     }
   }
   throw new SwitchRefusedError(
-    `somebody uses the tables of ${copy.projection.name} all the time (a backup, say): run it again when they are free`,
+    `the tables of ${copy.projection.name} are permanently in use (e.g. by a backup): run it again when they are free`,
   );
 };
 
-/** `lock_not_available`, `deadlock_detected`, `query_canceled`: a statement took longer than it may here. */
+/** `lock_not_available`, `deadlock_detected`, `query_canceled`: a statement exceeded its time limit. */
 const isLockTimeout = (error: unknown): boolean =>
   error instanceof DatabaseError && ['55P03', '40P01', '57014'].includes(error.code ?? '');
 
@@ -66,14 +67,14 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
   const { name, tables } = projection;
   const schema = copySchemaOf(name);
   await guard.query(`set local lock_timeout = ${COPY_LOCK_MS}`);
-  // Nobody changes the schema until the commit; and nobody has since the copy was begun.
+  // The lock prevents changes of the schema until the commit; the check finds earlier ones.
   await guard.query('select pg_advisory_xact_lock($1)', [advisoryLocks.migration]);
   if (!(await isCopyCurrent(guard, projection, maker))) {
     throw new SwitchRefusedError(
-      `the tables of ${name}, or their rights, have changed since the copy was begun: run it again, it begins anew`,
+      `the tables of ${name}, or their rights, have changed since the copy was begun: run it again to restart it`,
     );
   }
-  await refuseLeftOut(copy, allowParked);
+  await refuseParked(copy, allowParked);
   const live: TableName[] = [];
   for (const table of tables) live.push(await liveTable(guard, table));
   // The copy's first: once the live ones are held, everybody waits.
@@ -81,8 +82,8 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
   await guard.query(lockWithin(ofCopy, COPY_LOCK_MS));
   failpoint('copy-in-switch');
   const literal = guard.escapeLiteral(name);
-  // In one message, the commit included: how long readers wait is the server's time only, also when this process is
-  // stopped or slow just now.
+  // One message, the commit included: so readers wait for the server only, even if this process is stopped or slow
+  // now.
   await guard.query(
     [
       lockWithin(live, lockMs),
@@ -100,7 +101,7 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
   );
 };
 
-/** All of them together wait no longer than that: a time for each lock (`lock_timeout`) would add up. */
+/** One limit for all tables together: `lock_timeout` applies to each lock, and the waits would add up. */
 const lockWithin = (tables: readonly TableName[], withinMs: number): string =>
   `set local statement_timeout = ${withinMs};
    lock table ${tables.map(quotedTable).join(', ')} in access exclusive mode`;
@@ -114,14 +115,14 @@ const tablesOf = async (guard: Client, schema: string): Promise<readonly TableNa
 };
 
 /**
- * Judged where the switch is made: until then streams are parked and applied on both sides. $1: the read model.
- * A side lacks of a stream what is behind the revision that it is parked at.
+ * Checked in the transaction of the switch: until then both sides park and apply streams. $1: the read model. A side
+ * lacks the events of a stream from the revision at which it is parked.
  */
 const lackedBy = (lacking: string, other: string): string =>
   `select a.stream from ${lacking} a left join ${other} b on b.projection = a.projection and b.stream = a.stream
    where a.projection = $1 and (b.stream is null or a.revision < b.revision) order by a.stream limit ${SHOWN_MAX}`;
 
-const refuseLeftOut = async ({ guard, projection }: HeldCopy, allowParked: boolean): Promise<void> => {
+const refuseParked = async ({ guard, projection }: HeldCopy, allowParked: boolean): Promise<void> => {
   const { name, work = [] } = projection;
   const ofCopy = `${quoted(copySchemaOf(name))}.parked_streams`;
   const streams = async (sql: string): Promise<string> => {
@@ -131,8 +132,8 @@ const refuseLeftOut = async ({ guard, projection }: HeldCopy, allowParked: boole
   const leftOut = allowParked ? '' : await streams(lackedBy(ofCopy, 'parked_streams'));
   if (leftOut !== '') {
     throw new SwitchRefusedError(
-      `the new ${name} would leave out streams, or parts of them, that the live one has (${leftOut}): with --allow-parked ` +
-        'it is put in place all the same, with --cancel what was made is dropped',
+      `the new ${name} has parked streams that the live one has applied (${leftOut}). Use --allow-parked ` +
+        'to replace it anyway, or --cancel to drop the copy',
     );
   }
   // The live list of work would never get what such a stream has to be done for.

@@ -3,7 +3,7 @@ import { coalesce } from '../../shared/async/coalesce.ts';
 import type { Position } from '../../shared/event-store/event-store.ts';
 import { moveCheckpoint, type Checkpoint } from './checkpoint.ts';
 
-/** Moves a checkpoint past events that are nothing to its read model. @throws CheckpointMovedError */
+/** Moves a checkpoint past events that its read model ignores. @throws CheckpointMovedError */
 export type PassOver = (name: string, from: Checkpoint, to: Position) => Promise<void>;
 
 interface Move {
@@ -16,11 +16,11 @@ const MOVES_MAX = 100;
 const IN_FLIGHT_MAX = 4;
 
 /**
- * Most events are nothing to most read models, and each must pass over them before a read may believe it. All that do
- * so at the same moment go in one statement: an event costs one of them, not one for each read model. A row that
- * somebody holds is left out, and waited for alone: it must not hold up the others.
+ * Most projections ignore most events but must still advance their checkpoint past them before reads can be fresh.
+ * Concurrent moves share one statement, so an event costs one statement, not one for each projection. A row that
+ * another transaction has locked is skipped and then moved alone, so that it does not delay the others.
  */
-export const createMoveTogether = (pool: Pool): PassOver => {
+export const createCheckpointMover = (pool: Pool): PassOver => {
   const moved = coalesce<Move, boolean>(
     async (moves) => {
       const { rows } = await pool.query<{ name: string }>({
