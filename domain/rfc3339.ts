@@ -64,7 +64,7 @@ const fractionEnd = (text: string, from: number): number => {
   return at;
 };
 
-/** Of the first three digits of a fraction; what is less than a millisecond is dropped. */
+/** Milliseconds of a fraction: its first three digits; the rest is dropped. */
 const fractionMs = (text: string, from: number, end: number): number => {
   let ms = 0;
   for (let place = 1; place <= 3; place += 1) {

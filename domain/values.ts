@@ -26,8 +26,8 @@ export const fitsJson = (charactersMax: number) =>
   ] as const;
 
 /**
- * Text that a function reads: it gives the value, or a text that says what is wrong, e.g. `must be a day`.
- * @param shown what OpenAPI says of it
+ * Text that `read` parses: it returns the value, or the problem, e.g. `must be a day`.
+ * @param shown the OpenAPI schema
  */
 export const readText = <Value extends number | object>(
   read: (text: string) => Value | string,

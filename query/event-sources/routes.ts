@@ -102,7 +102,7 @@ const findOne = async (
     const items = await findEventSources(reads, customerId, key, sourceId);
     return theOneEventSource(items);
   } catch (error) {
-    if (sourceId === undefined || !(error instanceof ReadModelBehindError)) return behind(error);
+    if (sourceId === undefined || !(error instanceof ReadModelBehindError)) return refuseIfBehind(error);
     return loadState(reads, eventSourceFold, customerId, sourceId);
   }
 };

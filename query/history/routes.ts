@@ -47,7 +47,7 @@ export const withHistory = (parts: HistoryParts, routes: readonly Route[]): read
   ]);
 };
 
-/** The same for who reads beside a service and without one: how things are and were, and what happened to them. */
+/** The same routes without read models, for a process that is not the service: states, past states and history. */
 export const historyAlone = (parts: HistoryParts): readonly Route[] => {
   const { kinds } = parts;
   const reads = historyReads(parts);
@@ -96,7 +96,7 @@ const auditReads = (
   const kind = byType.get('EVENT_SOURCE');
   return {
     kinds,
-    // What is told of a thing may be in a stream that is not its own.
+    // The event may be in another stream than the resource's own.
     kindOf: ({ resourceType, stream }: EventRow) => {
       const own = byType.get(resourceType);
       return own?.category === categoryOf(stream) ? own : undefined;

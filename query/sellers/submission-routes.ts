@@ -89,7 +89,7 @@ const shown = async (
   );
 };
 
-/** An asset of the library as its stream says, or undefined when the library has no such asset. */
+/** An asset folded from its stream; undefined if the library does not contain it. */
 const foldAsset = async (
   { store, snapshots, baseUrl }: SubmissionReads,
   customerId: number,
