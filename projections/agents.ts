@@ -40,7 +40,7 @@ export const agentsProjection: Projection = {
 const AGENT_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const Unreachable = z.object({ nextCheckAt: z.string().optional() });
 
-/** The last event of a stream says whether the agent is to be asked, and when. */
+/** Only the last event of a stream decides whether and when the agent is checked again. */
 const checkOf = ([stream, events]: readonly [string, readonly RecordedEvent[]]): readonly Ask[] => {
   const [, customerId, key] = AGENT_STREAM.exec(stream) ?? [];
   const last = events.at(-1);

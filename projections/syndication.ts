@@ -69,9 +69,9 @@ const counts: CountTable<SyndicationRecord> = {
 };
 
 /**
- * The read model behind endpoint 7. It asks workers for each generation that waits. It asks again for what an archived
- * advertiser has switched on, and for what was deleted: the worker switches it off. So it does for what was changed: the
- * worker sees whether the agents have it so.
+ * The read model of syndication records. It lists each waiting generation for a worker. It lists the records of an
+ * archived advertiser or a deleted resource again, so that the worker switches them off, and those of a changed resource,
+ * so that the worker updates the agents.
  */
 export const syndicationProjection: Projection = {
   name: 'syndication',
@@ -141,7 +141,7 @@ const listWork = (client: ClientBase, changes: readonly RowChange<SyndicationRec
 /** The record's entry is due now, on the list already or not. */
 const LISTED_AGAIN = `on conflict (kind, customer_id, key) do update
   set data = w.data || excluded.data, asked_at = excluded.asked_at, due_at = greatest(now(), w.not_before)`;
-/** As `revisionText` has it. */
+/** In the form of `revisionText`. */
 const REVISION = `lpad(generation::text, 16, '0')`;
 
 const listArchived = async (client: ClientBase, archived: readonly RecordedEvent[]): Promise<void> => {

@@ -30,7 +30,7 @@ export const resetReadModels = (
 
 const resetOne = async (client: PoolClient, projection: Projection, head: Position): Promise<void> => {
   const { name, tables, work = [] } = projection;
-  // First the fence: a runner that is in the middle of a batch ends before the rows go.
+  // First the checkpoint: a runner in the middle of a batch ends before the rows are deleted.
   await client.query(
     `insert into projection_checkpoints (name, position, epoch, whole_at) values ($1, $2, 1, $3)
      on conflict (name) do update set position = excluded.position, epoch = projection_checkpoints.epoch + 1,

@@ -47,7 +47,7 @@ interface AudiencePast {
 
 const { initialState: noAudience, evolve: evolveAudience } = audienceFold;
 
-/** Who is in it is about persons: no history has it. How many there were, the read model knows of every event. */
+/** Members are personal data and never part of the history. The read model stores their number after every event. */
 export const audienceKind = (reads: ResourceReads): AuditedKind =>
   auditedKind({
     category: AUDIENCE,

@@ -29,7 +29,7 @@ export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
       path: `${buyer}/event-sources/{key}`,
       params: z.object({ key: boundedText(1, 256).meta({ description: 'The event_source_id.' }) }),
       query: z.object({
-        advertiserId: pathIntegerId('advertiser that has it, where several have one of this id').optional(),
+        advertiserId: pathIntegerId('advertiser, if several have an event source with this id').optional(),
       }),
       tag: 'Event Sources',
       find: async (customerId, { key, advertiserId: owner }) => {
@@ -45,7 +45,7 @@ export const eventSourceKind = (reads: ResourceReads): AuditedKind =>
     details: [
       {
         route: eventSourceRead,
-        // What was observed of it is in no event of its own.
+        // The stream of the source does not contain its health.
         shown: (source) => (source.status === 'ACTIVE' ? eventSourceResource(source, notSeen) : undefined),
       },
     ],

@@ -15,8 +15,8 @@ import { syndicationKind } from '../syndication/history.ts';
 import { taskKind } from '../tasks/history.ts';
 
 /**
- * Everything whose changes are kept, each kind once; its file says how its stream becomes a state, what of the state is
- * shown, and where the API has it. History, states of the past, differences, explanations and the audit log follow from
+ * All kinds of resources with a history. The file of a kind defines how its stream is folded, which members are shown,
+ * and its API path. History, states of the past, differences, explanations and the audit log follow from
  * a line here.
  */
 export const auditedKinds = (

@@ -17,7 +17,13 @@ import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { SessionCursors } from '../resources/session-cursor.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import type { RequestParams, AuditedKind, ListOwner, ListRead, SharedListRead } from '../resources/audited-kind.ts';
+import type {
+  RequestParams,
+  AuditedKind,
+  ListOwner,
+  ListRead,
+  SharedListRead,
+} from '../resources/audited-kind.ts';
 import { momentOf, type HistoryReads } from './find-history.ts';
 
 interface ListAsOfReads extends HistoryReads, ResourceReads {

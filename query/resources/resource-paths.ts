@@ -3,12 +3,12 @@ import { pathIntegerId } from '../../shared/http/schemas.ts';
 import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 
-/** How kinds find their streams from what a path says. */
+/** Finds the streams of kinds from paths and ids. */
 
 export const buyer = '/api/v2/buyer';
 export const advertiserId = pathIntegerId('advertiser');
 
-/** Of a thing with an id of its own, which is shown with a prefix. */
+/** Finds a resource with a shown id, which has a prefix. */
 export const byShownId =
   (
     parameter: string,
@@ -20,7 +20,7 @@ export const byShownId =
     return id === undefined ? undefined : { stream: streamOf(customerId, id) };
   };
 
-/** Of a thing that an advertiser has under a key of its own. */
+/** Finds a resource by its advertiser and the buyer's key. */
 export const byKey =
   (parameter: string, category: string, streamOf: (customerId: number, id: string) => string) =>
   (customerId: number, asked: RequestParams): FoundStream => {
@@ -37,7 +37,7 @@ export const streamsByShownId =
     return id === undefined ? [] : [streamOf(customerId, id)];
   };
 
-/** Only where the advertiser is known: its key is its own. */
+/** Needs the advertiser: a key is unique within one advertiser only. */
 export const streamsByKey =
   (category: string, ...streams: readonly StreamOf[]): AuditedKind['streamsOf'] =>
   (customerId, shown, owner) => {
@@ -46,14 +46,14 @@ export const streamsByKey =
     return streams.map((streamOf) => streamOf(customerId, id));
   };
 
-/** Whose lists below `/advertisers/{id}` are. */
+/** The owner of lists below `/advertisers/{id}`. */
 export const listedOfAdvertiser = {
   resourceType: 'ADVERTISER',
   parameter: 'id',
   mustBeThere: true,
 } as const;
 
-/** Whose lists below `/campaigns/{id}` are. */
+/** The owner of lists below `/campaigns/{id}`. */
 export const listedOfCampaign = {
   resourceType: 'CAMPAIGN',
   parameter: 'id',
@@ -61,20 +61,20 @@ export const listedOfCampaign = {
   mustBeThere: true,
 } as const;
 
-/** The order of a list whose last come first; what is of one time by its id. */
+/** Sorts by time, the latest first; at the same time by id. */
 export const lastFirst =
   <Live>(at: (live: Live) => string, idOf: (live: Live) => string | number) =>
   (one: Live, other: Live): number =>
     compare(at(other), at(one)) || compare(idOf(other), idOf(one));
 
-/** As read models compare texts: character by character. */
+/** Compares by characters, like the read models. */
 export const compare = (one: string | number, other: string | number): number =>
   one < other ? -1 : Number(one > other);
 
 export const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: RequestParams): boolean =>
   one.advertiserId === id;
 
-/** Of a list whose items say all by themselves. */
+/** For a list whose items are computed one by one. */
 export const each =
   <Live>(shown: (live: Live) => unknown) =>
   (page: readonly Live[]): readonly unknown[] =>

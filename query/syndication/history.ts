@@ -32,7 +32,6 @@ import {
   lastFirst,
   streamsByShownId,
   ofAdvertiser,
-<<<<<<< HEAD:query/syndication/history.ts
 } from '../resources/resource-paths.ts';
 
 const resources = {
@@ -46,9 +45,6 @@ const resourceStream = ({ resourceType, customerId, advertiserId: owner, resourc
   const { category, stream } = resources[resourceType];
   return stream(customerId, resourceIdOf(category, customerId, owner, resourceId));
 };
-=======
-} from '../../query/history/resource-paths.ts';
->>>>>>> d203c1e (Plain words in the domain, query, projections and migrations):app/audited-kinds/syndication.ts
 
 const TASKS = {
   AUDIENCE: 'sync_audiences',

@@ -2,11 +2,7 @@ import { z } from 'zod';
 import { taskFold, taskStream } from '../../domain/tasks/task.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
-<<<<<<< HEAD:query/tasks/history.ts
 import { buyer } from '../resources/resource-paths.ts';
-=======
-import { buyer } from '../../query/history/resource-paths.ts';
->>>>>>> d203c1e (Plain words in the domain, query, projections and migrations):app/audited-kinds/task.ts
 
 export const taskKind = auditedKind({
   ...taskFold,

@@ -608,63 +608,7 @@ describe('creatives of launched campaigns', () => {
       expect(await requestsOf('CreativeSubmitted')).toEqual(await requestsOf('CreativeAttached'));
     });
 
-<<<<<<< HEAD
     it('whose request a submission names already, are not named by a later one', async () => {
-=======
-    it('so do those that are just being listed for it', async () => {
-      const { log, attach, requestsOf } = await given();
-      await archive(log);
-      await look(log, async (done) => {
-        await restore(log);
-        const head = await log.store.head();
-        await attach();
-        const client = await readModels.pool.connect();
-        try {
-          await client.query('begin');
-          await sellersProjection.apply(client, await log.store.readAll({ after: head, limit: 10_000 }));
-          let isOver = false;
-          const end = done().then(() => (isOver = true));
-          await new Promise((resolve) => setTimeout(resolve, 100));
-          expect(isOver).toBe(false);
-          await client.query('commit');
-          await end;
-        } finally {
-          client.release();
-        }
-      });
-      await untilDone(log);
-      expect(await requestsOf('CreativeSubmitted')).toEqual(await requestsOf('CreativeAttached'));
-    });
-
-    it('stay listed while they are locked for long, without blocking the removal of others', async () => {
-      await forgetAll();
-      const [held, other] = [randomUUID(), randomUUID()];
-      const position = '0000000000000007';
-      await readModels.pool.query(
-        `insert into submission_work (customer_id, kind, id, position, since)
-         select $1, 'creative', id, $3, $3 from unnest($2::uuid[]) id`,
-        [CUSTOMER, [held, other], position],
-      );
-      const hasty = new Pool({ ...readModels.pool.options, max: 1, options: '-c statement_timeout=200' });
-      const holder = await readModels.pool.connect();
-      try {
-        await holder.query('begin');
-        await holder.query('select from submission_work where id = $1 for update', [held]);
-        const looked = { customerId: CUSTOMER, position, since: position };
-        await createSubmissionList(hasty).done(
-          [held, other].map((creativeId) => ({ ...looked, creativeId })),
-        );
-        await holder.query('commit');
-      } finally {
-        holder.release();
-        await hasty.end();
-      }
-      const { rows } = await readModels.pool.query<{ id: string }>('select id from submission_work');
-      expect(rows.map(({ id }) => id)).toEqual([held]);
-    });
-
-    it('already named by a submission are not named by a later one', async () => {
->>>>>>> d203c1e (Plain words in the domain, query, projections and migrations)
       const { log, attach, launchAgain, requestsOf } = await given();
       // It comes before the worker reads what there is, and is listed afterwards.
       const list = createWorkList(readModels.pool);

@@ -77,7 +77,7 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
   await refuseParked(copy, allowParked);
   const live: TableName[] = [];
   for (const table of tables) live.push(await liveTable(guard, table));
-  // The copy's first: once the live ones are held, everybody waits.
+  // The copy's tables first: once the live ones are locked, all readers wait.
   const ofCopy = await tablesOf(guard, schema);
   await guard.query(lockWithin(ofCopy, COPY_LOCK_MS));
   failpoint('copy-in-switch');
