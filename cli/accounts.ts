@@ -20,7 +20,6 @@ export interface ListedAccount {
 
 const PAGE = 200;
 
-/** All accounts by id, read in pages of `PAGE`. */
 export async function* listAccounts({ pool }: Installation): AsyncGenerator<ListedAccount> {
   let after = 0;
   for (;;) {
@@ -88,7 +87,6 @@ export const createKey = async (
   return issueApiKey(writesOf(installation), request, contextOf(customerId));
 };
 
-/** All keys of an account, newest first, read in pages of `PAGE`. */
 export async function* listKeys(
   installation: Installation,
   customerId: number,

@@ -5,7 +5,7 @@ import type { Config } from '../app/config.ts';
 export interface Progress {
   /** Events processed since the first run; undefined when they are not counted. */
   readonly events?: number;
-  /** Completed share of the work, 0 to 1. */
+  /** 0 to 1. */
   readonly fraction: number;
 }
 
@@ -13,7 +13,6 @@ export interface Tools {
   readonly config: () => Config;
   /** Opens and migrates the configured installation at the first call. @throws ConfigError */
   readonly installation: () => Promise<Installation>;
-  /** True with `--json`. */
   readonly isJson: () => boolean;
   /**
    * Prints a result on standard output.
@@ -48,7 +47,6 @@ export class OperatorCommand extends Command {
     return new OperatorCommand(name);
   }
 
-  /** @param statuses meanings that differ from the default ones */
   exits(statuses: Partial<Statuses>): this {
     this.statuses = { ...STATUSES, ...statuses };
     this.isQuestion = statuses[2] !== undefined;

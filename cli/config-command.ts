@@ -16,7 +16,6 @@ export const addConfigCommand = (program: OperatorCommand, { print }: Tools): vo
     });
 };
 
-/** A setting without a plain default describes it in its text. */
 const plainDefault = (value: unknown): string | number | readonly string[] | null => {
   if (Array.isArray(value)) return value.map(String);
   return typeof value === 'number' || (typeof value === 'string' && value !== '') ? value : null;

@@ -81,7 +81,7 @@ export const findPersons = async (
 
 const HASH = /^[0-9a-f]{64}$/i;
 
-/** Normalizes an identifier: hex hashes are compared in lower case. */
+/** Hex hashes are compared in lower case. */
 export const comparable = (identifier: string): string =>
   HASH.test(identifier) ? identifier.toLowerCase() : identifier;
 

@@ -32,7 +32,6 @@ export interface ForgetResult {
   readonly scope: 'subjects' | 'account';
   /** Log items that can no longer be decrypted; 0 for a whole account, where no item can be. */
   readonly places: number;
-  /** Rows deleted from audiences. */
   readonly members: number;
   /** Log items that a version without encryption stored in clear text. They remain readable. */
   readonly inClear: number;

@@ -39,7 +39,6 @@ interface HistoryEntry {
 interface Explanation {
   readonly record: SyndicationResource;
   readonly generation: number;
-  /** The worker's pending action; undefined when no work is pending. */
   readonly todo?: 'TAKE' | 'DROP';
   readonly atAgent: string;
   readonly agentTask?: { readonly taskId: string; readonly submittedAt: string };

@@ -7,7 +7,7 @@ interface DeletedCount {
   readonly count: number;
 }
 
-/** Deletes members from an account's rows. @param ids the buyer's own ids */
+/** @param ids the buyer's own ids */
 export const takeOutPersons = async (
   client: ClientBase,
   customerId: number,
@@ -58,7 +58,6 @@ interface Batch {
   readonly body: string;
 }
 
-/** Batches that no event refers to yet. */
 const BATCHES = `select batch_id as "batchId", part, body from audience_batches where customer_id = $1`;
 
 interface Body {

@@ -2,7 +2,6 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { check, sentenceOf } from '../shared/http/problems.ts';
 
-/** The arguments do not fit together. The message is shown to the operator. */
 export class WordsError extends Error {
   override readonly name = 'WordsError';
 }

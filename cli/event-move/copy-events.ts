@@ -10,7 +10,6 @@ import { persist } from './persist.ts';
 import type { Progress } from '../command.ts';
 import { writePage } from './write-page.ts';
 
-/** Another process appended to the source during the copy, so the copy is incomplete. */
 export class SourceWrittenError extends Error {
   override readonly name = 'SourceWrittenError';
 }

@@ -14,7 +14,6 @@ export interface LogDigest {
   readonly events: number;
   readonly streams: number;
   add(event: RecordedEvent): void;
-  /** Buckets whose count or checksum differs between the two logs. */
   differing(other: LogDigest): readonly number[];
   isSame(other: LogDigest, bucket: number): boolean;
   bucket(bucket: number): string;

@@ -9,7 +9,6 @@ const RETRY = { baseMs: 100, capMs: 5_000 };
 /** About one minute with the delays above. */
 const TRIES = 25;
 
-/** Errors that a retry cannot fix. */
 const isDefinite = (error: unknown): boolean =>
   error instanceof WrongExpectedRevisionError ||
   error instanceof AppendTooLargeError ||

@@ -19,7 +19,6 @@ export interface Difference {
 export interface Verification {
   readonly source: { readonly events: number; readonly streams: number };
   readonly target: { readonly events: number; readonly streams: number };
-  /** No bucket differs in count or checksum. */
   readonly same: boolean;
   readonly differences: readonly Difference[];
 }

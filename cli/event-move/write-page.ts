@@ -57,10 +57,7 @@ interface Dependencies {
   readonly isWaitedForAs: ReadonlySet<string>;
 }
 
-/**
- * Events of the account stream itself (`account-7`) wait for everything before them, and everything after waits for
- * them.
- */
+/** The account stream (`account-7`) is ordered against all other streams of the account. */
 const EVERYTHING = '*';
 const OF_ACCOUNT = '#';
 const isShared = (name: string): boolean => name.endsWith(` ${EVERYTHING}`);
@@ -113,7 +110,6 @@ const byAccount = (events: readonly RecordedEvent[]): ReadonlyMap<number, readon
   return accounts;
 };
 
-/** Groups consecutive events of one stream into appends within the limits above. */
 function* chunksOf(events: readonly RecordedEvent[]): Generator<readonly RecordedEvent[]> {
   let chunk: RecordedEvent[] = [];
   let bytes = 0;

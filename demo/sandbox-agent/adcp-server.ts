@@ -6,13 +6,12 @@ import type { Behaviour } from './behaviour.ts';
 import type { Holdings } from './holdings.ts';
 import type { Tasks } from './tasks.ts';
 
-/** A call that was executed. Repeats answered from the idempotency store are not included. */
+/** Repeats answered from the idempotency store are not included. */
 export interface SeenCall {
   readonly task: string;
   readonly idempotencyKey: string;
   /** The call asked to delete everything it does not name. */
   readonly deletesMissing: boolean;
-  /** The call changed the stored data, possibly later in a task. */
   hadEffect: boolean;
 }
 

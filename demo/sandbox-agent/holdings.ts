@@ -8,7 +8,6 @@ type Member = NonNullable<NonNullable<AudienceParams['audiences']>[number]['add'
 
 interface Audience {
   readonly name: string | undefined;
-  /** By the buyer's id of the member. */
   readonly members: Map<string, Member>;
 }
 
@@ -19,7 +18,6 @@ interface Holding {
 }
 
 export interface ShownHolding {
-  /** AdCP account reference. */
   readonly account: unknown;
   readonly audiences: readonly {
     readonly audience_id: string;
@@ -35,10 +33,7 @@ export interface Holdings {
   syncEventSources(params: SourceParams): ReturnType<typeof sourceRows>;
   syncCatalogs(params: CatalogParams): ReturnType<typeof catalogRows>;
   shown(): readonly ShownHolding[];
-  /**
-   * The members of an audience; undefined when the audience does not exist.
-   * @param account the account reference as JSON
-   */
+  /** @param account the account reference as JSON */
   members(account: string, audienceId: string): readonly unknown[] | undefined;
 }
 
@@ -125,7 +120,6 @@ const MATCH_TYPES: Readonly<Record<string, string>> = {
   publisher_first_party: 'other',
 };
 
-/** The sandbox reports every identifier of every member as matched. */
 const matchBreakdown = (members: Iterable<Member>) => {
   const counts = new Map<string, number>();
   for (const { hashed_email, hashed_phone, uids = [] } of members) {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 
-/** The envelope of every answer (specification, "Response envelope"). */
 const Envelope = z.object({
   data: z.unknown(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
@@ -12,7 +11,7 @@ export interface RequestOptions {
   /** RawAnswer as `application/octet-stream` instead of `body`. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Expected statuses; default: 200. */
+  /** Default: 200. */
   readonly status?: number | readonly number[];
   readonly endpoint?: number;
 }

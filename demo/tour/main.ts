@@ -36,7 +36,6 @@ const main = async (): Promise<number> => {
   }
   print('Starting an empty service and a sandbox agent.\n');
   const programs = await startPrograms();
-  // The statuses that a shell reports for these signals.
   for (const [signal, status] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],

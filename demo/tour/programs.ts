@@ -20,7 +20,6 @@ export interface StartedPrograms {
 
 const AGENT_TOKEN = 'sandbox-agent-token';
 const START_MS_MAX = 60_000;
-/** Other settings of the caller would change the tour. */
 const given = Object.fromEntries(
   ['PATH', 'DATABASE_URL'].flatMap((name) =>
     process.env[name] === undefined ? [] : [[name, process.env[name]]],
