@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import { agentChecks } from '../command/workers/agent-checks/check-agents.ts';
 import { createFetchFeed } from '../command/workers/catalog-feeds/fetch-feed.ts';
 import { catalogFeeds } from '../command/workers/catalog-feeds/read-feeds.ts';
-import { createAudienceParts } from '../command/workers/syndication/audience-parts.ts';
+import { createAudienceParts } from '../command/workers/syndication/audience-delivery.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';
 import { createAtAgents } from '../command/workers/syndication/at-agents.ts';
 import { syndicationWork } from '../command/workers/syndication/syndication-work.ts';

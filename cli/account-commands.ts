@@ -7,7 +7,7 @@ import { isoTimestamp } from '../shared/async/clock.ts';
 import { createKey, createUser, listAccounts, listKeys, revokeKey, setAccess } from './accounts.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { createAccount, createSellerAccount } from '../app/create-account.ts';
-import { parsed, parseId } from './words.ts';
+import { parsed, parseId } from './parse-args.ts';
 
 const parseName = (lengthMax: number) =>
   parsed(

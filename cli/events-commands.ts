@@ -8,7 +8,7 @@ import { checkpointPath, fileCheckpoint } from './event-move/copy-checkpoint.ts'
 import { copyEvents, SourceWrittenError } from './event-move/copy-events.ts';
 import { verifyEvents, type Verification } from './event-move/verify-events.ts';
 import { rebuildOffline } from './read-model-commands.ts';
-import { WordsError } from './words.ts';
+import { ArgumentsError } from './parse-args.ts';
 
 interface Stores {
   readonly from: string;
@@ -102,13 +102,13 @@ const installationOf = (config: Config, to: string): Config => {
   return to.startsWith('postgres') ? { ...rest, DATABASE_URL: to } : { ...config, EVENTSTORE_URL: to };
 };
 
-/** @throws WordsError when both stores are the same */
+/** @throws ArgumentsError when both stores are the same */
 const withStores = async <T>(
   { from, to }: Stores,
   config: Config,
   work: (source: OpenedEventStore, target: OpenedEventStore) => Promise<T>,
 ): Promise<T> => {
-  if (from === to) throw new WordsError('--from and --to are the same store');
+  if (from === to) throw new ArgumentsError('--from and --to are the same store');
   const log = createLog('silent');
   const source = await openEventStore(from, config, log);
   try {

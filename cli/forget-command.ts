@@ -1,7 +1,7 @@
 import { createLog } from '../app/log.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { forgetAccount, forgetSubjects, withForgetting } from './forget.ts';
-import { parseId } from './words.ts';
+import { parseId } from './parse-args.ts';
 
 export const addForgetCommand = (program: OperatorCommand, tools: Tools): void => {
   const { installation, config, print, remark, fail } = tools;

@@ -14,7 +14,7 @@ import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
 import { createProjectionProgress } from '../shared/follow-log/projection-progress.ts';
 import type { OperatorCommand, Tools } from './command.ts';
-import { parseId, WordsError } from './words.ts';
+import { parseId, ArgumentsError } from './parse-args.ts';
 
 /** Gives the operator the history endpoints of the API without a running service or a key. */
 
@@ -35,7 +35,8 @@ export const addHistoryCommand = (program: OperatorCommand, { installation, conf
     .argument('<PATH>')
     .exits({ 1: 'the resource does not exist, or the command failed' })
     .action(async (customerId: number, word: string) => {
-      if (!word.startsWith('/')) throw new WordsError('PATH must begin with /, e.g. /advertisers/7/history');
+      if (!word.startsWith('/'))
+        throw new ArgumentsError('PATH must begin with /, e.g. /advertisers/7/history');
       const [path, search] = splitAt(word, '?');
       const opened = await installation();
       const { rowCount } = await opened.pool.query('select from accounts where customer_id = $1', [
@@ -57,9 +58,9 @@ const findRoute = (routes: readonly Route[], path: string): FoundRoute => {
       }
     }
   } catch (error) {
-    throw error instanceof URIError ? new WordsError('the path has broken percent-encoding') : error;
+    throw error instanceof URIError ? new ArgumentsError('the path has broken percent-encoding') : error;
   }
-  throw new WordsError(`${path} is not a history path; see the help`);
+  throw new ArgumentsError(`${path} is not a history path; see the help`);
 };
 
 interface FoundRoute {
@@ -105,7 +106,7 @@ const ask = async (
     return Array.isArray(data) ? { items: data, pagination } : (data as object);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 400) throw new WordsError(error.message);
+    if (error.status === 400) throw new ArgumentsError(error.message);
     throw new Error(error.message, { cause: error });
   }
 };

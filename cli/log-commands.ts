@@ -9,7 +9,7 @@ import { listPublicKeys, logKeysOf } from '../shared/log-chain/log-keys.ts';
 import { sealLog, witnessOf } from '../shared/log-chain/seal-log.ts';
 import { verifyLog, type LogVerification } from '../shared/log-chain/verify-log.ts';
 import type { OperatorCommand, Tools } from './command.ts';
-import { parsed, parseId } from './words.ts';
+import { parsed, parseId } from './parse-args.ts';
 
 const chainWith = ({ pool, logBytes }: Installation, { config }: Tools): SealOptions => ({
   pool,

@@ -11,7 +11,7 @@ import { migrate } from '../shared/postgres/migrate.ts';
 import { createPool } from '../shared/postgres/pool.ts';
 import { countServices } from '../shared/postgres/running-services.ts';
 
-/** An event store by itself, whatever installation it belongs to. */
+/** Opens an event store independently of an installation. */
 export interface OpenedEventStore {
   readonly store: EventStore;
   /** Processes of the service that are connected to it now. Undefined where that cannot be known. */
@@ -73,7 +73,7 @@ const openPostgres = async (
   return { store, services: () => countServices(pool), close };
 };
 
-/** Marks of accounts are for an installation's reads; here nobody reads. */
+/** Last written positions serve reads of an installation, which these commands do not make. */
 const openEventStoreDb = async (connectionString: string, log: Logger): Promise<OpenedEventStore> => {
   const { createEventStoreDbEventStore } =
     await import('../shared/event-store/eventstoredb/eventstoredb-event-store.ts');

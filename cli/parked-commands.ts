@@ -3,7 +3,7 @@ import { allProjections } from '../projections/all-projections.ts';
 import { listParked, type ParkedStream } from '../projections/engine/parked-streams.ts';
 import { retryParked } from '../projections/engine/retry-parked.ts';
 import type { OperatorCommand, Tools } from './command.ts';
-import { WordsError } from './words.ts';
+import { ArgumentsError } from './parse-args.ts';
 
 async function* parkedStreams({ pool }: Installation): AsyncGenerator<ParkedStream> {
   let page = await listParked(pool);
@@ -43,7 +43,7 @@ export const addParkedCommands = (program: OperatorCommand, { installation, prin
       const projection = allProjections.find((one) => one.name === name);
       if (projection === undefined) {
         const names = allProjections.map((one) => one.name).join(', ');
-        throw new WordsError(`no read model is named ${name}; there are: ${names}`);
+        throw new ArgumentsError(`no read model is named ${name}; there are: ${names}`);
       }
       const { pool, store } = await installation();
       const result = await retryParked(pool, store, projection, stream);

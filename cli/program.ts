@@ -12,7 +12,7 @@ import { addSecretCommands } from './secrets.ts';
 import { addSellerCommands } from './seller-commands.ts';
 import { addSyndicationCommand } from './syndication-command.ts';
 import { addWorkCommand } from './work-command.ts';
-import { WordsError } from './words.ts';
+import { ArgumentsError } from './parse-args.ts';
 
 const NOTES = `
 Standard output with --json is JSON and nothing else, one object a line. Lists print one line per
@@ -72,7 +72,7 @@ const addHelpCommand = (program: OperatorCommand, { print, isJson }: Tools): voi
         (at, word) => at?.commands.find((one) => one.name() === word),
         program,
       );
-      if (found === undefined) throw new WordsError(`there is no command ${words.join(' ')}`);
+      if (found === undefined) throw new ArgumentsError(`there is no command ${words.join(' ')}`);
       if (!isJson()) found.outputHelp();
       else
         for (const one of found.commands.length === 0 ? [found] : found.leaves())

@@ -15,11 +15,11 @@ import { version } from '../app/version.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { addStatusCommand } from './read-model-status.ts';
 import { rebuildReadModels } from './rebuild-read-models.ts';
-import { WordsError } from './words.ts';
+import { ArgumentsError } from './parse-args.ts';
 
 const rebuildable = allProjections.filter(isRebuildable);
 
-/** @param names empty: every read model that supports an online rebuild @throws WordsError */
+/** @param names empty: every read model that supports an online rebuild @throws ArgumentsError */
 const namedReadModels = (names: readonly string[]): readonly Projection[] => {
   if (names.length === 0) return rebuildable;
   return [...new Set(names)].map((name) => {
@@ -27,7 +27,9 @@ const namedReadModels = (names: readonly string[]): readonly Projection[] => {
     if (found === undefined) {
       const isOther = allProjections.some((one) => one.name === name);
       const problem = isOther ? 'is not built from the log alone' : 'is not a read model';
-      throw new WordsError(`${name} ${problem}; there are: ${rebuildable.map((one) => one.name).join(', ')}`);
+      throw new ArgumentsError(
+        `${name} ${problem}; there are: ${rebuildable.map((one) => one.name).join(', ')}`,
+      );
     }
     return found;
   });
@@ -65,7 +67,7 @@ export const addReadModelCommands = (program: OperatorCommand, tools: Tools): vo
       const readModels = namedReadModels(names);
       if (offline === true) {
         if (cancel === true || names.length > 0) {
-          throw new WordsError('--offline rebuilds every read model: it takes no name and no --cancel');
+          throw new ArgumentsError('--offline rebuilds every read model: it takes no name and no --cancel');
         }
         await rebuildOffline(await tools.installation(), tools, allowParked);
       } else if (cancel === true) await cancelAll(tools, readModels);

@@ -3,7 +3,7 @@ import { allProjections } from '../projections/all-projections.ts';
 import { readHealth, type ReadModelHealth } from '../projections/engine/read-model-health.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import type { OperatorCommand, Tools } from './command.ts';
-import { WordsError } from './words.ts';
+import { ArgumentsError } from './parse-args.ts';
 
 export const addStatusCommand = (group: OperatorCommand, { installation, print, fail }: Tools): void => {
   group
@@ -22,7 +22,7 @@ export const addStatusCommand = (group: OperatorCommand, { installation, print, 
       const unknown = names.find((name) => !allProjections.some((one) => one.name === name));
       if (unknown !== undefined) {
         const there = allProjections.map((one) => one.name).join(', ');
-        throw new WordsError(`${unknown} is not a read model; there are: ${there}`);
+        throw new ArgumentsError(`${unknown} is not a read model; there are: ${there}`);
       }
       const wanted = allProjections.filter(({ name }) => names.length === 0 || names.includes(name));
       const { pool, sealedStore } = await installation();

@@ -6,7 +6,7 @@ import { createLog } from '../app/log.ts';
 import { operatorStoreTimeouts } from '../app/store-timeouts.ts';
 import { createProgram } from './program.ts';
 import { withProgressBar } from './progress-bar.ts';
-import { WordsError } from './words.ts';
+import { ArgumentsError } from './parse-args.ts';
 
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -63,7 +63,7 @@ export const runCommand = async (
     // Commander has already printed the help or the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     stderr.write(`${messageOf(error)}\n`);
-    const isArgumentError = error instanceof WordsError;
+    const isArgumentError = error instanceof ArgumentsError;
     if (isArgumentError) command.outputHelp({ error: true });
     return isArgumentError || isConfigError(error) || command.isQuestion ? 2 : 1;
   } finally {

@@ -10,7 +10,7 @@ import { createSnapshotStore } from '../shared/aggregate/snapshots.ts';
 import { omitUndefined } from '../shared/aggregate/omit-undefined.ts';
 import { createLog } from '../app/log.ts';
 import type { OperatorCommand, Tools } from './command.ts';
-import { parsed, parseId, readOptions, WordsError } from './words.ts';
+import { parsed, parseId, readOptions, ArgumentsError } from './parse-args.ts';
 
 const textOf = ({ sellerId, name, channels, retired }: Seller): string =>
   `${sellerId} ${name}${retired ? ' (retired)' : ''}: ${channels.join(', ') || 'all channels'}`;
@@ -108,7 +108,7 @@ const addCreatives = (program: OperatorCommand, { installation, print }: Tools):
     .action(async (customerId: number, creativeId: string, sellerId: number, given: ReviewOptions) => {
       const { status, reason: rejectionReason, revision: expectedRevision } = given;
       if (status === 'approved' && expectedRevision === undefined) {
-        throw new WordsError(
+        throw new ArgumentsError(
           '--revision is required with --status approved: the revision that the seller reviewed',
         );
       }

@@ -16,7 +16,7 @@ import { toDomainEvent } from '../shared/aggregate/recorded-domain-event.ts';
 import { workKinds } from '../domain/work-kinds.ts';
 import type { Installation } from '../app/installation.ts';
 import type { OperatorCommand, Tools } from './command.ts';
-import { WordsError } from './words.ts';
+import { ArgumentsError } from './parse-args.ts';
 
 interface Waiting {
   readonly dueAt: string;
@@ -55,7 +55,7 @@ export const addSyndicationCommand = (program: OperatorCommand, { installation, 
     .argument('<ID>', 'id of the record, as the API shows it')
     .action(async (word: string) => {
       const recordId = syndicationIdOf(word);
-      if (recordId === undefined) throw new WordsError(`${word} is not the id of a syndication record`);
+      if (recordId === undefined) throw new ArgumentsError(`${word} is not the id of a syndication record`);
       const explanation = await explain(await installation(), recordId);
       print(explanation, textOf(explanation));
     });

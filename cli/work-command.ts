@@ -4,9 +4,9 @@ interface Entry {
   readonly kind: string;
   readonly customerId: number;
   readonly key: string;
-  /** Null: when it is asked for again. */
+  /** Null: on the next request. */
   readonly dueAt: string | null;
-  /** A worker has it until then, and longer while its job lives. */
+  /** Claimed by a worker until then, and longer while its job lives. */
   readonly leasedUntil: string | null;
   readonly attempts: number;
   readonly lost: number;
@@ -14,7 +14,7 @@ interface Entry {
   readonly failedAt: string | null;
 }
 
-/** At most so many lines: a backlog may be long. */
+/** Bounds the output, because a backlog may be long. */
 const SHOWN_MAX = 1_000;
 
 export const addWorkCommand = (program: OperatorCommand, { installation, print }: Tools): void => {

@@ -567,7 +567,7 @@ const historyOf = async (store: EventStore): Promise<Map<string, RecordedEvent[]
   }
 };
 
-/** Keys of calls that are of no generation which was started: there is one for each (`take.ts`). */
+/** Keys of calls that are of no generation which was started: there is one for each (`deliver.ts`). */
 const otherKeysOf = (
   keys: readonly string[],
   streams: ReadonlyMap<string, readonly RecordedEvent[]>,

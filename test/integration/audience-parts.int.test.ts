@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool, QueryConfig } from 'pg';
 import { loadAudience } from '../../command/audiences/sync-audiences.ts';
 import { storeMembers } from '../../command/audiences/audience-members.ts';
-import { createAudienceParts, type DeliveryPart } from '../../command/workers/syndication/audience-parts.ts';
+import {
+  createAudienceParts,
+  type DeliveryPart,
+} from '../../command/workers/syndication/audience-delivery.ts';
 import { type AudienceMember } from '../../domain/audiences/audience-events.ts';
 import { AUDIENCE, audienceAggregate, audienceStream } from '../../domain/audiences/audience.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { scopeOf } from '../../command/workers/syndication/audience-scope.ts';
-import { createAudienceParts } from '../../command/workers/syndication/audience-parts.ts';
+import { createAudienceParts } from '../../command/workers/syndication/audience-delivery.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication.ts';
 import { setAccess } from '../../cli/accounts.ts';

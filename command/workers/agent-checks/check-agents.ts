@@ -17,7 +17,10 @@ export interface CheckAgentsOptions {
   readonly askCapabilities: AskCapabilities;
 }
 
-/** Asks agents that have not answered since they were registered. The domain says how often, and when. */
+/**
+ * Asks unreachable agents again when their check is due, until `signal`. The list alone says what is due, so several
+ * processes may run this.
+ */
 export const agentChecks = (options: CheckAgentsOptions): WorkKind => ({
   name: workKinds.agentCheck,
   concurrency: 4,
@@ -27,8 +30,8 @@ export const agentChecks = (options: CheckAgentsOptions): WorkKind => ({
 });
 
 /**
- * Asks one agent and records what came of it. May be repeated, and may run twice at once: the check that follows the
- * same number of earlier ones is one command. When the next check is due is in what it records.
+ * Asks one agent and records the answer. May be repeated and may run twice concurrently: the check after the same
+ * number of earlier ones is one command.
  */
 const checkAgent = async (
   { store, clock, secrets, askCapabilities }: CheckAgentsOptions,
@@ -36,16 +39,16 @@ const checkAgent = async (
   { signal }: WorkRun,
 ): Promise<WorkResult> => {
   const agent = await loadAgent({ store }, customerId, agentId);
-  // The list may be behind.
+  // The list may lag behind the stream.
   if (agent?.unreachable === undefined) return DONE;
   const { url, protocol, secretId } = agent;
   const { checks } = agent.unreachable;
   const token = secretId === undefined ? undefined : await readToken(secrets, customerId, secretId);
-  const found: Found =
+  const found: CheckResult =
     secretId !== undefined && token === undefined
       ? { silence: "The agent's token is gone. Register the agent again." }
       : foundIn(await askCapabilities({ agentUrl: url, protocol, token }, signal));
-  // Cut off by the end of this process, not by the agent.
+  // This process aborted the check, not the agent. It is due again after the lease.
   signal.throwIfAborted();
   const commandId = derivedId(agentId, `check:${checks}`);
   const command = { type: 'RecordAgentCheck', now: isoTimestamp(clock.now()), checks, found } as const;
@@ -55,13 +58,13 @@ const checkAgent = async (
   return DONE;
 };
 
-type Found = Extract<AgentCommand, { type: 'RecordAgentCheck' }>['found'];
+type CheckResult = Extract<AgentCommand, { type: 'RecordAgentCheck' }>['found'];
 
-const foundIn = (asked: Awaited<ReturnType<AskCapabilities>>): Found => {
+const foundIn = (asked: Awaited<ReturnType<AskCapabilities>>): CheckResult => {
   switch (asked.outcome) {
     case 'answered':
       return { supportedTasks: asked.tasks === undefined ? undefined : [...asked.tasks] };
-    // It is there; a call says to the buyer what is wrong.
+    // The agent is reachable. The next call reports the refused credentials to the buyer.
     case 'credentials-refused':
       return { supportedTasks: undefined };
     case 'silent':

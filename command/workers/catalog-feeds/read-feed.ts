@@ -16,7 +16,7 @@ export interface ReadFeedOptions {
   readonly snapshots: SnapshotStore;
   readonly clock: Clock;
   readonly fetchFeed: FetchFeed;
-  /** Waits out a lost race for a stream. Default: by the wall clock. */
+  /** Delay after an append conflict. Default: the wall clock. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 
@@ -29,14 +29,14 @@ const EVERY_MS: Readonly<Record<NonNullable<Feed['updateFrequency']>, number>> =
   weekly: 7 * 24 * HOUR_MS,
 };
 const RETRY = { baseMs: MINUTE_MS, capMs: 6 * HOUR_MS };
-/** Until somebody looks whether an archived advertiser was restored. */
+/** Interval of checks whether an archived advertiser was restored. */
 const ARCHIVED_MS = 24 * HOUR_MS;
 
 /**
- * Reads a feed and records what came of it, if that is news. May be repeated, and may run twice at once: what is
- * recorded says what it went by, and is nothing when that has changed since.
- * @returns also when it is to be read next
- * @throws the signal's reason when it ended; EventStoreUnavailableError, AppendOutcomeUnknownError,
+ * Reads a feed and records a changed result. May be repeated and may run twice concurrently: the command names its
+ * basis, and is refused when that has changed.
+ * @returns when to read the feed next
+ * @throws the signal's reason when aborted; EventStoreUnavailableError, AppendOutcomeUnknownError,
  *   TooManyConflictsError
  */
 export const readFeed = async (
@@ -46,14 +46,14 @@ export const readFeed = async (
 ): Promise<WorkResult> => {
   const { fetchFeed } = options;
   const catalog = (await loadCatalog(options, customerId, key))?.catalog;
-  // The list may be behind. What is brought back later is on it again.
+  // The list may lag behind the stream.
   if (catalog?.status !== 'ACTIVE' || catalog.definition.content.kind !== 'feed') return DONE;
   const advertiser = await loadAdvertiser(options, catalog.customerId, catalog.advertiserId);
   if (advertiser?.status !== 'ACTIVE') return { is: 'next', afterMs: ARCHIVED_MS };
   const feed = catalog.definition.content;
   const answer = await fetchFeed(feed, run.signal);
   const outcome = await record(options, catalog, answer);
-  // It may have read what is newer than what was recorded meanwhile: somebody has to look again.
+  // The bytes may be newer than the concurrently recorded change, so the feed is read again.
   if (outcome === 'refused') return { is: 'next', afterMs: MINUTE_MS };
   return nextReading(feed, answer, run);
 };
@@ -81,7 +81,7 @@ const record = async (
   return outcome;
 };
 
-/** Feeds that were named together are not read together for ever. */
+/** Spreads feeds that were named together. */
 const spread = (ms: number): number => ms * (0.95 + 0.1 * Math.random());
 
 const nextReading = (

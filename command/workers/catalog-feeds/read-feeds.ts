@@ -2,15 +2,14 @@ import { workKinds } from '../../../domain/work-kinds.ts';
 import type { WorkKind } from '../../../shared/work-list/run-work.ts';
 import { readFeed, type ReadFeedOptions } from './read-feed.ts';
 
-/** Reads the feeds of catalogs. */
 export const catalogFeeds = (options: ReadFeedOptions): WorkKind => ({
   name: workKinds.catalogFeed,
-  // Together they are a few pieces in memory.
+  // Feeds are streamed, so each needs little memory.
   concurrency: 4,
   perAccountMax: 2,
-  // Of a feed that is read only when it is asked for: some three days.
+  // For a feed without `update_frequency`: about three days.
   attemptsMax: 20,
-  // A feed is another company's server, however often it is asked for.
+  // Each feed is a request to a foreign server.
   gapMs: 60_000,
   handle: (entry, run) => readFeed(options, entry, run),
 });

@@ -3,30 +3,30 @@ import type { Pool } from 'pg';
 import { workKinds } from '../../../domain/work-kinds.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
 
-/** Named after the last occasion, so that submitting twice because of it is one command. */
+/** The id is derived from the last occasion, so repeated submissions for it are one command. */
 export const submissionId = (creativeId: string, position: string): string =>
   derivedId(creativeId, submissionName(position));
 
-/** Of up to 1,000 creatives each. */
+/** Up to 1,000 creatives each. */
 const CAMPAIGNS_MAX = 5;
 const CREATIVES_MAX = 1_000;
 
-/** How far the other read models are that say what is in which campaign. */
+/** Position of the read models that relate creatives to campaigns. */
 const REACHED = `coalesce((select case when count(*) = 2 then min(position collate "C") end
   from projection_checkpoints where name in ('campaigns', 'creatives')), '-') collate "C"`;
 
-/** They leave nothing out of an account without parked streams. */
+/** They are complete for accounts without parked streams. */
 const isComplete = (customerId: string): string => `not exists (select from parked_streams p
   where p.projection in ('campaigns', 'creatives') and p.customer_id = ${customerId})`;
 
-/** An entry that stands for several occasions is named after the last, and tells of all since the first. */
+/** An entry for several occasions is named after the last, and lists all since the first. */
 const TOGETHER = `revision = greatest(w.revision, excluded.revision), asked_at = excluded.asked_at,
   data = jsonb_build_object('since', least(w.data ->> 'since' collate "C", excluded.data ->> 'since' collate "C")),
   due_at = greatest(now(), w.not_before)`;
 
 /**
- * Makes submissions of the occasions that `projections/sellers.ts` lists, once the other read models have reached them.
- * @param pool that sees the rows of all accounts
+ * Turns the occasions of `projections/sellers.ts` into submissions, once the other read models have reached them.
+ * @param pool not bound to an account
  */
 export const listSubmissions = async (pool: Pool): Promise<void> => {
   await listCreatives(pool);
@@ -34,8 +34,8 @@ export const listSubmissions = async (pool: Pool): Promise<void> => {
 };
 
 /**
- * In place of a campaign that was launched, the creatives in it: all that had been attached before are in the rows by
- * then, and any that is attached later is listed by its own event.
+ * Replaces a launched campaign by its creatives. All creatives attached before are in the rows by then; each later
+ * one is listed by its own event.
  */
 const listCreatives = async (pool: Pool): Promise<void> => {
   await pool.query({
@@ -61,8 +61,8 @@ const listCreatives = async (pool: Pool): Promise<void> => {
 };
 
 /**
- * Most creatives are made before their campaign runs: no worker looks at these one by one. An occasion waits while a worker
- * has an earlier submission of the creative, which may or may not see it: it is looked at once more.
+ * Most creatives are created before their campaign runs, so they are dropped in bulk. While a worker processes an
+ * earlier submission of a creative, which may or may not see the occasion, the occasion waits and is examined again.
  */
 const listLaunched = async (pool: Pool): Promise<void> => {
   await pool.query({

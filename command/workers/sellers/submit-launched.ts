@@ -19,14 +19,14 @@ import { listSubmissions, submissionId } from './list-submissions.ts';
 const ACTOR = 'worker:sellers';
 
 /**
- * Submits what is ready in campaigns that run to their sellers. The list says where to look and the streams what is so; a
- * command submits only to sellers to whom the creative never was submitted.
- * @param pool that sees the rows of all accounts
+ * Submits ready creatives of active campaigns to their sellers, until `signal`. The list names candidates, the
+ * streams decide. The command id is derived from the listing event, and sellers that already have the creative are
+ * skipped. So several processes may run this, and each may be killed at any time.
  */
 export const submissions = (stores: CampaignStores, pool: Pool): WorkKind => ({
   name: workKinds.submission,
   madeOf: [workKinds.launchedCampaign, workKinds.changedCreative],
-  // Each waits for the log most of the time.
+  // Each mostly waits for the log.
   concurrency: 4,
   perAccountMax: 4,
   attemptsMax: Infinity,
@@ -63,7 +63,7 @@ const submit = async (
     isAnswer: ({ type }) => type === 'CreativeSubmitted',
   });
   const cause = correlationId === undefined ? {} : { correlationId };
-  // Refused is what has become a draft again, or was archived, at this moment.
+  // The command refuses a creative that was archived or changed to a draft meanwhile.
   await executeOnCreative(
     stores,
     creativeId,

@@ -18,29 +18,28 @@ export interface AskAgentOptions {
   readonly callAgent: CallAgent;
 }
 
-/** What is asked, of whom, and why. */
 export interface Question {
   readonly record: SyndicationRecord;
   readonly kind: SyndicatedKind;
   readonly agent: Agent;
   readonly run: WorkRun;
-  /** The request that the record's generation belongs to, as far as that is known. */
+  /** Correlation id of the generation's request, if known. */
   readonly correlationId?: string | undefined;
 }
 
 export type FinalAnswer = Exclude<AgentAnswer, { readonly outcome: 'submitted' }>;
 
-/** Longest time that an agent may take over what it has taken in. */
+/** Time limit for accepted tasks. */
 const FOLLOWED_MS_MAX = 24 * 60 * 60 * 1_000;
-/** Between two questions what became of it: half of the time it has taken already, within these. */
+/** Polling interval: half of the time since acceptance, within these limits. */
 const FOLLOW_EVERY_MS = { min: 2_000, max: 60_000 };
 
 /**
- * Asks an agent, and follows to its end what the agent takes in and finishes later. Meanwhile the work is postponed: it
- * has no lease and none of its tries is used up. One thing at a time: what is under way at the agent ends
- * before anything else is asked, or it would undo that.
- * @param onTakenIn records it; from then on, whoever has the job asks what became of it
- * @throws TryAgainError while the agent is at it, and when the run was ended
+ * Calls an agent, and polls an accepted task until it ends. Meanwhile the work is postponed without using up its
+ * account's slot or its attempts. Calls to an agent are sequential: an unfinished task must end before the next call,
+ * or it would undo that.
+ * @param onTakenIn records the accepted task; later runs poll it
+ * @throws PostponeJobError while the agent works; RetryJobError when the run was aborted
  */
 export const askAgent = async (
   options: AskAgentOptions,
@@ -55,7 +54,7 @@ export const askAgent = async (
   }
   const answer = await call(options, question, { request, idempotencyKey });
   if (answer.outcome !== 'submitted') return answer;
-  // It may be done already, above all when the call was one that was made before.
+  // The task may already be finished, in particular for a repeated call.
   const takenIn = { taskId: answer.taskId, taskOf: answer.taskOf };
   const now = await call(options, question, { request, idempotencyKey, takenIn });
   if (now.outcome === 'completed' || now.outcome === 'refused') return now;
@@ -64,8 +63,8 @@ export const askAgent = async (
 };
 
 /**
- * Waits for what an earlier generation has under way at the agent. How it ends is of no interest any more.
- * @throws TryAgainError while the agent is at it
+ * Waits for the unfinished task of an earlier generation. Its result does not matter.
+ * @throws PostponeJobError while the agent works
  */
 export const awaitEarlier = async (options: AskAgentOptions, question: Question): Promise<void> => {
   const { submitted, generation } = question.record;
@@ -110,12 +109,12 @@ const call = async (
     return { outcome: 'refused', message: "The agent's token is gone. Register the agent again." };
   }
   const answer = await callAgent({ agentUrl: url, protocol, token, task, signal, ...asked });
-  // Cut off by us, not by the agent: nothing follows from it, least of all that the last try came to nothing.
+  // This process aborted the call, not the agent, so the attempt does not count as failed.
   if (answer.outcome === 'retry' && signal.aborted) throw new TryAgainError(answer.message, { isTry: true });
   return answer;
 };
 
-/** The token of an agent; undefined when it is gone, or no key of this installation opens it any more. */
+/** The token of an agent; undefined when it was deleted, or none of the installation's keys decrypts it. */
 export const readToken = (
   secrets: SecretStore,
   customerId: number,

@@ -3,10 +3,7 @@ import { askAgent, type FinalAnswer, type Question } from './ask-agent.ts';
 import { submitted } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
 
-/**
- * Asks the agent; what it takes in is recorded, and followed by whoever has the job next.
- * @throws TryAgainError while the agent is at it
- */
+/** Records an accepted task; later runs poll it. @throws PostponeJobError while the agent works */
 export const askAndFollow = (
   options: SyndicateOptions,
   question: Question,

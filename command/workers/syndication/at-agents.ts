@@ -5,44 +5,44 @@ import { int4Array, int8Array, textArray, uuidArray } from '../../../shared/post
 import { TryAgainError } from './try-again.ts';
 
 export interface Holders {
-  /** Another advertiser of the account has it there, or had it and it is not dropped yet. */
+  /** Another advertiser of the account has a resource with this id there, or has one that is not deleted yet. */
   readonly isOtherAdvertisers: boolean;
-  /** The same advertiser has it there through another registration of the agent. */
+  /** The same advertiser has the resource there through another registration of the agent. */
   readonly isOtherRegistrations: boolean;
-  /** Somebody's delivery of it has failed, or its agent could not be told to drop it: nobody knows what is there. */
+  /** Some delivery or deletion of it has failed, so the agent's state is unknown. */
   readonly isUnsure: boolean;
 }
 
-/** What is to stay at an agent. */
+/** A resource that the agent must keep. */
 export interface KeptResource {
   readonly advertiserId: number;
   readonly resourceId: string;
-  /** What the agent was asked for when it took what it has, where it is to have something newer. */
+  /** The last request that the agent accepted, if it should have a newer version. */
   readonly stillThere?: JsonMembers | undefined;
-  /** Bringing it up to date has failed: the older state is what stays. */
+  /** The update has failed, so the older version stays. */
   readonly hasFailed: boolean;
 }
 
-/** What agents have, as far as the read model says. */
+/** What agents store, according to the read model. */
 export interface AtAgents {
   /**
-   * Who else has something of this id at the same account of the agent, however often that is registered.
-   * @throws TryAgainError while the read model is made anew
+   * Finds other records with this id at the same account of the agent, over all its registrations. @throws
+   * TryAgainError during a rebuild of the read model
    */
   holders(record: SyndicationRecord): Promise<Holders>;
   /**
-   * The resources of one type that are to be at an agent's account now, by advertiser.
-   * @throws TryAgainError while the read model is made anew
+   * The resources of one type that belong at an agent's account now, by advertiser. @throws TryAgainError during a
+   * rebuild of the read model
    */
   kept(record: SyndicationRecord, countMax: number): Promise<readonly KeptResource[]>;
 }
 
-/** @param pool that sees the rows of all accounts */
+/** @param pool not bound to an account */
 export const createAtAgents = (pool: Pool): AtAgents => ({ holders: holders(pool), kept: kept(pool) });
 
 /**
- * Whether the read models hold all that they once held. While one is made anew, what is missing would be dropped at
- * agents, as what is not to stay there.
+ * True when the read models have reached their earlier position. During a rebuild, missing resources would be deleted
+ * at agents.
  */
 const IS_WHOLE = `coalesce((select bool_and(position >= whole_at) from projection_checkpoints
                             where name in ('syndication', 'agents')), true)`;
@@ -54,7 +54,7 @@ const notWhole = (): TryAgainError =>
     isTry: false,
   });
 
-/** Whether anything may be done: until then the read model says of many a record what was so once. */
+/** During a rebuild the read model contains outdated records, so no work may start. */
 export const isWhole = async (pool: Pool): Promise<boolean> => {
   const { rows } = await pool.query<{ isWhole: boolean }>({
     name: 'syndication-whole',
@@ -64,8 +64,8 @@ export const isWhole = async (pool: Pool): Promise<boolean> => {
 };
 
 /**
- * An agent may be registered more than once, above all to give it another token: by its address it is one, and what
- * one registration is told to drop goes for all of them.
+ * An agent may be registered several times, for example with another token. Its URL identifies it: a deletion through
+ * one registration affects all of them.
  */
 const registrationsOf = (customerId: string, agentId: string): string => `registrations (id) as (
   select ${agentId}
@@ -76,7 +76,7 @@ const registrationsOf = (customerId: string, agentId: string): string => `regist
   where own.customer_id = ${customerId} and own.id = ${agentId}
 )`;
 
-/** Bringing it up to date has failed: the agent has what it had before. */
+/** The update has failed, so the older version stays. */
 const IS_STILL_THERE = `(r.status = 'FAILED' and r.body::json -> 'atAgent' -> 'older' is not null)`;
 
 interface KeptRow {
@@ -86,7 +86,7 @@ interface KeptRow {
   readonly has_failed: boolean;
 }
 
-/** Jobs that start together are answered by one statement; one that takes long holds up nobody for longer than that. */
+/** One statement answers all jobs that start together. The wait for further jobs is bounded. */
 const HOLDERS_TOGETHER = { batchMax: 50, inFlightMax: 4, patienceMs: 50 };
 
 const holders = (pool: Pool): AtAgents['holders'] => {
@@ -98,7 +98,9 @@ const holders = (pool: Pool): AtAgents['holders'] => {
   };
 };
 
-/** Another record of the same id at the same account of the agent. Each use adds what the partial index of it holds. */
+/**
+ * Another record with the same id at the same account of the agent. Each use adds the condition of its partial index.
+ */
 const IS_SAME = `r.customer_id = a.customer_id and r.agent_id = any(array(select id from registrations))
   and r.account = a.account and r.resource_type = a.resource_type and r.resource_id = a.resource_id
   and r.id <> a.record_id`;

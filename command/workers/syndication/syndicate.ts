@@ -7,35 +7,38 @@ import { loadAgent } from '../../agents/load-agent.ts';
 import { awaitEarlier } from './ask-agent.ts';
 import { failed, loadRecord, switchOff, withdrawn } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
-import { loadBeginning, refreshIfChanged, take } from './take.ts';
+import { loadBeginning, refreshIfChanged, take } from './deliver.ts';
 import { TryAgainError } from './try-again.ts';
 import { withdraw } from './withdraw.ts';
 
-/** One generation of one record that waits for a worker. */
+/** A generation of a record that waits for a worker. */
 export interface Work {
   readonly customerId: number;
   readonly recordId: string;
   readonly generation: number;
-  /** It is to be switched off: its advertiser was archived, or it was deleted, whatever it is since. */
+  /**
+   * The record must be switched off, because its advertiser was archived or its resource deleted, even if restored
+   * since.
+   */
   readonly archived: boolean;
 }
 
 const NO_AGENT = 'The agent is not registered any more.';
 
 /**
- * Does what one generation of a record asks for: has the agent take the resource, or drop it. May be repeated, and
- * may run twice at once: every step of a generation is one command with one id, every call of it has one key.
- * @throws TryAgainError
+ * Executes one generation of a record: sends the resource to the agent, or deletes it there. May be repeated and may
+ * run twice concurrently: every step is one command with a fixed id, every call has a fixed key.
+ * @throws RetryJobError, PostponeJobError to be run again
  */
 export const syndicate = async (options: SyndicateOptions, work: Work, run: WorkRun): Promise<WorkResult> => {
   const loaded = await loadRecord(options, work);
   if (loaded?.record.generation !== work.generation) return DONE;
   const { record } = loaded;
   const kind = options.kinds[record.resourceType];
-  // Nothing lies between: what is under way at the agent may take long.
+  // Not loaded early while a task is open at the agent, which may take long.
   const isToBegin = isWaiting(record) && record.request === null && record.submitted === undefined;
   const beginning = isOn(record) && isToBegin ? loadBeginning(options, record, kind) : undefined;
-  // Where nobody needs it any more, its failure is nobody's.
+  // Ignore the error if the result is no longer used.
   beginning?.catch(() => undefined);
   const [advertiser, agent] = await Promise.all([
     loadAdvertiser(options, record.customerId, record.advertiserId),
@@ -67,10 +70,10 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: Work
   return DONE;
 };
 
-/** From when a check is due until its answer is recorded. */
+/** Time between a due check and its recorded answer. */
 const CHECKED_MS = 2_000;
 
-/** Nothing is sent to an agent that does not answer: what waits for it uses up none of its tries. */
+/** Postpones without using up attempts while the agent is unreachable. */
 const untilChecked = ({ clock }: SyndicateOptions, nextCheckAt: string): TryAgainError =>
   new TryAgainError('The agent does not answer.', {
     afterMs: Math.max(Date.parse(nextCheckAt) - clock.now(), 0) + CHECKED_MS,
@@ -79,7 +82,6 @@ const untilChecked = ({ clock }: SyndicateOptions, nextCheckAt: string): TryAgai
 
 const GIVEN_UP = 'The exchange could not finish this, although it tried often.';
 
-/** Ends a generation that cannot be brought to its end. */
 export const giveUp = async (options: SyndicateOptions, work: Work): Promise<WorkResult> => {
   const loaded = await loadRecord(options, work);
   if (loaded?.record.generation !== work.generation || !isWaiting(loaded.record)) {

@@ -10,15 +10,15 @@ import { giveUp, syndicate, type Work } from './syndicate.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
 import { TryAgainError } from './try-again.ts';
 
-/** Calls of the agent for one generation: what is transient for so long is final, unless it is to drop something. */
+/** Calls per generation. After the last one a transient failure is final, except for deletions. */
 export const ATTEMPTS_MAX = 6;
-/** As many calls are over long before the longest wait, which is that of what is to be dropped (`withdraw.ts`). */
+/** The longest delay applies only to deletions (`withdraw.ts`). */
 const RETRY = { baseMs: 1_000, capMs: 30 * 60_000 };
 
-/** @param pool that sees the rows of all accounts */
+/** @param pool not bound to an account */
 export const syndicationWork = (options: SyndicateOptions, pool: Pool, perAccountMax = 10): WorkKind => ({
   name: workKinds.syndication,
-  // Most of a run is waiting for an agent. Five times what one account may have: its slow agents keep no other waiting.
+  // Runs mostly wait for agents. Five times the limit of one account, so that its slow agents do not block others.
   concurrency: 50,
   perAccountMax,
   attemptsMax: ATTEMPTS_MAX,

@@ -21,14 +21,13 @@ import type { SyndicateOptions } from './syndicate-options.ts';
 import { TryAgainError } from './try-again.ts';
 
 /**
- * From the switching off: an agent that is away keeps what it has, and nobody else will tell it. Tried so long, it is
- * given up, and the list of work ends; whoever switches off once more has it tried anew.
+ * Time after switching off in which deletion is attempted. Then the work ends, and switching off again restarts it.
  */
 const TRIED_MS = 24 * 60 * 60_000;
 
 /**
- * Has the agent drop what is switched off. What it cannot be told stays DISABLED all the same, and the record says why.
- * @throws TryAgainError
+ * Deletes the resource at the agent. If that fails, the record stays DISABLED and states the reason.
+ * @throws RetryJobError, PostponeJobError to be run again
  */
 export const withdraw = async (options: SyndicateOptions, question: Question): Promise<void> => {
   const { record, kind } = question;
@@ -42,15 +41,14 @@ export const withdraw = async (options: SyndicateOptions, question: Question): P
   if (kind.delivery === 'members') await options.audienceParts.forget(record);
 };
 
-/** The agent's answer; or why it could not be told, to be kept. */
-type Told = { readonly data: JsonObject | undefined } | { readonly reason: string };
+type CallResult = { readonly data: JsonObject | undefined } | { readonly reason: string };
 
-const told = async (
+const callAgent = async (
   options: SyndicateOptions,
   question: Question,
   request: JsonMembers,
   idempotencyKey: string,
-): Promise<Told> => {
+): Promise<CallResult> => {
   const answer = await askAndFollow(options, question, { request, idempotencyKey });
   if (answer.outcome === 'completed') return { data: answer.data };
   if (answer.outcome === 'retry' && !question.run.isLastAttempt) {
@@ -59,7 +57,7 @@ const told = async (
   return { reason: answer.message };
 };
 
-/** @returns why it could not be done; undefined when it was */
+/** @returns why it failed; undefined on success */
 const dropByName = async (options: SyndicateOptions, question: Question): Promise<string | undefined> => {
   const { record, kind } = question;
   const { isOtherAdvertisers, isOtherRegistrations } = await options.atAgents.holders(record);
@@ -72,25 +70,24 @@ const dropByName = async (options: SyndicateOptions, question: Question): Promis
   const request = dropRequest(kind, record.account, record.resourceId);
   const { recordId, generation } = record;
   const key = derivedId(recordId, `${generation}:${canonicalJson(request)}`);
-  const answer = await told(options, question, request, key);
+  const answer = await callAgent(options, question, request, key);
   if ('reason' in answer) return answer.reason;
   return answer.data === undefined ? undefined : dropProblem(itemRow(kind, answer.data, record.resourceId));
 };
 
-/** Rounds of `keepTheRest`, each because something was switched on or off during the one before. */
+/** Each further round follows a change during the previous one. */
 const ROUNDS_MAX = 10;
-const TOO_MUCH = 'The agent has too much to be told in one call.';
+const TOO_MUCH = 'The resources to keep at the agent do not fit into one call.';
 
 /**
- * Has the agent keep what is to stay, and nothing else. That names everything, and what was switched on or off while
- * the agent was at it is not in what it was told: then it is told again, until nothing has changed meanwhile. So
- * what any worker does at the same time comes out right without a lock that would have all of them wait.
+ * Sends the agent the list of all resources to keep. Resources switched on or off during the call are not in its
+ * list, so the list is sent again until nothing changed meanwhile. Concurrent workers therefore reach the correct
+ * result without a lock.
  *
- * Each telling has a key of its own: under one that the agent knows it would answer as before and do nothing, although
- * another list was told meanwhile, by whomever. Only what the agent has taken in is not told again while it is the last
- * that was told for the record. After a call of which nobody knows what became the list is told once more; that does no
- * harm, as it says how all is to be in the end.
- * @returns why it could not be done; undefined when it was
+ * Each call has a new key: for a known key the agent would repeat its answer without any effect, although another
+ * list was sent in between. Only an accepted task is not sent again while it is the last list of the record. After a
+ * call with unknown outcome the list is sent once more. That is harmless, because it describes the final state.
+ * @returns why it failed; undefined on success
  */
 export const keepTheRest = async (
   options: SyndicateOptions,
@@ -99,16 +96,16 @@ export const keepTheRest = async (
 ): Promise<string | undefined> => {
   const { record, kind } = question;
   let before: string | undefined;
-  /** Until something else is told. */
+  /** Valid until another list is sent. */
   let takenIn = takenInOf(record);
   const refused = new Set<string>();
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const items = await itemsKept(options, record, kind, itemsMax, refused);
     if (items === undefined) return TOO_MUCH;
     if (items.length === 0 && !mayBeEmpty) {
-      return `${kind.task} has no way to say that nothing stays: the agent could not be told to drop its last one.`;
+      return `${kind.task} cannot express an empty list: the agent could not be asked to delete its last resource.`;
     }
-    // The same to the last byte when this is.
+    // Equal lists have equal bytes.
     const text = canonicalJson(
       keepOnlyRequest(
         kind,
@@ -123,34 +120,35 @@ export const keepTheRest = async (
     const last = round === 1 ? takenIn?.idempotencyKey : undefined;
     const known = last?.startsWith(list) === true ? last : undefined;
     if (known === undefined && takenIn !== undefined) {
-      await toldSince(options, question, takenIn);
+      await recordLaterList(options, question, takenIn);
       takenIn = undefined;
     }
     const key = known ?? `${list}${randomUUID()}`;
-    const answer = await told(options, question, request, key);
+    const answer = await callAgent(options, question, request, key);
     if ('reason' in answer) return answer.reason;
     const row = answer.data === undefined ? undefined : itemRow(kind, answer.data, record.resourceId);
     const problem = row === undefined ? undefined : itemProblem(row);
     if (problem !== undefined) return problem;
-    // What was dropped by an earlier list, and is refused as it is now, comes back as it was.
+    // An earlier list removed this resource, and its current version is refused: the next list restores the previous
+    // version.
     for (const { resourceId, item } of items) {
       const named = answer.data === undefined ? undefined : itemRow(kind, answer.data, resourceId);
       if (named !== undefined && itemProblem(named) !== undefined) refused.add(canonicalJson(item));
     }
     before = text;
   }
-  throw new TryAgainError('What is to stay at the agent keeps changing.', { isTry: true });
+  throw new TryAgainError('The resources to keep at the agent keep changing.', { isTry: true });
 };
 
-/** A list that the agent has taken in; its key alone has two parts. */
+/** An accepted list. Only its key has two parts. */
 const takenInOf = ({ generation, submitted: last }: SyndicationRecord): SubmittedCall | undefined =>
   last?.generation === generation && last.idempotencyKey.includes('.') ? last : undefined;
 
 /**
- * Recorded before the call: what was taken in is not the last that was told any more. Whoever finds the same list to be
- * told again, above all after a run that ended half way, tells it. The agent's task stays what is asked after.
+ * Recorded before another list is sent: the accepted list is then no longer the last one. After a crash the next run
+ * sends its list again. The agent's open task is still polled.
  */
-const toldSince = async (
+const recordLaterList = async (
   options: SyndicateOptions,
   { record, correlationId }: Question,
   { idempotencyKey, taskId, taskOf }: SubmittedCall,
@@ -180,7 +178,7 @@ const itemsKept = async (
     const older = stillThere === undefined ? undefined : itemIn(kind, stillThere);
     const now = (await kind.load({ customerId, advertiserId, resourceId }))?.item;
     const isOlder = hasFailed || (now !== undefined && refused.has(canonicalJson(now)));
-    // Deleted since, it is switched off; until then it stays as it is.
+    // A deleted resource is switched off soon; until then its entry stays.
     const item = isOlder ? (older ?? now) : now;
     if (item !== undefined) items.push({ advertiserId, resourceId, item });
   }

@@ -1,6 +1,6 @@
 import { ATTEMPTS_MAX, syndicationWork } from '../../../command/workers/syndication/syndication-work.ts';
 import type { AgentAnswer, TakenIn } from '../../../command/workers/syndication/agent-call.ts';
-import type { AudienceParts } from '../../../command/workers/syndication/audience-parts.ts';
+import type { AudienceParts } from '../../../command/workers/syndication/audience-delivery.ts';
 import type { AtAgents } from '../../../command/workers/syndication/at-agents.ts';
 import type { SyndicatedKind } from '../../../command/syndication/syndicated-kinds.ts';
 import { agentEvents } from '../../../domain/agents/agent-events.ts';

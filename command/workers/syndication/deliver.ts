@@ -12,7 +12,7 @@ import {
 } from '../../syndication/syndicated-kinds.ts';
 import { dropProblem, itemProblem, itemRow } from './agent-items.ts';
 import type { Holders } from './at-agents.ts';
-import type { DeliveryPart } from './audience-parts.ts';
+import type { DeliveryPart } from './audience-delivery.ts';
 import { scopeOf } from './audience-scope.ts';
 import type { FinalAnswer, Question } from './ask-agent.ts';
 import { askAndFollow } from './ask-and-follow.ts';
@@ -25,11 +25,10 @@ import { membersConcealed } from './without-members.ts';
 import { mapTexts } from './without-token.ts';
 
 /**
- * Has the agent take what is switched on, in one call or in parts. What was changed after it was loaded is on the work
- * list by itself.
- * @param waiting the question's record, as it was loaded
- * @param beginning what was loaded with it. Default: it is loaded now, where it is needed
- * @throws TryAgainError
+ * Sends the resource to the agent, in one call or in parts. Later changes are listed as new work.
+ * @param waiting the record, as loaded
+ * @param beginning data loaded with it; default: loaded when needed
+ * @throws RetryJobError, PostponeJobError to be run again
  */
 export const take = async (
   options: SyndicateOptions,
@@ -43,7 +42,7 @@ export const take = async (
   const current = isFixed ? waiting : begun?.current;
   if (current?.record.status !== 'SYNCING' || current.record.request === null) return DONE;
   const { record } = current;
-  // An agent that cannot be told that has kept what it has: the call that follows adds to it.
+  // If that deletion failed, the agent kept its data, and the next call adds to it.
   if (record.atAgent.is === 'DROPPING' && kind.dropping.by === 'the-rest') {
     await keepTheRest(options, { ...question, record }, kind.dropping);
   }
@@ -52,9 +51,9 @@ export const take = async (
     return fail(options, current, 'It is more than an agent is sent in one call, 5 MB.');
   let taken = 0;
   for await (const part of parts) {
-    // An audience has many, and may have been switched off meanwhile.
+    // An audience has many parts and may be switched off between them.
     if (taken > 0 && !(await isUnderWay(options, record))) return DONE;
-    // What was under way is an earlier part's once that one was taken.
+    // The open task belonged to an earlier part.
     const asking = taken === 0 ? record : { ...record, submitted: undefined };
     const conceal = concealing(kind, part);
     const answer = wordsOf(await askAndFollow(options, { ...question, record: asking }, part), conceal);
@@ -73,7 +72,7 @@ export const take = async (
   return LOOK_AGAIN;
 };
 
-/** What is kept of an agent's words must not name the persons that it was sent. */
+/** Stored answers must not identify the persons in the request. */
 const concealing =
   ({ delivery }: SyndicatedKind, { request }: DeliveryPart) =>
   (text: string): string =>
@@ -82,13 +81,13 @@ const concealing =
 const wordsOf = (answer: FinalAnswer, conceal: (text: string) => string): FinalAnswer =>
   'message' in answer ? { ...answer, message: conceal(answer.message) } : answer;
 
-/** Of an agent that says of what it took in that it is done, and no more. */
+/** For an agent that reports completion without a result. */
 const COMPLETED = { status: 'completed' };
 
-/** The request was fixed by an earlier run: this run was perhaps asked for a change that the request does not have. */
+/** An earlier run has recorded the request, which may lack the change that caused this run. */
 const LOOK_AGAIN: WorkResult = { is: 'next', afterMs: 0 };
 
-/** An attempt that got something across is none of those that are counted. */
+/** An attempt with progress does not count. */
 const expectMore = (
   { message, afterMs }: Extract<FinalAnswer, { outcome: 'retry' }>,
   taken: number,
@@ -98,16 +97,16 @@ const expectMore = (
   if (!run.isLastAttempt) throw new TryAgainError(message, { afterMs, isTry: true });
 };
 
-/** What a generation that nobody has started yet begins with. */
+/** Data that a new generation needs. */
 interface Beginning {
-  /** Undefined when there is none any more. */
+  /** Undefined when it was deleted. */
   readonly resource: SyndicatedResource | undefined;
   readonly holders: Holders;
 }
 
 /**
- * Loads what a generation begins with; to be called right before it does, as either may change.
- * @throws TryAgainError while it is not known who else has something of its id
+ * Must be called immediately before the start, because both may change.
+ * @throws PostponeJobError while the read model cannot name the other holders
  */
 export const loadBeginning = async (
   { atAgents }: Pick<SyndicateOptions, 'atAgents'>,
@@ -118,10 +117,7 @@ export const loadBeginning = async (
   return { resource, holders };
 };
 
-/**
- * Fixes what the agent is asked for; undefined when there is nothing to ask for any more. `isOwn`: no other run has fixed
- * something else.
- */
+/** Records the request for the agent; undefined when the generation has ended. */
 const start = async (
   options: SyndicateOptions,
   waiting: RecordAt,
@@ -185,7 +181,7 @@ const fail = async (options: SyndicateOptions, current: RecordAt, message: strin
   return DONE;
 };
 
-/** Begins the generation that brings the agent up to date, if what it has is not what there is now. */
+/** Starts the generation that updates the agent. @param resourceRevision revision that differs from the agent's */
 export const refreshIfChanged = async (
   options: SyndicateOptions,
   record: SyndicationRecord,
@@ -193,7 +189,7 @@ export const refreshIfChanged = async (
 ): Promise<void> => {
   if (record.status !== 'COMPLETED' || record.request === null) return;
   const resource: SyndicatedResource | undefined = await kind.load(record);
-  // What was deleted is switched off, by whoever finds it on the list for that.
+  // A deleted resource is listed separately, to be switched off.
   if (resource === undefined) return;
   if (canonicalJson([resource.item]) === canonicalJson(record.request[kind.itemsMember])) return;
   await refreshed(options, record, resource.revision);

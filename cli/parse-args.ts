@@ -2,8 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { check, sentenceOf } from '../shared/http/problems.ts';
 
-export class WordsError extends Error {
-  override readonly name = 'WordsError';
+export class ArgumentsError extends Error {
+  override readonly name = 'ArgumentsError';
 }
 
 /**
@@ -30,7 +30,7 @@ export const parseId = parsed(
 /**
  * Validates several options together.
  * @param options the option behind each member of `values`, e.g. `--logo-url`
- * @throws WordsError naming every invalid option
+ * @throws ArgumentsError naming every invalid option
  */
 export const readOptions = <Schema extends z.ZodObject>(
   schema: Schema,
@@ -44,5 +44,5 @@ export const readOptions = <Schema extends z.ZodObject>(
   const problems = checked.problems.map((one) =>
     sentenceOf({ ...one, path: optionOf(one.path) }, 'The command'),
   );
-  throw new WordsError(problems.join('; '));
+  throw new ArgumentsError(problems.join('; '));
 };

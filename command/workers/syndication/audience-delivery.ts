@@ -10,31 +10,30 @@ import { derivedId, resourceIdOf } from '../../../shared/aggregate/ids.ts';
 import type { Purgeable } from '../../../shared/async/purge-regularly.ts';
 import { TryAgainError } from './try-again.ts';
 
-/** One call of a delivery. */
 export interface DeliveryPart {
   readonly idempotencyKey: string;
   readonly request: JsonMembers;
-  /** It has the agent drop the resource, to begin anew. */
+  /** Asks the agent to delete the resource before it is sent again. */
   readonly isDrop: boolean;
   readonly isLast: boolean;
-  /** The agent has taken it: the next one is up. */
+  /** Advances to the next part, after the agent has accepted this one. */
   taken(): Promise<void>;
 }
 
-/** How the members of an audience get to an agent. */
+/** Splits an audience's members into calls. */
 export interface AudienceParts extends Purgeable {
   /**
-   * The parts that are left of a generation's delivery, one after the other: up to `MEMBERS_MAX` members and
-   * `MEMBERS_CHARS_MAX` characters of JSON each. A part is written down before anybody is given it, so that it is the same
-   * to the last byte for every try, whatever becomes of the members meanwhile. Many may do this at once.
+   * The remaining parts of a generation's delivery, each with up to `MEMBERS_MAX` members and `MEMBERS_CHARS_MAX`
+   * characters of JSON. A part is stored before it is sent, so that every attempt sends identical bytes, even if
+   * members change. Several workers may do this concurrently.
    *
-   * Members come in the order in which they changed, up to the revision that the delivery is of. Who is changed later
-   * is left to the delivery that brings the agent up to date.
-   * @param record of what was started; its request holds the scope
-   * @throws TryAgainError while the read model has not reached the revision
+   * Members are sent in the order of their changes, up to the revision of the delivery. Later changes belong to the
+   * next delivery.
+   * @param record a started record; its request contains the scope
+   * @throws PostponeJobError until the read model has reached the revision
    */
   of(record: SyndicationRecord): AsyncIterable<DeliveryPart>;
-  /** The generation is over: what was written down for it goes. */
+  /** Deletes the stored parts of a finished generation. */
   forget(record: SyndicationRecord): Promise<void>;
 }
 
@@ -45,15 +44,15 @@ const Request = z.object({
   anew: z.boolean().optional(),
 });
 
-/** Of one call. AdCP recommends 100,000 at most; agents' servers take requests of 1 or 2 MB. */
+/** Per call. AdCP recommends at most 100,000, but agents' servers accept requests of 1 or 2 MB. */
 const MEMBERS_MAX = 1_000;
-/** Of one call, in characters of JSON: what `MEMBERS_MAX` members without uids take at most. */
+/** Characters of JSON per call, the most that `MEMBERS_MAX` members without uids need. */
 const MEMBERS_CHARS_MAX = 400_000;
 const BEHIND_MS = 300;
-/** Of a delivery that nobody has worked on: a job is given up long before. */
+/** For abandoned deliveries. Jobs are given up long before. */
 const KEPT_DAYS = 2;
 
-/** @param pool sees the rows of all accounts */
+/** @param pool not bound to an account */
 export const createAudienceParts = (
   pool: Pick<Pool, 'query'>,
   membersMax: number = MEMBERS_MAX,
@@ -66,7 +65,7 @@ export const createAudienceParts = (
         await writePart(pool, record, row, membersMax);
         row = await underWay(pool, record);
       }
-      // Somebody else has come to its end.
+      // Another worker has completed the delivery.
       if (row === undefined) return;
       if (row.body === null) continue;
       const { part, body, is_last: isLast, touched_at: writtenAt } = row;
@@ -75,7 +74,7 @@ export const createAudienceParts = (
         request: JsonMembers.parse(JSON.parse(body)),
         isDrop: part === 0 && requestOf(record).anew === true,
         isLast,
-        // The last one stays, so that its answer can be had again if what it led to is not recorded.
+        // The last part stays, so that the agent repeats its answer if recording the result fails.
         taken: () => (isLast ? Promise.resolve() : advance(pool, record, part, writtenAt)),
       };
       if (isLast) return;
@@ -106,7 +105,7 @@ export const createAudienceParts = (
 const requestOf = ({ request }: SyndicationRecord): z.output<typeof Request> => Request.parse(request);
 
 interface Row {
-  /** When it was last changed: what was read before that is not written behind it. */
+  /** Guards against writing a page that was read before the row changed. */
   readonly touched_at: string;
   readonly part: number;
   readonly after_revision: string;
@@ -141,7 +140,7 @@ const underWay = async (
   return rows[0];
 };
 
-/** Who writes the part down first has written it. */
+/** The first worker to store the part wins. */
 const writePart = async (
   pool: Pick<Pool, 'query'>,
   record: SyndicationRecord,
@@ -177,7 +176,7 @@ const writePart = async (
 
 interface Page {
   readonly body: JsonMembers;
-  /** The last member of it; undefined when there is none. */
+  /** The last member of the page; undefined for an empty page. */
   readonly ends: { readonly revision: number; readonly id: string } | undefined;
   readonly isLast: boolean;
 }
@@ -205,7 +204,7 @@ const readPage = async (
     values: [customerId, audienceId, row.after_revision, row.after_id, revision, membersMax + 1],
   });
   const [found] = rows;
-  // In the snapshot of the members: a read model that is being made anew has none of them for a while.
+  // Checked in the same snapshot as the members, because a rebuilding read model is incomplete.
   if (found === undefined || Number(found.reached ?? -1) < revision) {
     throw new TryAgainError('The audience is not in the read model yet.', {
       afterMs: BEHIND_MS,
@@ -224,7 +223,7 @@ const readPage = async (
   };
 };
 
-/** The first members, as many as one call has room for. */
+/** The first members that fit into one call. */
 const inOneCall = (members: readonly Member[]): readonly Member[] => {
   let chars = 0;
   const end = members.findIndex((member) => {
@@ -241,7 +240,7 @@ const memberOf = ([id, email, phone, uids]: Member): JsonMembers => ({
   ...(uids === null ? {} : { uids: uids.map(([type, value]) => ({ type, value })) }),
 });
 
-/** @param withRemovals who is new to an agent has nobody to remove */
+/** @param withRemovals false for an agent that has no members yet */
 const pageSql = (withRemovals: boolean): string => {
   const from = (table: string, gone: boolean): string =>
     `(select external_id, hashed_email, hashed_phone, uids, revision, ${gone} as gone from ${table}
