@@ -11,7 +11,7 @@ import { migrate } from '../shared/postgres/migrate.ts';
 import { createPool } from '../shared/postgres/pool.ts';
 import { countServices } from '../shared/postgres/running-services.ts';
 
-/** Opens an event store independently of an installation. */
+/** An event store that is opened without an installation. */
 export interface OpenedEventStore {
   readonly store: EventStore;
   /** Processes of the service that are connected to it now. Undefined where that cannot be known. */
