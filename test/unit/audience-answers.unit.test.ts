@@ -52,7 +52,7 @@ const kept = async (answer: AgentAnswer, isLastAttempt = true): Promise<string> 
     clock: { now: () => Date.parse(now) },
     secrets: { get: async () => undefined },
     callAgent: async () => answer,
-    workList: { holders: async () => ({}) },
+    atAgents: { holders: async () => ({}) },
     audienceParts: {
       of: async function* () {
         yield await Promise.resolve(part);
