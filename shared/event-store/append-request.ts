@@ -5,7 +5,6 @@ export const appendLimits = {
   eventsMax: 1_000,
   /** `data` and `metadata` of one event (EventStoreDB's record limit, eventstoredb.md section 1). */
   eventBytesMax: 16 * 1024 * 1024,
-  /** All events of one append. */
   appendBytesMax: 32 * 1024 * 1024,
   /** The name must fit into an index entry. */
   streamCharsMax: 512,
@@ -23,7 +22,6 @@ export interface EncodedEvent {
 export interface AppendRequest {
   readonly stream: string;
   readonly expected: ExpectedRevision;
-  /** The account of all its events. */
   readonly customerId: number;
   readonly events: readonly EncodedEvent[];
   readonly bytes: number;

@@ -18,13 +18,11 @@ export interface DensePage {
   /** First and last position of the range; both 0 if `count` is 0. */
   readonly first: number;
   readonly last: number;
-  /** Size of the payloads of `events`. */
   readonly bytes: number;
   /** True if the log ended at `last` when the page was read. */
   readonly atEnd: boolean;
 }
 
-/** The operations that a store with dense positions provides. */
 export interface DenseLog {
   readonly reach: LogReach;
   readonly onReadFailed: OnReadFailed;

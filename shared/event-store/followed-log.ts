@@ -3,18 +3,14 @@ import { backoffMs, sleep } from '../async/backoff.ts';
 import { LogGapError, type EventBatch, type Position } from './event-store.ts';
 import { unlessAborted } from '../async/abortable.ts';
 
-/** Consecutive events of the log. */
 export interface LogPiece extends EventBatch {
   readonly bytes: number;
 }
 
-/** A page of the log after a position. */
 export interface PageRequest {
   /** Exclusive. */
   readonly after: Position;
-  /** Maximum number of events considered. */
   readonly limit: number;
-  /** Undefined: all categories. */
   readonly categories: readonly string[] | undefined;
 }
 

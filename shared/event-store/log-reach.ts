@@ -4,7 +4,6 @@ import { createWakeUp } from '../async/wake-up.ts';
 export interface LogReach {
   /** The highest known position; the log may be longer. */
   readonly known: number;
-  /** Records that the log reaches `position`. */
   advance(position: number): void;
   /** Wakes all waiting readers, because a notification may have been missed. */
   wake(): void;

@@ -41,13 +41,11 @@ interface Reader {
   readonly news: WakeUp;
 }
 
-/** One run of the tail, from its first reader to its last. */
 interface Run {
   readonly buffer: TailBuffer;
   readonly readers: Set<Reader>;
   readonly ending: AbortController;
   failure: { readonly error: unknown } | undefined;
-  /** Woken when a reader takes a batch or leaves. */
   readonly taken: WakeUp;
 }
 
@@ -144,7 +142,6 @@ const keepReading = async (source: FollowedLog, run: Run, slowReaderMs: number):
   if (!ending.signal.aborted) throw new Error('the log can no longer be followed');
 };
 
-/** Returns the position of the slowest reader. Earlier ranges are no longer needed. */
 const slowest = ({ readers, buffer }: Run): Position => {
   let position = buffer.reached;
   for (const reader of readers) {

@@ -35,7 +35,6 @@ export interface TailBuffer {
 }
 
 interface BufferedRange extends LogPiece {
-  /** Category of each event. */
   readonly categories: readonly string[];
   readonly size: number;
 }

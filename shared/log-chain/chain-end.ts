@@ -17,7 +17,6 @@ export interface SealOptions {
   readonly pool: Pool;
   readonly log: LogBytes;
   readonly keys: LogKeys;
-  /** Provides the time stamps of checkpoints. */
   readonly clock: Clock;
   readonly signal?: AbortSignal;
 }

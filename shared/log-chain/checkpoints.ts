@@ -12,10 +12,8 @@ export interface Checkpoint extends ChainIdentity {
   /** The checkpoint covers the events after this position, up to and including `last`. */
   readonly after: Position;
   readonly last: Position;
-  /** Number of events covered. */
   readonly events: number;
   readonly hash: Buffer;
-  /** `LEAF_BYTES` for each event. */
   readonly leaves: Buffer;
   /** Clock of the sealing process: microseconds since 1970 as digits, exactly as stored; `Infinity` is possible. */
   readonly sealedAtMicros: string;

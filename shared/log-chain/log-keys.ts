@@ -2,7 +2,6 @@ import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 
 import type { Pool } from 'pg';
 import type { KeyRing } from '../secrets/key-ring.ts';
 
-/** A signature of a checkpoint, and the id of its key. */
 export interface Signature {
   readonly keyId: string;
   readonly signature: Buffer;
@@ -15,7 +14,6 @@ export interface LogKeys {
   check(text: string, signature: Signature | undefined): 'valid' | 'invalid' | 'unsigned' | 'unknown';
   /** False: without any key, a forged checkpoint cannot be detected. */
   readonly canProve: boolean;
-  /** The signing key's public key. */
   readonly current: { readonly keyId: string; readonly publicKey: Buffer } | undefined;
 }
 

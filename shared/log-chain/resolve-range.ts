@@ -13,12 +13,10 @@ import { untilRead, type LogBytes } from './log-bytes.ts';
 /** A hash of the chain that was recorded outside the database. */
 export interface ExpectedHash {
   readonly position: Position;
-  /** Hexadecimal. */
   readonly hash: string;
 }
 
 export interface RangeQuery {
-  /** Default: the newest chain. */
   readonly chain?: number | undefined;
   /** First position to verify; default: the start of the chain. Verification includes its whole checkpoint. */
   readonly from?: Position | undefined;

@@ -15,7 +15,6 @@ import { pagesOf, untilRead, type EventBytes } from './log-bytes.ts';
 
 export interface LogVerification {
   readonly chain: number;
-  /** Number of events that were hashed and compared. */
   readonly events: number;
   /** First and last verified position; undefined if none was verified. */
   readonly from: Position | undefined;
@@ -42,10 +41,8 @@ export interface VerifyOptions extends Omit<SealOptions, 'clock' | 'signal'>, Ra
   readonly onProgress?: (verified: { readonly events: number; readonly position: Position }) => void;
 }
 
-/** Progress of the verification. */
 interface Run {
   end: ChainEnd;
-  /** Last verified checkpoint. */
   last: Checkpoint | undefined;
   events: number;
   checkpoints: number;

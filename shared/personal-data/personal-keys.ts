@@ -37,18 +37,15 @@ export class MissingKeysError extends Error {
 
 /** How long, in ms, a process uses cached keys. */
 export const PERSONAL_KEYS_KNOWN_MS = 2_000;
-/** Maximum number of accounts in the cache. */
 const ACCOUNTS_MAX = 1_000;
 const OWNER_KIND = 'personal-keys';
 
 interface CachedKeySet {
   readonly version: number;
-  /** Undefined: deleted. */
   readonly keys: KeySet | undefined;
 }
 
 interface Account {
-  /** Keyed by id, in order of creation. */
   readonly sets: ReadonlyMap<string, CachedKeySet>;
 }
 

@@ -2,7 +2,6 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { childrenOf, seedAt, type KeyTree, type Node } from './key-tree.ts';
 
 export interface KeySet {
-  /** UUID. */
   readonly id: string;
   /** Encrypts all items together. */
   readonly whole: Buffer;

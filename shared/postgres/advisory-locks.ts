@@ -1,9 +1,8 @@
 /**
- * All advisory locks with a fixed key, so that no key is used twice. The SQL function `append_to_log`
- * (`migrations/event-log.ts`) uses 7216002.
+ * All advisory locks with a fixed key, so that no key is used twice. A pair of keys never collides with a single key.
+ * The SQL function `append_to_log` (`migrations/event-log.ts`) uses 7216002.
  */
 export const advisoryLocks = {
-  /** Held during migration. */
   migration: 7_216_001,
   /** Held while a process checks that an installation is empty and creates its first account. */
   firstAccount: 7_216_003,

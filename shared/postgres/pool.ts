@@ -26,7 +26,6 @@ export interface PoolOptions {
   readonly connectionString: string;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Maximum number of connections. */
   readonly max: number;
   readonly timeouts?: PostgresTimeouts;
   /** Commits do not wait for the disk. A crash can lose the last commits, but never tears or reorders them. */

@@ -6,7 +6,6 @@ import { prepareBinding, TenantQuery, type TenantQuestion, type TenantStatement 
 
 /** Database access for requests: each query is bound to one account and sees only that account's rows. */
 export interface TenantDatabase {
-  /** Returns the rows for one account. */
   query<Row extends QueryResultRow>(
     customerId: number,
     statement: TenantStatement & { readonly values: readonly unknown[] },

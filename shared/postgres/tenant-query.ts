@@ -1,6 +1,5 @@
 import { Query, type QueryResult, type QueryResultRow } from 'pg';
 
-/** The parameter values of one account. */
 export interface TenantQuestion {
   readonly customerId: number;
   readonly values: readonly unknown[];

@@ -3,7 +3,6 @@ import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** An AES-256 key. */
 export interface SecretKey {
   /** Stored with each ciphertext, so that keys can be rotated. */
   readonly id: string;

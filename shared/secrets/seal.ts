@@ -4,7 +4,6 @@ import type { KeyRing } from './key-ring.ts';
 export interface Ciphertext {
   /** Id of the key that decrypts the bytes. */
   readonly keyId: string;
-  /** Nonce, tag and ciphertext. */
   readonly bytes: Buffer;
 }
 

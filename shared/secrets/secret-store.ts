@@ -6,7 +6,6 @@ import { seal, unseal } from './seal.ts';
 export interface SecretOwner {
   /** Category of the aggregate's streams, e.g. `agent`. */
   readonly kind: string;
-  /** UUID. */
   readonly id: string;
 }
 

@@ -15,7 +15,6 @@ export interface ObjectStore {
   sizeOf(key: ObjectKey): Promise<number | undefined>;
   /** @returns a stream of the object, or of its bytes in `range`; undefined if no object has this key */
   read(key: ObjectKey, range?: ByteRange): Promise<Readable | undefined>;
-  /** Has no effect if no object has this key. */
   remove(key: ObjectKey): Promise<void>;
   /**
    * Deletes abandoned drafts of dead processes on this machine.

@@ -20,7 +20,6 @@ import { createStreamTails } from './stream-tails.ts';
 import { storedBytes, toEventData } from './stored-event.ts';
 
 export interface Appender {
-  /** Number of callers without an answer. */
   readonly pending: number;
   /** @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError */
   append(request: AppendRequest, options?: AppendOptions): Promise<AppendResult>;
@@ -69,7 +68,6 @@ const createAppendAt =
 
 interface OneAppend extends Required<AppendOptions> {
   readonly request: AppendRequest;
-  /** Unique name of this call. */
   readonly attempt: string;
   readonly startMs: number;
 }

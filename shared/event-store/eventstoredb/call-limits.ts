@@ -1,6 +1,5 @@
 /** Time limits of calls to EventStoreDB, in ms. */
 export interface CallLimits {
-  /** One read, including retries. */
   readonly readMs: number;
   /** Before an append is sent: the wait for earlier appends of the stream and for a free slot. */
   readonly waitMs: number;

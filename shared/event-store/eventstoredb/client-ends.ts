@@ -4,7 +4,6 @@ import { hangUp } from './node-client.ts';
 
 /** Discards clients: their calls end immediately, their connections shortly after. */
 export interface ClientEnds {
-  /** Aborted when the client is discarded. */
   signalOf(client: EventStoreDBClient): AbortSignal;
   giveUp(client: EventStoreDBClient): void;
   /** Resolves when the connections of all discarded clients are closed, or the wait for them has timed out. */

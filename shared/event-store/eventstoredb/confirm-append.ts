@@ -9,13 +9,11 @@ import { attemptOf } from './stored-event.ts';
 /** Called after every successful append, also a repeat, and before its caller receives the answer. */
 export type OnAppended = (customerId: number, position: Position, stream: string) => Promise<void>;
 
-/** An append that the log has accepted. */
 export interface InLog {
   readonly request: AppendRequest;
   /** Unique name of this call of `append`, stored by `toEventData`. */
   readonly attempt: string;
   readonly revision: number;
-  /** Undefined if the server did not return it. */
   readonly position: Position | undefined;
   /** `AppendOptions.mayBeRepeat`. */
   readonly mayBeRepeat: () => Promise<boolean>;

@@ -32,9 +32,7 @@ export interface Connection {
   givenUp(client: EventStoreDBClient): AbortSignal;
   /** True if the connection itself logs this failure, once for all calls. Then the caller must not log it. */
   tells(error: unknown): boolean;
-  /** Why there is no leader, as a message for operators; undefined if there is one. */
   readonly trouble: string | undefined;
-  /** Number of clients discarded so far. */
   readonly rebuilds: number;
   close(): Promise<void>;
 }

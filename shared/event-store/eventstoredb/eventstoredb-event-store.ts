@@ -24,7 +24,6 @@ export interface EventStoreDbOptions {
    * append, before its caller is answered. If it fails, the caller receives an unknown outcome.
    */
   readonly markAccount: OnAppended;
-  /** Default: `callLimits`. */
   readonly limits?: CallLimits;
 }
 
@@ -32,7 +31,6 @@ export interface EventStoreDbEventStore extends EventStore {
   readonly appendsPending: number;
   /** Number of clients discarded because their connection was in doubt. */
   readonly clientsReplaced: number;
-  /** Number of client subscriptions that ended and were replaced. */
   readonly subscriptionsLost: number;
   /** Returns why no append is possible now, as a message for operators; undefined if one is. Writes nothing. */
   appendProblem(): Promise<string | undefined>;

@@ -38,7 +38,6 @@ export class NoLeaderError extends Error {
 
 /** Classification of a failed call. All kinds except `unknown` are definite. */
 export type Failure =
-  /** The stream is at another revision. */
   | { readonly kind: 'conflict'; readonly actual: number | 'no-stream' }
   /** The append exceeds the server's limit of `bytesMax`, if it reported one. */
   | { readonly kind: 'too-large'; readonly bytesMax?: number }
@@ -46,7 +45,6 @@ export type Failure =
   | { readonly kind: 'not-taken' }
   /** The server rejects this call. A retry would be rejected, too. */
   | { readonly kind: 'refused' }
-  /** The position does not belong to this log. */
   | { readonly kind: 'invalid-position' }
   /** The call was, or may have been, in progress when it failed. */
   | { readonly kind: 'unknown' };
@@ -125,7 +123,6 @@ export const isStreamNotFound = (error: unknown): boolean => error instanceof St
 const isNotSent = (error: unknown): boolean =>
   error instanceof ChannelClosedError || error instanceof NoLeaderError;
 
-/** Doubt about a node after a failed call. */
 export type NodeDoubt =
   /** The connection was lost or never made: the next call needs a new one. */
   | 'broken'

@@ -36,7 +36,6 @@ const NODES_MAX = 16;
 /** @throws Error when the connection string names a file that does not exist */
 export const createFindLeader = (connectionString: string, clients: NodeClients): FindLeader => {
   const { seeds, isCluster } = seedsOf(connectionString);
-  /** Addresses learned in earlier rounds. */
   let known = addressesOf(seeds);
   for (const seed of seeds) clients.of(seed);
   return async (doubted) => {
@@ -52,9 +51,7 @@ export const createFindLeader = (connectionString: string, clients: NodeClients)
 
 interface Round {
   readonly known: ReadonlyMap<string, Endpoint>;
-  /** Receives the nodes that answers name. */
   readonly learnt: Map<string, Endpoint>;
-  /** True if nodes may be asked for other members. */
   readonly isCluster: boolean;
   readonly clients: NodeClients;
   readonly doubted: EventStoreDBClient | undefined;
@@ -65,7 +62,6 @@ const askAll = ({ known, learnt, isCluster, clients, doubted }: Round): Promise<
     const asked = new Set<string>();
     const unanswered = new Set<string>();
     const claims = new Map<string, EventStoreDBClient>();
-    /** Number of followers that name each node. */
     const followers = new Map<string, number>();
     const failures: NodeFailure[] = [];
     let isOver = false;

@@ -13,14 +13,10 @@ export interface LeaderSearch {
   readonly current: EventStoreDBClient | undefined;
   /** Resolves when a leader is found; undefined if no search is running. */
   readonly running: Promise<void> | undefined;
-  /** Why there is no leader, as a message for operators; undefined if there is one. */
   readonly trouble: string | undefined;
-  /** Number of clients discarded so far. */
   readonly rebuilds: number;
   start(): void;
-  /** Discards a client whose connection is lost. */
   drop(client: EventStoreDBClient): void;
-  /** Aborted when the client is discarded. */
   givenUp(client: EventStoreDBClient): AbortSignal;
   close(): Promise<void>;
 }

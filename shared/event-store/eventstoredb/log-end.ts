@@ -8,7 +8,6 @@ import { collect } from './read-events.ts';
 export interface LogEnd {
   /** Position of the last event in a stream that is not a system stream; `START` without one. */
   readonly head: Position;
-  /** Position of the last event of any kind. */
   readonly end: Position;
 }
 

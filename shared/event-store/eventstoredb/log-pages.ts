@@ -41,7 +41,6 @@ const RECENT_MS = 500;
 
 interface Reading {
   readonly page: Promise<LogPiece>;
-  /** Sequence number in this process. */
   readonly number: number;
 }
 

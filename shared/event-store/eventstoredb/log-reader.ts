@@ -41,7 +41,6 @@ export interface StoredPage {
 const STREAM_PAGE = { first: 128, max: 512 };
 const START_OF_STREAM = { direction: FORWARDS, fromRevision: LOG_START } as const;
 const END_OF_STREAM = { direction: BACKWARDS, fromRevision: END } as const;
-/** Page size of the whole log, in events of any kind. */
 const LOG_PAGE_MAX = 1_000;
 
 export const createLogReader = (connection: Connection): LogReader => {

@@ -8,13 +8,11 @@ import { subscribeToOwnEvents } from './own-events.ts';
 
 /** Buffers the events of one client subscription. Cannot be reused after it has ended. */
 export interface LogTap {
-  /** Number of buffered events. */
   readonly waiting: number;
   /** The buffer is full: the subscription is paused until events are taken. */
   readonly isFull: boolean;
   /** Everything up to here has arrived. A position after the last event was reported by the server's filter. */
   readonly reached: Position;
-  /** Why the subscription ended; undefined while it is active. */
   readonly ended: Error | undefined;
   /** Takes up to `count` events. The next events follow the returned position. */
   take(count: number): { readonly events: readonly AllStreamResolvedEvent[]; readonly position: Position };

@@ -2,12 +2,10 @@ import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Endpoint } from './connection-string.ts';
 import { createNodeClient } from './node-client.ts';
 
-/** Holds one client for each node. */
 export interface NodeClients {
   of(endpoint: Endpoint): EventStoreDBClient;
   /** Discards a client with a lost connection: the next call to its node uses a new one. */
   drop(client: EventStoreDBClient): void;
-  /** Discards all clients except this one. */
   keepOnly(client: EventStoreDBClient | undefined): void;
 }
 

@@ -25,7 +25,6 @@ export interface OwnEvents {
 
 /** Excludes the server's system streams: with server-side projections, they are most of the log. */
 const OWN_STREAMS = '^[^$].*';
-/** Number of filtered events after which the server reports a checkpoint. */
 const SEARCH_WINDOW = 256;
 
 /** Subscribes to events after a position, exclusive. An exception of the listener ends the subscription. */

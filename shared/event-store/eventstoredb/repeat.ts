@@ -1,9 +1,7 @@
 import type { AppendRequest } from '../append-request.ts';
 import type { StreamTail } from './stream-tails.ts';
 
-/** Result of comparing an append to `any` with the last events of its stream. */
 export type RepeatCheck =
-  /** Append after `current`. */
   | { readonly outcome: 'new'; readonly current: number | 'no-stream' }
   /** Already in the stream. `revision`: its last event. */
   | { readonly outcome: 'repeat'; readonly revision: number }

@@ -8,7 +8,6 @@ export interface StreamTail {
 }
 
 export interface StreamTails {
-  /** Reads the current tail. @throws EventStoreUnavailableError */
   read(stream: string): Promise<StreamTail>;
   /** Returns the cached tail. The stream may have grown since. */
   known(stream: string): StreamTail | undefined;

@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 
 /** Logs a persistent problem once instead of at each occurrence. */
 export interface TroubleLog {
-  /** The current problem; undefined if there is none. */
   readonly current: string | undefined;
   /** @param cause description; undefined when the problem is solved */
   tell(cause: string | undefined): void;

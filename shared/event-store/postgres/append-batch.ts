@@ -6,7 +6,6 @@ import { WrongExpectedRevisionError, type AppendResult, type ExpectedRevision } 
 
 export type AppendAnswer = AppendResult | WrongExpectedRevisionError;
 
-/** Encodes the expected revision for `append_to_log`. */
 const expectedCode = (expected: ExpectedRevision): number =>
   expected === 'any' ? -2 : expected === 'no-stream' ? -1 : expected;
 

@@ -5,7 +5,6 @@ import { createAppendQueue, type AppendQueue, type AppendQueueLimits } from './a
 import { deliverBatch } from './deliver-batch.ts';
 
 export interface AppendPump {
-  /** Number of callers without an answer. */
   readonly pending: number;
   /** @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError */
   append(request: AppendRequest): Promise<AppendResult>;
@@ -27,11 +26,9 @@ const queueLimits: AppendQueueLimits = {
  */
 const SPLIT_FROM = 64;
 
-/** How long a caller waits at most, in ms. */
 export interface AppendTimeouts {
   /** Until its append is sent. */
   readonly queuedMs: number;
-  /** In total. */
   readonly answerMs: number;
 }
 

@@ -22,7 +22,6 @@ export interface AppendQueueLimits {
 
 /** Pending appends in order of arrival. At most one append of each stream is in progress (`stream-lines.ts`). */
 export interface AppendQueue {
-  /** Number of callers without an answer. */
   readonly size: number;
   /** Number of appends that could be sent now; some may have timed out. */
   readonly ready: number;
@@ -36,7 +35,6 @@ export interface AppendQueue {
 }
 
 export const createAppendQueue = (limits: AppendQueueLimits): AppendQueue => {
-  /** All appends without an answer, oldest first. */
   const open = new Set<PendingAppend>();
   const lines = createStreamLines<PendingAppend>();
   let bytes = 0;

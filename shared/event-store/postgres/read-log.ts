@@ -37,7 +37,6 @@ interface PageOfStream {
 
 interface StreamPage {
   readonly rows: readonly Row[];
-  /** True if the stream has no further events. */
   readonly isLast: boolean;
 }
 

@@ -5,7 +5,6 @@ import { findPostmaster, lastPort } from './postmaster-file.ts';
 import { ForeignServerError, openUsage, type Usage } from './usage.ts';
 
 export interface AttachOptions extends StartOptions {
-  /** Returns the superuser's URL for this port. */
   readonly adminUrl: (port: number) => string;
 }
 

@@ -8,7 +8,6 @@ export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
   readonly pgCtl: string;
-  /** For example 18. */
   readonly majorVersion: number;
 }
 

@@ -5,14 +5,12 @@ import { isAlive } from './processes.ts';
 import { sharedDirectory } from './shared-directory.ts';
 import { canEnter, type UnixUser } from './unprivileged-user.ts';
 
-/** A temporary place where a new cluster is built. */
 export interface BuildSite {
   /** Owned by the Postgres user. */
   readonly directory: string;
   readonly dataDirectory: string;
   /** @returns false if another process published its cluster first */
   publish(): Promise<boolean>;
-  /** Deletes the temporary files. */
   close(): Promise<void>;
 }
 
@@ -60,7 +58,6 @@ const unlessPresent = async (change: Promise<void>): Promise<boolean> => {
 
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
-/** Deletes the incomplete clusters of killed processes. */
 const sweep = async (parent: string, prefix: string): Promise<void> => {
   for (const name of await readdir(parent)) {
     if (!name.startsWith(prefix)) continue;

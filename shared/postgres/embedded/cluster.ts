@@ -11,7 +11,6 @@ export interface ClusterOptions {
   /** The service's data folder. The cluster is in its subfolder `postgres`. */
   readonly dataDir: string;
   readonly binaries: Binaries;
-  /** Runs Postgres and owns its files. */
   readonly user: UnixUser | undefined;
   readonly log: Logger;
 }

@@ -15,7 +15,6 @@ import { unprivilegedUser } from './unprivileged-user.ts';
 export interface EmbeddedPostgres {
   /** URL of the database `exchange` for the role `exchange`, which owns the database and is not a superuser. */
   readonly url: string;
-  /** URL of the superuser, for administration only. */
   readonly adminUrl: string;
   /** Releases this process's use, and stops Postgres if no other process uses it. */
   stop(): Promise<void>;
@@ -61,7 +60,6 @@ const supervise = (
   const { port } = first;
   const stopping = new AbortController();
   let { usage } = first;
-  /** Pending while a recovery runs. */
   let recovery = Promise.resolve();
 
   const watch = (): void => {

@@ -6,7 +6,6 @@ import { runProgram } from './run-program.ts';
 import { fittedSettings, type PostgresSettings } from './settings.ts';
 import type { UnixUser } from './unprivileged-user.ts';
 
-/** A data directory, and the programs and the user that run it. */
 export interface RunnableCluster {
   readonly dataDirectory: string;
   readonly binaries: Binaries;
@@ -17,7 +16,6 @@ export interface RunnableCluster {
 export interface StartOptions extends RunnableCluster {
   /** Postgres writes its log here. This process opens it, because the Postgres user may not be able to. */
   readonly logFile: string;
-  /** Override the computed settings. */
   readonly settings: PostgresSettings;
 }
 
@@ -29,7 +27,6 @@ export class RefusedSettingError extends Error {
 const REFUSED = /FATAL: +(?:.*parameter "|could not map anonymous shared memory)/;
 
 const LOG_BYTES_MAX = 10 * 2 ** 20;
-/** Size of the log's end that is part of the error. */
 const LOG_TAIL_BYTES = 2_000;
 const START_SECONDS_MAX = 10;
 

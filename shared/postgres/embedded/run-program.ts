@@ -4,7 +4,6 @@ import type { UnixUser } from './unprivileged-user.ts';
 /** Passes no variables of this process: they contain secrets, and `PG...` variables change the programs' behaviour. */
 const programEnvironment = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
 
-/** Output kept for the error message. */
 const OUTPUT_CHARS_MAX = 4_000;
 
 interface Program {
@@ -13,7 +12,6 @@ interface Program {
   readonly user: UnixUser | undefined;
   /** Written to standard input. Use it for secrets: other users can read command lines. */
   readonly input?: string;
-  /** Additional variables. */
   readonly environment?: Readonly<Record<string, string>>;
   /** File descriptor for the output, if children of the program keep it open. Default: collected for the error. */
   readonly output?: number | undefined;

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 
 /** The passwords of the two roles, stored next to the cluster in a file that only its owner can read. */
 export interface Secrets {
-  /** Password of the superuser `postgres`. */
   readonly adminPassword: string;
   /** Password of the role `exchange`, which owns the service's database. */
   readonly runtimePassword: string;

@@ -1,12 +1,10 @@
 import { statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 
-/** Postgres settings, keyed by name. */
 export type PostgresSettings = Readonly<Record<string, string>>;
 
 const MB = 2 ** 20;
 
-/** Configured sizes in MB; they override the computed ones. */
 interface ChosenSizes {
   readonly POSTGRES_BUFFERS_MB?: number | undefined;
   readonly POSTGRES_WAL_MB?: number | undefined;
