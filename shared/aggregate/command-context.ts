@@ -8,8 +8,8 @@ export interface CommandContext {
   /** Default: `requestId`. */
   readonly correlationId?: string;
   /**
-   * True for commands of the service's own workers: their events get the correlation id of the stream's last event,
-   * if that event was read (a snapshot can replace it).
+   * True for commands of workers: their events get the correlation id of the stream's last event, unless a snapshot
+   * replaced it.
    */
   readonly continues?: boolean;
   /** Called once it is certain which run of the command appended the events. Not stored. */

@@ -4,7 +4,6 @@ import type { EventMetadata, JsonObject, RecordedEvent } from '../event-store/ev
 export type Upcaster = (data: JsonObject) => JsonObject;
 
 export interface EventVersions {
-  /** Version of new events, from 1. */
   readonly schemaVersion: number;
   /** The first converts version 1 to 2, and so on up to `schemaVersion`. Default: none. */
   readonly upcasters?: readonly Upcaster[];
@@ -17,9 +16,7 @@ interface VersionedEvent extends Pick<RecordedEvent, 'type' | 'data' | 'stream' 
   readonly metadata: Pick<EventMetadata, 'schemaVersion'>;
 }
 
-/**
- * A newer program wrote the event (update or rollback). A decision or an answer without that event would be wrong.
- */
+/** A newer program wrote the event. A decision or an answer without it would be wrong. */
 export class UnknownEventVersionError extends Error {
   override readonly name = 'UnknownEventVersionError';
 

@@ -62,15 +62,13 @@ export interface ExecuteOptions<Command, State = never> {
   /** The stream cannot exist yet (new id), so it is not read. */
   readonly isNew?: boolean;
   /**
-   * A recent state from before any event of this command; saves reading the stream. A later event causes a revision
-   * conflict. A decision without events is repeated on the stream itself.
+   * A recent state, to save reading the stream. A later event causes a conflict; a decision without events is
+   * repeated.
    */
   readonly known?: Pick<LoadedStream<State>, 'state' | 'revision' | 'correlationId'> | undefined;
-  /** Waits before the next attempt after a conflict. Default: real time. */
   readonly pause?: (ms: number) => Promise<void>;
   /** Called right before each append; true throws `CommandAbandonedError`. Default: never. */
   readonly isAbandoned?: () => boolean;
-  /** Default: none, the whole stream is folded. */
   readonly snapshots?: SnapshotStore;
   /** False only if no earlier run of this command can have appended events. Default: true. */
   readonly hasRunBefore?: () => Promise<boolean>;
@@ -147,17 +145,13 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
       if (!(error instanceof WrongExpectedRevisionError)) throw error;
       await pause(backoffMs(attempt, CONFLICT_BACKOFF));
     }
-    // Another command was faster, or an earlier run of this command. The stored events count: their timestamps
-    // differ.
+    // The stored events count, also those of an earlier run of this command: their timestamps differ.
     known = undefined;
   }
   throw new TooManyConflictsError(`${ATTEMPTS_MAX} attempts to append to ${stream} found newer events`);
 };
 
-/**
- * A decision with events may use an outdated state, because the append detects newer events. A refusal, or a decision
- * without events, appends nothing, so the error would stay undetected.
- */
+/** A decision without events appends nothing, so no conflict would reveal that it is based on an outdated state. */
 const wouldAppend = <State, Command, Event extends StorableEvent, Refusal>(
   decider: Decider<State, Command, Event, Refusal>,
   command: Command,

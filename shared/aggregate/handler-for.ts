@@ -37,10 +37,6 @@ export const ofRequest = ({
   hasRunBefore,
 });
 
-/**
- * Runs the commands of one aggregate and loads its states.
- * @param refused converts a refusal into the error to throw. Default: every refusal is a bug
- */
 export const handlerFor = <State, Command, Event extends StorableEvent, Refusal, Id, None extends State>(
   aggregate: Aggregate<State, Command, Event, Refusal, Id, None>,
   refused: (refusal: Refusal) => Error = (refusal) =>
@@ -82,10 +78,7 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
     execute,
     resultOf,
     loadAt,
-    /**
-     * @returns the state right after the command, also when it is repeated later
-     * @throws the error that `refused` returns, and the errors of `execute`
-     */
+    /** @throws the error that `refused` returns, and the errors of `execute` */
     run: async (
       stores: CommandStores,
       id: Id,
@@ -105,10 +98,7 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
     /** Folds the stream, for answers that cannot wait for a read model. Undefined if the resource does not exist. */
     load: (stores: CommandStores, customerId: number, id: Id): Promise<Existing | undefined> =>
       loadState(stores, aggregate, customerId, id),
-    /**
-     * The state after an earlier run of this request, which makes the command's preparations unnecessary; else
-     * undefined.
-     */
+    /** The state after an earlier run of this request, which needs no preparations then; else undefined. */
     doneBefore: async (
       stores: CommandStores,
       id: Id,
@@ -129,8 +119,7 @@ const stateAfter = async <State, Event extends StorableEvent>(
   if (!(await hasRunBefore())) return undefined;
   const { afterCommand } = await loadStream(store, fold, stream, { commandId, snapshots, hasRunBefore });
   if (afterCommand === undefined) return undefined;
-  // That run may have crashed before it wrote the account's position, and reads of the account wait for that
-  // position.
+  // That run may have crashed before it wrote the account's position, for which reads wait.
   await store.ensureMarked(customerId, afterCommand.position, stream);
   onEvents('earlier-run');
   return afterCommand;

@@ -19,8 +19,8 @@ export const eventIdOf = (commandId: string, ordinal: number): string => v5(Stri
 export const derivedId = (commandId: string, name: string): string => v5(name, commandId);
 
 /**
- * The id of a resource that the client names with `key`, unique within its parent. It needs no lookup, and concurrent
- * creations append to the same stream, so the second one finds the first.
+ * The id of a resource that the client names. Concurrent creations append to one stream, so the second finds the
+ * first.
  */
 export const resourceIdOf = (kind: string, customerId: number, parentId: number, key: string): string =>
   v5(`${kind}:${customerId}:${parentId}:${key}`, RESOURCE_NAMESPACE);

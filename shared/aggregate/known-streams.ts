@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { LoadedStream } from './load-stream.ts';
 
-/** A stream as this process last saw it. Other processes may have appended since. */
 type KnownStream<State> = Pick<LoadedStream<State>, 'state' | 'revision' | 'correlationId' | 'commands'>;
 
 export interface KnownStreams {
@@ -15,7 +14,6 @@ const STREAMS_MAX = 500;
 /** All states together, and one state, in characters of JSON. A larger state is not kept. */
 const STATES_MAX = 16 * 1024 * 1024;
 const STATE_MAX = 64 * 1024;
-/** Longer streams are loaded from their snapshot instead. */
 const EVENTS_MAX = 200;
 
 const keptOf = new WeakMap<EventStore, KnownStreams>();

@@ -27,8 +27,7 @@ export interface LoadOptions {
   readonly commandId?: string;
   readonly snapshots?: SnapshotStore | undefined;
   /**
-   * Called when a snapshot was loaded, since it hides earlier events; true folds the whole stream. False is only
-   * allowed if no earlier run of the command can have appended events. Default: false.
+   * False only if no earlier run can have appended events; true folds the events before the snapshot. Default: false.
    */
   readonly hasRunBefore?: () => Promise<boolean>;
 }
@@ -90,10 +89,7 @@ export const loadStream = async <State, Event extends StorableEvent>(
   return loaded(fold);
 };
 
-/**
- * The state of one aggregate, or undefined if its stream has no events.
- * @throws UnknownEventVersionError if a newer program has written to it
- */
+/** Undefined if the stream has no events. @throws UnknownEventVersionError if a newer program has written to it */
 export const loadState = async <State, Event extends StorableEvent, Id, None extends State>(
   { store, snapshots }: { readonly store: EventStore; readonly snapshots?: SnapshotStore | undefined },
   fold: NamedFold<State, Event, Id, None>,

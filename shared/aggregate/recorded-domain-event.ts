@@ -36,10 +36,7 @@ export const toNewEvents = (
     };
   });
 
-/**
- * Converts a recorded event to the current version of its type; an unknown type stays unchanged.
- * @throws UnknownEventVersionError
- */
+/** Converts the data to the current version; an unknown type stays unchanged. @throws UnknownEventVersionError */
 export const toDomainEvent = (recorded: RecordedEvent, versions: SchemaVersions): StorableEvent => {
   const version = Object.hasOwn(versions, recorded.type) ? versions[recorded.type] : undefined;
   return {

@@ -11,7 +11,6 @@ export const abortable = <T>(
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 
-/** Like `abortable`, but resolves to undefined on abort. */
 export const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> => {
   try {
     return await abortable(work, signal);

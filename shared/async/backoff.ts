@@ -5,14 +5,10 @@ export interface BackoffBounds {
   readonly capMs: number;
 }
 
-/**
- * Milliseconds to wait after `attempt` (from 1): exponential, with full jitter to spread callers that failed
- * together.
- */
+/** Milliseconds to wait after `attempt` (from 1): exponential, with full jitter to spread simultaneous callers. */
 export const backoffMs = (attempt: number, { baseMs, capMs }: BackoffBounds): number =>
   Math.random() * Math.min(capMs, baseMs * 2 ** Math.min(attempt - 1, 30));
 
-/** Waits. Resolves early when `signal` is aborted. */
 export const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
   try {
     await delay(ms, undefined, signal === undefined ? {} : { signal });

@@ -1,6 +1,5 @@
 /** The only source of wall-clock time, passed in so that tests can set it. */
 export interface Clock {
-  /** Milliseconds since 1970, UTC. */
   now(): number;
 }
 

@@ -1,8 +1,6 @@
 import { appendFileSync } from 'node:fs';
 
-/**
- * Places where a crash would hurt most. If a test has armed one, the process kills itself there like in a power cut.
- */
+/** Places where a test can kill the process like a power cut. */
 export const failpointNames = [
   'after-reserve',
   'after-claim',
@@ -28,10 +26,7 @@ export type Failpoint = (typeof failpointNames)[number];
 let armed: ReadonlyMap<string, number> | undefined;
 let reportFile = '';
 
-/**
- * @param spec `name:probability,...`, e.g. `after-append:0.01`
- * @param file gets a line with the failpoint's name before the process dies
- */
+/** @param spec `name:probability,...`, e.g. `after-append:0.01` @param file gets the names of hits */
 export const armFailpoints = (spec: string, file: string): void => {
   armed = new Map(
     spec.split(',').map((entry) => {
@@ -42,7 +37,6 @@ export const armFailpoints = (spec: string, file: string): void => {
   reportFile = file;
 };
 
-/** Kills the process here with the armed probability. Costs one comparison when nothing is armed. */
 export const failpoint = (name: Failpoint): void => {
   if (armed === undefined || Math.random() >= (armed.get(name) ?? 0)) return;
   if (reportFile !== '') appendFileSync(reportFile, `${name}\n`);

@@ -11,7 +11,6 @@ export interface LimitOptions {
 /** @param waitMsMax longest wait before the work starts, ms */
 export type Limit = <T>(waitMsMax: number, work: () => Promise<T>) => Promise<T>;
 
-/** Bounded concurrency with a bounded queue, first come, first served. */
 export const createLimit = ({ atOnceMax, waitingMax, tooBusy }: LimitOptions): Limit => {
   const limit = pLimit(atOnceMax);
   return async (waitMsMax, work) => {
@@ -22,7 +21,6 @@ export const createLimit = ({ atOnceMax, waitingMax, tooBusy }: LimitOptions): L
   };
 };
 
-/** @param run starts the work when a slot is free */
 const startWithin = <T>(
   waitMsMax: number,
   run: (work: () => Promise<void>) => Promise<void>,
@@ -44,10 +42,7 @@ const startWithin = <T>(
 
 export type OneAtATime = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
-/**
- * @param waitMsMax longest wait before the work starts, ms
- * @param waitingMax queue length of each key
- */
+/** Starts work within `waitMsMax` ms; `waitingMax` is the queue length of each key. */
 export const createOneAtATime = ({
   waitMsMax,
   waitingMax,
@@ -77,10 +72,7 @@ export const createOneAtATime = ({
 /** After a failure no further work starts. @throws the first error of the work */
 export type ForEach = <Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>) => Promise<void>;
 
-/**
- * @param each concurrent jobs of one call
- * @param together concurrent jobs of all calls, first come, first served
- */
+/** @param each jobs of one call at a time @param together of all calls, first come, first served */
 export const createSharedForEach = ({
   each,
   together,

@@ -20,10 +20,7 @@ export interface Readiness {
 
 export type CheckReadiness = () => Promise<Readiness>;
 
-/**
- * A part that takes longer than `partMsMax` is not ready. Concurrent callers share one check: the route is not
- * limited.
- */
+/** A part slower than `partMsMax` is not ready. Concurrent callers share one check: the route has no limit. */
 export const createReadiness = (parts: readonly ReadinessPart[], partMsMax: number): CheckReadiness => {
   let running: Promise<Readiness> | undefined;
   return () =>

@@ -21,8 +21,7 @@ export const settled = (ms: number, work: Promise<unknown>): Promise<void> =>
   );
 
 /**
- * `AbortSignal.timeout(ms)` with a listener. Without a listener, Node 20 garbage-collects a signal that only
- * `AbortSignal.any` refers to, and the request would never time out.
+ * Node 20 garbage-collects a signal that only `AbortSignal.any` refers to, and it never fires: a listener keeps it.
  */
 export const timeoutSignal = (ms: number): AbortSignal => {
   const signal = AbortSignal.timeout(ms);

@@ -18,14 +18,10 @@ type Client = Pick<ClientBase, 'query'> | Pick<Pool, 'query'>;
 export interface OpenedRow {
   readonly customerId: number;
   readonly name: string;
-  /** The seller who owns the account, if any. */
   readonly sellerId?: number | undefined;
 }
 
-/**
- * Makes accounts active, unless they were disabled since. The owner never changes; a row without `seller_id` may come
- * from a program version that did not have sellers.
- */
+/** The owner never changes; a null `seller_id` may come from a program version without sellers. */
 export const writeOpened = async (client: Client, accounts: readonly OpenedRow[]): Promise<void> => {
   if (accounts.length === 0) return;
   await client.query({
@@ -49,14 +45,10 @@ export interface AccessRow {
   readonly customerId: number;
   /** Revision of the account's stream that set `disabledAt`. */
   readonly revision: number;
-  /** Null: the account is open. */
   readonly disabledAt: string | null;
 }
 
-/**
- * Disables or enables accounts. A row from a later revision wins, so the order of two concurrent writes does not
- * matter.
- */
+/** A row from a later revision wins, so the order of two concurrent writes does not matter. */
 export const writeAccess = async (client: Client, accounts: readonly AccessRow[]): Promise<void> => {
   if (accounts.length === 0) return;
   await client.query({

@@ -43,7 +43,6 @@ const freshnessOf = (written: readonly string[], projections: readonly ShownRead
 export const freshnessSql = (customer: string, projection: string, kind: MarkKind = 'account'): string =>
   freshnessOf([writtenSql(customer, kind)], [projection]);
 
-/** For an answer from two read models: the slower one counts. */
 export const freshnessOfBothSql = (customer: string, projection: string, other: string): string =>
   freshnessOf([writtenSql(customer)], [projection, other]);
 
@@ -53,7 +52,6 @@ export const freshnessWithInstallationSql = (
   projections: readonly [string, ...ShownReadModel[]],
 ): string => freshnessOf([writtenSql(customer), installationWrittenSql], projections);
 
-/** For an answer that also contains rows of the read model `conversions`. */
 export const freshnessWithConversionsSql = (customer: string, projection: string): string =>
   freshnessOf([writtenSql(customer), writtenSql(customer, 'conversions')], [projection, `'conversions'`]);
 
@@ -61,7 +59,6 @@ export const freshnessColumns = (alias: string): string =>
   `${alias}.written, ${alias}.reached, ${alias}.written <= ${alias}.reached as fresh`;
 
 export interface Freshness {
-  /** The last position that the answer must contain. */
   readonly written: string;
   readonly reached: string;
   readonly fresh: boolean;

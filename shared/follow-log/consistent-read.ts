@@ -14,12 +14,10 @@ export const freshSql = (customer: string, projection: string): string =>
   `(coalesce((select position from account_positions where customer_id = ${customer}), '-') collate "C"
     <= coalesce((select position from projection_checkpoints where name = ${projection}), '-') collate "C")`;
 
-/** A query that returns exactly one row, with a column `fresh` of `freshSql`. */
 export interface FreshQuery {
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];
-  /** See `TenantStatement`. */
   readonly planOnce?: boolean;
 }
 
@@ -29,7 +27,6 @@ export interface ConsistentRead {
   };
   readonly projection: string;
   readonly query: FreshQuery;
-  /** Wakes the read early. Default: polling only. */
   readonly progress?: ProjectionProgress | undefined;
   /** Longest wait for the read model, ms. Default 2,000. */
   readonly waitMs?: number | undefined;

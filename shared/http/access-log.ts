@@ -4,8 +4,8 @@ import type { Logger } from 'pino';
 import type { Exchange } from './exchange.ts';
 
 /**
- * Logs one line per request, when its connection closes or its answer is complete. The request id is the only client
- * text in the line, and its format is validated. A client cannot forge log lines or leak secrets into them.
+ * The request id is the only client text in the line, and its format is validated: no forged lines, no leaked
+ * secrets.
  */
 export const logWhenDone = (
   request: IncomingMessage,

@@ -13,9 +13,7 @@ export const isUnavailable = (error: unknown): boolean =>
 /** True if a read stopped because its client was gone: nothing has failed. */
 export const isOfUnheard = ({ cause }: ApiError): boolean => cause instanceof UnheardError;
 
-/**
- * The only place where failures become statuses. An unknown error is a bug: 500, its message only goes to the log.
- */
+/** Converts all failures to statuses. An unknown error is a bug: 500, its message only goes to the log. */
 export const apiErrorOf = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;
   if (error instanceof AppendOutcomeUnknownError) {

@@ -22,13 +22,11 @@ import { isUncounted } from './uncounted.ts';
 
 export interface AppOptions extends RouteServices {
   readonly routes: readonly Route[];
-  /** Planned areas of the API: these paths, and all below them, answer 501 to every method. */
   readonly unbuilt?: readonly string[];
   readonly headers: HeaderLines;
   readonly durations?: Histogram;
 }
 
-/** The Express application of the declared routes. */
 export const createApp = (options: AppOptions): Express => {
   const { routes, unbuilt = [], gate } = options;
   const app = express();

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from './errors.ts';
 
-/** Default limit of a JSON body (decisions.md 1.1, row 11). */
 const BODY_BYTES_MAX = 1024 * 1024;
 
 /**
@@ -56,9 +55,7 @@ const tooLarge = (bytesMax: number): ApiError =>
   );
 
 const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
-/**
- * A parameter of a media type (RFC 9110, 5.6.6). Each text matches in one way only, so matching takes linear time.
- */
+/** A parameter of a media type (RFC 9110, 5.6.6). Unambiguous, so matching takes linear time. */
 const PARAMETER = `;[ \\t]*(?:(${TOKEN})=(${TOKEN}|"(?:[^"\\\\]|\\\\.)*")[ \\t]*)?`;
 const PARAMETERS = new RegExp(PARAMETER, 'g');
 const JSON_TYPE = new RegExp(`^application/json[ \\t]*((?:${PARAMETER})*)$`, 'i');

@@ -33,10 +33,7 @@ interface BrokenRequestOptions {
   readonly pace: Pace;
 }
 
-/**
- * Answers requests that Node's parser refuses, before any route: with the envelope, a request id and a log line. Also
- * requests that time out, except a long body that keeps its pace.
- */
+/** Answers requests that Node's parser refuses, or that time out, except a long body that keeps its pace. */
 export const answerBrokenRequests = (server: Server, { log, headers, pace }: BrokenRequestOptions): void => {
   const keepsPace = createPaceCheck(pace);
   const headerText = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');

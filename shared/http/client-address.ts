@@ -31,7 +31,6 @@ const addressOf = (text: string): Address | undefined => {
   return isIP(address) === 0 ? undefined : ipaddr.process(address);
 };
 
-/** `1.2.3.4:5678` and `[2001:db8::1]:5678`, which some proxies send. */
 const WITH_PORT = /^(?:\[([0-9A-Fa-f:.]{2,45})\](?::\d{1,5})?|(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5})$/;
 
 const forwardedAddressOf = (text: string): Address | undefined => {
@@ -40,9 +39,7 @@ const forwardedAddressOf = (text: string): Address | undefined => {
   return addressOf(match?.[1] ?? match?.[2] ?? text);
 };
 
-/**
- * The subject of rate limits: an IPv4 address, or the /64 network of an IPv6 address (specification, Rate limits).
- */
+/** IPv4 address, or /64 network of an IPv6 address (specification, Rate limits). */
 const subjectOf = (address: Address): string =>
   address.kind() === 'ipv4'
     ? address.toString()
@@ -97,7 +94,6 @@ const behindProxies = (
   let client = nearest;
   for (let hop = 0; isTrusted(client, hop) && reported.length > 0; hop++) {
     const next = forwardedAddressOf((reported.pop() ?? '').trim());
-    // Not an address: the proxy is the last known one.
     if (next === undefined) return client;
     client = next;
   }

@@ -4,13 +4,11 @@ import { unavailable, type ApiError } from './errors.ts';
 const ANSWER_MS_MAX = 2_800;
 
 export interface Deadline {
-  /**
-   * Waits for `work`, one call at a time; late work continues. @throws ApiError SERVICE_UNAVAILABLE at the deadline
-   */
+  /** One call at a time; late work continues. @throws ApiError SERVICE_UNAVAILABLE at the deadline */
   wait<T>(work: Promise<T>): Promise<T>;
   /**
-   * True once `wait` has timed out. Work must then start nothing new: the client was asked to retry, and this attempt
-   * must not change the outcome that the retry sees.
+   * True after a timeout. Then start nothing new: the client was asked to retry, and the outcome that the retry sees
+   * must not change.
    */
   readonly isOver: boolean;
   end(): void;

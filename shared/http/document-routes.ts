@@ -45,7 +45,6 @@ export const documentRoutes = (
 
 /** Without aliases: many OpenAPI readers cannot follow YAML aliases. */
 const yamlOf = async (document: unknown): Promise<string> => {
-  // Loaded on first use; most installations never need it.
   const { stringify } = await import('yaml');
   return stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 });
 };
@@ -92,7 +91,6 @@ const ProtectedResource = z
 /** Path of a resource's metadata (RFC 9728, section 3.1). */
 export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
-/** @param resourcePath is appended to the well-known path */
 const metadataRoute = (
   resourcePath: string,
   operationId: string,

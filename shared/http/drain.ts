@@ -5,15 +5,11 @@ import { sleep } from '../async/backoff.ts';
 import type { Logger } from 'pino';
 import { isBehindLast, makeLast } from './last-answer.ts';
 
-/**
- * The listener closes after this time without a new connection; the whole wait takes at most 2 *
- * `BACKLOG_WAIT_MS_MAX`.
- */
+/** Time without a new connection before the listener closes; at most 2 * `BACKLOG_WAIT_MS_MAX`. */
 const BACKLOG_QUIET_MS = 20;
 const BACKLOG_WAIT_MS_MAX = 250;
 /** After a longer iteration of the event loop, clients had time to connect. */
 const SHORT_TURN_MS = 1;
-/** Idle connections close after this time without a new request, or after `QUIET_WAIT_MS_MAX`. */
 const QUIET_MS = 100;
 const QUIET_WAIT_MS_MAX = 2_000;
 const DRAIN_MS_MAX = 10_000;

@@ -1,10 +1,7 @@
 import type { ErrorBody } from './errors.ts';
 import type { Pagination } from './route.ts';
 
-/**
- * The response envelope (specification, Response envelope; decisions.md 1.1, row 1): `data` and `error`, and `meta`
- * only for offset-paged lists. `dataJson` is sent unchanged.
- */
+/** Specification, Response envelope; decisions.md 1.1, row 1. `dataJson` is sent unchanged. */
 export const successEnvelope = (dataJson: string, pagination?: Pagination): string =>
   pagination === undefined
     ? `{"data":${dataJson},"error":null}`

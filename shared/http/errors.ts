@@ -55,10 +55,7 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * A refusal with a known account although the request has no principal: the credential was revoked, or is valid for
- * one purpose only. The account's log of refused requests uses it.
- */
+/** A refusal for the account's log although the request has no principal, e.g. with a revoked credential. */
 export class KnownHolderError extends ApiError {
   readonly holder: Holder;
   /** Values from the credential that the path does not contain, named like path parameters. */
@@ -100,7 +97,6 @@ export const notFound = (what: string): ApiError =>
     message: `No such ${what}. Check the id; it must belong to your account.`,
   });
 
-/** The request is valid, but the state of the resource forbids it. */
 export const conflict = (message: string, field?: string): ApiError =>
   new ApiError({ code: 'CONFLICT', message, ...(field !== undefined && { field }) });
 

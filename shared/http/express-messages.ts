@@ -18,6 +18,5 @@ export const messagesOf = (app: Express): Pick<ServerOptions, 'IncomingMessage' 
   >;
 };
 
-/** Returns the class prototype, which now inherits from Express' prototype. */
 const behind = <Message extends object>(ofExpress: Message, ofClass: object): Message =>
   Object.setPrototypeOf(ofClass, ofExpress) as Message;

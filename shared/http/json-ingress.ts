@@ -2,10 +2,7 @@ import { RefusedItem } from '../json/refused-item.ts';
 import { elementTexts } from '../json/element-texts.ts';
 import { ApiError } from './errors.ts';
 
-/**
- * Limits of JSON bodies (docs/limits.md). A value that can be parsed but not stored or serialized again would become
- * an event that cannot be read. They also apply to free-form members, which no schema checks.
- */
+/** Limits (docs/limits.md). A value that cannot be stored or serialized again would become an unreadable event. */
 const DEPTH_MAX = 32;
 /** Above the largest valid call: 100,000 members of audiences with all identifiers are 800,000 values. */
 const VALUES_MAX = 1_000_000;
@@ -21,7 +18,6 @@ interface Container {
   readonly parent: Container | undefined;
 }
 
-/** The broken rule and its place. `key` is undefined if the container itself breaks the rule. */
 interface Problem {
   readonly container: Container | undefined;
   readonly key: Key | undefined;
@@ -70,7 +66,6 @@ export const parseJsonBody = (bytes: Uint8Array, itemsMember?: string): unknown 
   return root.body;
 };
 
-/** Replaces the elements that break a rule. @returns a problem of the whole body */
 const refuseItems = (check: Check, text: string): Problem | undefined => {
   const { items } = check;
   if (items === undefined) return undefined;

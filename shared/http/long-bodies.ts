@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream';
 
 export interface LongBody {
   took(bytes: number): void;
-  /** The reader has stopped: the usual timeouts apply to the connection again. */
   end(): void;
 }
 
@@ -52,10 +51,7 @@ export interface Pace {
   readonly spanMs: number;
 }
 
-/**
- * Returns a check for the moment when a request times out. A long body is then checked after each period.
- * @returns true for a long body that keeps its pace; `tooSlow` is called if it becomes too slow
- */
+/** The check returns false if the body is too slow when its request times out; later `tooSlow` is called */
 export const createPaceCheck = ({ bytesPerSecondMin, spanMs }: Pace) => {
   const keepsPace = (body: BodyProgress, now: number): boolean => {
     const { request, begunAt, withinMs, judged } = body;

@@ -107,7 +107,6 @@ const idempotencyKey: Json = {
 };
 
 const requestBodyOf = (body: z.ZodType, components: Json): Json => ({
-  // An absent body counts as an empty object.
   required: !body.safeParse({}).success,
   content: { 'application/json': { schema: jsonSchema(body, 'input', components) } },
 });

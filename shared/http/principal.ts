@@ -1,6 +1,5 @@
 import type { Sealer } from '../secrets/api-key.ts';
 
-/** Scopes of routes (decisions.md 1.4, scopes). */
 export type Scope = 'exchange:read' | 'exchange:write' | 'exchange:admin' | 'exchange:review';
 
 export interface Principal {

@@ -2,9 +2,7 @@ import type { z } from 'zod';
 
 /** A schema error in plain words. The schema library's own messages never reach a client or an operator. */
 export interface Problem {
-  /** Dotted; empty for the value itself. */
   readonly path: string;
-  /** Follows the member's name, e.g. `must be at most 200`. */
   readonly message: string;
   readonly code: string;
 }
@@ -176,7 +174,6 @@ const withTightestLimits = (issues: readonly Issue[]): readonly Issue[] => {
   });
 };
 
-/** The limit of an issue, and a key for all limits of the same kind and value. */
 const limitIn = (issue: Issue): readonly [limit: number | bigint | undefined, key: string] => {
   const key = `${issue.code} ${issue.path.join('\0')}`;
   if (issue.code === 'too_big') return [issue.maximum, key];

@@ -35,7 +35,6 @@ export interface RouteServices {
   readonly log: Logger;
   /** Receives refused requests with a known credential. Must not throw; is not awaited. */
   readonly onRefused?: (request: RefusedRequest) => void;
-  /** Receives every answer of a route, including refusals. For tests. */
   readonly onAnswer?: (route: Route, status: number, text: string, headers: OutgoingHttpHeaders) => void;
 }
 

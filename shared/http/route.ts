@@ -125,11 +125,8 @@ export interface RequestContext {
   readonly commandId: string;
   readonly bodyBytes: number;
   readonly isRepeatable: boolean;
-  /** Values of the route's `reserves`, the same in every run. */
   readonly reserved: Readonly<Record<string, number>>;
-  /** See `KeyedCommand`. */
   readonly hasRunBefore: () => Promise<boolean>;
-  /** See `CommandContext`. */
   readonly onEvents: (run: 'this-run' | 'earlier-run') => void;
   /** True once the request was answered before its handler finished: the handler must start nothing new. */
   readonly isAbandoned: () => boolean;
@@ -137,7 +134,6 @@ export interface RequestContext {
   readonly isUnheard: () => boolean;
 }
 
-/** A handler's answer, without the envelope and common headers. */
 export type Reply =
   | {
       readonly status: number;
@@ -146,10 +142,8 @@ export type Reply =
       /** Not stored with an idempotency key, so a repeat runs the handler again. */
       readonly headers?: Readonly<Record<string, string>>;
     }
-  /** `data` as JSON text of a read model, sent unchanged. */
   | { readonly status: number; readonly dataJson: string; readonly pagination?: Pagination }
   | { readonly status: number; readonly text: string; readonly contentType: string }
-  /** Streamed bytes; not read for HEAD. */
   | {
       readonly status: number;
       readonly bytes: OutgoingBytes;
@@ -183,7 +177,6 @@ export const declaration = <Params extends z.ZodType, Query extends z.ZodType>(
   declared: RouteDeclaration<Params, Query>,
 ): RouteDeclaration<Params, Query> => declared;
 
-/** Declares a route; infers the handler's input types from the schemas. */
 export const route = <
   Params extends z.ZodType,
   Query extends z.ZodType,

@@ -78,7 +78,6 @@ export const takeParameter = (takeMax: number) =>
     .optional()
     .transform((take) => take ?? TAKE_DEFAULT);
 
-/** Parameters of offset-paged lists, with aliases (decisions.md 1.1, rows 21 and 22). */
 export const pagingParameters = (takeMax: number) => ({
   take: queryInteger(1, takeMax, `Items on a page. Default ${TAKE_DEFAULT}.`).optional(),
   skip: queryInteger(0, Number.MAX_SAFE_INTEGER, 'Items before the page. Default 0.').optional(),

@@ -19,7 +19,6 @@ const CHECK_MS = 1_000;
 export interface ClientTimeouts {
   /** From the connection, or the end of the last request, to the end of the headers. */
   readonly headersMs: number;
-  /** To the end of the body. */
   readonly requestMs: number;
   /** Longest silence in both directions during a request. */
   readonly silenceMs: number;
@@ -38,7 +37,6 @@ const clientTimeouts: ClientTimeouts = {
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Further connections are closed immediately. */
   readonly connectionsMax?: number;
   readonly headers?: HeaderLines;
   readonly timeouts?: ClientTimeouts;
@@ -67,7 +65,6 @@ export const startServer = async (
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: CHECK_MS,
-      // `guard.ts` checks it, and answers with the envelope.
       requireHostHeader: false,
     },
     drain.serve,

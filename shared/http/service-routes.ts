@@ -87,7 +87,6 @@ const healthRoute = ({ version, stopping, parts }: ServiceRoutesOptions): Route 
   });
 };
 
-/** Readiness probe: 200 only if all required parts work. */
 const readyRoute = ({ stopping, parts }: ServiceRoutesOptions): Route => {
   const check = createReadiness(parts, PART_MS_MAX);
   return route({

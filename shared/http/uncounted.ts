@@ -15,7 +15,6 @@ const UNCOUNTED = [
   '/.well-known/',
 ] as const;
 
-/** For GET and HEAD only. */
 const UNCOUNTED_READS = ['/assets/'] as const;
 
 /**

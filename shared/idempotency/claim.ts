@@ -20,7 +20,6 @@ export interface StoredAnswer {
 }
 
 export type Claim =
-  /** This request must run the command, with these reserved values. */
   | {
       readonly outcome: 'claimed';
       /** Identifies this claim. A claim that took it over has another lease. */
@@ -30,7 +29,6 @@ export type Claim =
       readonly commandId: string;
       readonly reserved: Readonly<Record<string, number>>;
     }
-  /** Another request with this key is running the command. */
   | { readonly outcome: 'in-flight' }
   /** The key was used for a different request. */
   | { readonly outcome: 'mismatch' }

@@ -5,7 +5,6 @@ export interface FingerprintParts {
   readonly method: string;
   readonly path: string;
   readonly pathValues: Readonly<Record<string, string>>;
-  /** With unknown members; undefined for none. */
   readonly body: unknown;
 }
 

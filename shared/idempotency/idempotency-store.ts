@@ -19,7 +19,6 @@ export interface OwnClaim {
 }
 
 export interface IdempotencyStore {
-  /** Claims a key for a command. The first claim wins, across all nodes. */
   claim(request: ClaimRequest): Promise<Claim>;
   /** Stores the answer of a finished command, if none is stored. From then on the key is replayed for 24 hours. */
   complete(claim: OwnClaim, answer: CompletedAnswer): Promise<void>;

@@ -1,13 +1,11 @@
 import { RefusedItem } from './refused-item.ts';
 
-/** Text that needs no escapes in JSON. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 const canonicalText = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
 
 interface Shape {
   readonly names: readonly string[];
-  /** In canonical order; `written` is the name as JSON with its colon. */
   readonly members: readonly { readonly name: string; readonly written: string }[];
 }
 

@@ -3,7 +3,6 @@
  * that the handler can refuse this item and accept the others.
  */
 export class RefusedItem {
-  /** Member of the item at fault; undefined if the item itself is. */
   readonly member: string | undefined;
   /** E.g. `a number that is too large`. */
   readonly fault: string;

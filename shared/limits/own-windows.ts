@@ -13,7 +13,6 @@ const OVERFLOW = 'overflow';
 export class OwnWindows extends RateLimiterMemory {
   readonly #onCount: () => void;
   readonly #subjectsMax: number;
-  /** Opened since `#since`, and in the period before: an upper bound of the open windows. */
   #opened = 0;
   #openedBefore = 0;
   #since = 0;

@@ -5,7 +5,6 @@ import { OutboundError } from './outbound-error.ts';
 
 export type ResolveName = (
   name: string,
-  /** Without addresses if there is an error. */
   onAnswer: (error: Error | null, addresses?: readonly LookupAddress[]) => void,
 ) => void;
 

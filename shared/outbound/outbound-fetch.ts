@@ -13,7 +13,6 @@ export interface OutboundFetchOptions extends OutboundPolicy {
   readonly resolve?: ResolveName;
 }
 
-/** `fetch` with text bodies only. */
 export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**

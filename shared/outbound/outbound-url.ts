@@ -3,7 +3,6 @@ import ipaddr from 'ipaddr.js';
 export type UrlProblem = string;
 
 export interface OutboundPolicy {
-  /** A development setting: allows plain http and any port to loopback addresses. */
   readonly allowLoopback: boolean;
   /** E.g. `NAME=true`, for the error text. Undefined if an operator cannot set it, or has. */
   readonly loopbackSetting?: string | undefined;
