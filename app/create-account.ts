@@ -4,11 +4,18 @@ import type { Installation } from './installation.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import { notFound } from '../shared/http/errors.ts';
 import { advisoryLocks } from '../shared/postgres/advisory-locks.ts';
+import { accountRowsIn } from '../projections/account-rows.ts';
 import { idSequence } from '../shared/postgres/sequence.ts';
 
 const openNumbered = ({ store, pool }: Installation, account: NewAccount): Promise<OpenedAccount> =>
   openAccount(
-    { store, pool, clock: systemClock, nextCustomerId: idSequence(pool, 'customer_ids').next },
+    {
+      store,
+      pool,
+      clock: systemClock,
+      rows: accountRowsIn(pool),
+      nextCustomerId: idSequence(pool, 'customer_ids').next,
+    },
     account,
   );
 

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import { isConversionStream } from '../domain/conversions/conversion-events.ts';
 import { personalParts } from '../domain/personal-data/split-personal-data.ts';
 import { migrations } from '../migrations/index.ts';
+import { requestRights } from '../migrations/request-rights.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import type { Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
@@ -130,7 +131,7 @@ export const openInstallation = async (
     migrate: async () => {
       const names = await migrate(databaseUrl, migrations);
       if (embedded !== undefined) await provideRequestRole(embedded);
-      isolation = await isolateTenants(databaseUrl);
+      isolation = await isolateTenants(databaseUrl, requestRights);
       if (names.length > 0) log.info({ migrations: names }, 'database migrated');
     },
     close: async () => {
@@ -196,7 +197,9 @@ const openLog = async (
     connectionString: config.EVENTSTORE_URL,
     log: postgres.log,
     limits,
-    markAccount: createMarkAccount(postgres.pool, isConversionStream),
+    markAccount: createMarkAccount(postgres.pool, (stream) =>
+      isConversionStream(stream) ? 'conversion_positions' : 'account_positions',
+    ),
   });
   return {
     store,

@@ -100,7 +100,16 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     ...api,
     ...serviceRoutes({ version, parts: options.readiness, metrics: registry, stopping: options.isStopping }),
   ];
-  const document = { version, baseUrl, apiPath: '/api/v2/buyer', skill, scopes: Scope.options };
+  const document = {
+    title: 'Buyer Exchange',
+    description: 'The buyer side of an advertising exchange.',
+    version,
+    baseUrl,
+    apiPath: '/api/v2/buyer',
+    apiName: 'Buyer',
+    skill,
+    scopes: Scope.options,
+  };
   const verify = verifyApiKey(pool, (keyId) => keyUse.used(keyId));
   const app = createApp({
     routes: [...routes, ...documentRoutes(document, routes)],

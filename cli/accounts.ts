@@ -6,6 +6,7 @@ import { revokeApiKey } from '../command/accounts/revoke-api-key.ts';
 import type { Role, Scope } from '../domain/accounts/access.ts';
 import type { ApiKeyResource } from '../domain/accounts/account-resource.ts';
 import { listApiKeys } from '../query/accounts/list-api-keys.ts';
+import { accountRowsIn } from '../projections/account-rows.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
 
@@ -41,6 +42,7 @@ export async function* listAccounts({ pool }: Installation): AsyncGenerator<List
 const writesOf = ({ store, pool, requestPool }: Installation) => ({
   store,
   pool,
+  rows: accountRowsIn(pool),
   database: createTenantDatabase(requestPool),
   clock: systemClock,
 });

@@ -8,7 +8,7 @@ import {
   type AccessRow,
   type OpenedRow,
   type UserRow,
-} from '../shared/auth/account-rows.ts';
+} from './account-rows.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';

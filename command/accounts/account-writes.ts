@@ -26,6 +26,37 @@ export interface InstallationWrites {
   readonly clock: Clock;
 }
 
+/**
+ * The rows that credentials are checked against. The credentials read model repeats each write, so a write may be late
+ * and may run twice.
+ */
+export interface AccountRows {
+  /** Makes accounts live, unless they were disabled since. */
+  writeOpened(
+    accounts: readonly {
+      readonly customerId: number;
+      readonly name: string;
+      readonly sellerId?: number | undefined;
+    }[],
+  ): Promise<void>;
+  /** Opens or closes accounts for their credentials. The state of the higher stream revision stays. */
+  writeAccess(
+    accounts: readonly {
+      readonly customerId: number;
+      readonly revision: number;
+      readonly disabledAt: string | null;
+    }[],
+  ): Promise<void>;
+  writeUsers(
+    users: readonly {
+      readonly customerId: number;
+      readonly userId: string;
+      readonly name: string;
+      readonly role: string;
+    }[],
+  ): Promise<void>;
+}
+
 const accounts = handlerFor(accountAggregate, accountRefused);
 
 export const runOnAccount = (

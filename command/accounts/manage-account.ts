@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Role } from '../../domain/accounts/access.ts';
-import { writeAccess, writeUsers } from '../../shared/auth/account-rows.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
-import { accountOf, loadAccount, runOnAccount, type InstallationWrites } from './account-writes.ts';
+import {
+  accountOf,
+  loadAccount,
+  runOnAccount,
+  type AccountRows,
+  type InstallationWrites,
+} from './account-writes.ts';
+
+type RowWrites = Pick<InstallationWrites, 'store' | 'clock'> & { readonly rows: AccountRows };
 
 const contextOf = (customerId: number) => {
   const commandId = randomUUID();
@@ -16,7 +23,7 @@ const contextOf = (customerId: number) => {
  * @throws ApiError NOT_FOUND
  */
 export const setAccountAccess = async (
-  writes: InstallationWrites,
+  writes: RowWrites,
   customerId: number,
   access: 'disabled' | 'enabled',
 ): Promise<void> => {
@@ -27,10 +34,10 @@ export const setAccountAccess = async (
 };
 
 /** Runs even without a new event: an earlier command may have failed to write the row. */
-const settleAccess = async ({ store, pool }: InstallationWrites, customerId: number): Promise<void> => {
+const settleAccess = async ({ store, rows }: RowWrites, customerId: number): Promise<void> => {
   const { state, revision } = await loadAccount(store, customerId);
   if (state.status === 'NONE' || typeof revision !== 'number') return;
-  await writeAccess(pool, [{ customerId, revision, disabledAt: state.disabledAt ?? null }]);
+  await rows.writeAccess([{ customerId, revision, disabledAt: state.disabledAt ?? null }]);
 };
 
 /**
@@ -40,7 +47,7 @@ const settleAccess = async ({ store, pool }: InstallationWrites, customerId: num
  * @throws ApiError NOT_FOUND when the account does not exist
  */
 export const addUser = async (
-  { store, pool, clock }: InstallationWrites,
+  { store, rows, clock }: RowWrites,
   customerId: number,
   user: { readonly name: string; readonly role: Role },
 ): Promise<string> => {
@@ -49,6 +56,6 @@ export const addUser = async (
   const { users } = accountOf(await runOnAccount(store, command, contextOf(customerId)));
   const userId = Object.keys(users).at(-1);
   if (userId === undefined) throw new Error('a user that was added is in the account');
-  await writeUsers(pool, [{ customerId, userId, ...user }]);
+  await rows.writeUsers([{ customerId, userId, ...user }]);
   return userId;
 };

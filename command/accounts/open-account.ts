@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { firstUser } from '../../domain/accounts/account.ts';
 import { scopesOfRole } from '../../domain/accounts/access.ts';
-import { writeOpened } from '../../shared/auth/account-rows.ts';
 import { generateApiKey } from '../../shared/secrets/api-key.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
-import { runOnAccount, type InstallationWrites } from './account-writes.ts';
+import { runOnAccount, type AccountRows, type InstallationWrites } from './account-writes.ts';
 
 export interface OpenedAccount {
   readonly customerId: number;
@@ -28,8 +27,9 @@ export const openAccount = async (
     store,
     pool,
     clock,
+    rows,
     nextCustomerId,
-  }: InstallationWrites & { readonly nextCustomerId: () => Promise<number> },
+  }: InstallationWrites & { readonly rows: AccountRows; readonly nextCustomerId: () => Promise<number> },
   { name, sellerId }: NewAccount,
 ): Promise<OpenedAccount> => {
   const customerId = await nextCustomerId();
@@ -67,7 +67,7 @@ export const openAccount = async (
   if (outcome.outcome === 'refused')
     throw new Error(`account ${customerId} exists already: the id sequence is behind the log`);
   // Separate statements: the read model may lock the same two rows in another order.
-  await writeOpened(pool, [{ customerId, name, sellerId }]);
+  await rows.writeOpened([{ customerId, name, sellerId }]);
   await pool.query('update api_keys set announced = true where customer_id = $1 and key_id = $2', [
     customerId,
     keyId,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Scope } from '../../domain/accounts/access.ts';
+import { Role, Scope } from '../../domain/accounts/access.ts';
 import { NewApiKeyResource } from '../../domain/accounts/account-resource.ts';
 import { instant } from '../../domain/values.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
@@ -50,7 +50,8 @@ const createRoute = (writes: AccountWrites): Route =>
     handle: async ({ body, request }) => {
       const { user, sealer } = request.principal;
       if (user === undefined) throw new Error('a principal with scopes has a user');
-      const asked = { ...body, user, ...(request.isRepeatable ? { sealer } : {}) };
+      const holder = { id: user.id, role: Role.parse(user.role) };
+      const asked = { ...body, user: holder, ...(request.isRepeatable ? { sealer } : {}) };
       return { status: 201, data: await issueApiKey(writes, asked, contextOf(request)) };
     },
   });

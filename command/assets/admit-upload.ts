@@ -1,7 +1,7 @@
 import type { AssetState } from '../../domain/assets/asset.ts';
 import { assetIdOfUpload, shownAssetId, type Asset } from '../../domain/assets/asset-resource.ts';
-import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
 import type { LoadedStream } from '../../shared/aggregate/load-stream.ts';
+import { isWholeSql } from '../../shared/follow-log/account-mark.ts';
 import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 import { ApiError, KnownHolderError, unavailable } from '../../shared/http/errors.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
@@ -146,7 +146,7 @@ const askDatabase = async ({ pool }: Pick<AssetWrites, 'pool'>, customerId: numb
     text: `select clock_timestamp() as now,
              exists (select from accounts where customer_id = $1
                      and disabled_at is null and access_revision >= 0) as "isOpen",
-             ${isAccessKnownSql} as "isKnown"`,
+             ${isWholeSql('credentials')} as "isKnown"`,
     values: [customerId],
   });
   const [row] = rows;

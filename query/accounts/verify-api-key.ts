@@ -1,6 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
-import { isAccessKnownSql } from '../../shared/auth/account-rows.ts';
 import { parseApiKey, sealerOf } from '../../shared/secrets/api-key.ts';
 import { coalesce } from '../../shared/async/coalesce.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
@@ -11,7 +10,7 @@ import type {
   Verification,
   VerifyCredential,
 } from '../../shared/http/principal.ts';
-import { accountVersionSql } from '../../shared/follow-log/account-mark.ts';
+import { accountVersionSql, isWholeSql } from '../../shared/follow-log/account-mark.ts';
 
 type Role = NonNullable<Principal['user']>['role'];
 
@@ -126,7 +125,7 @@ const storedKeys = async (
              ${accountVersionSql('k.customer_id')} as version,
              coalesce(announced and (select disabled_at is null and access_revision >= 0
                from accounts a where a.customer_id = k.customer_id), false) as "isLive",
-             ${isAccessKnownSql} as "isWhole",
+             ${isWholeSql('credentials')} as "isWhole",
              revoked_at is not null or coalesce(expires_at <= clock_timestamp(), false) as "isOver"
            from api_keys k
            where key_id = any($1::text[])`,

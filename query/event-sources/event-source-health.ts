@@ -30,7 +30,7 @@ export const healthOf = async (
     query: {
       name: 'event-source-health',
       text: `select ${freshnessColumns('f')}, coalesce(found.items, '[]') as items
-             from ${freshnessSql('$1', '$2', 'conversions')} f, lateral (
+             from ${freshnessSql('$1', '$2', 'conversion_positions')} f, lateral (
                select json_agg(json_build_object(
                  'sourceId', h.source_id,
                  'status', h.status,

@@ -9,7 +9,7 @@ import { isoTimestampSql } from '../../shared/postgres/build-statement.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
-  freshnessWithConversionsSql,
+  freshnessOfBothSql,
   type Freshness,
 } from '../../shared/follow-log/account-mark.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
@@ -101,7 +101,7 @@ const summarise = async (
       text: `select ${freshnessColumns('f')},
                exists (select from advertisers a where a.customer_id = $1 and a.id = $3) as known,
                coalesce(summed.entries, '[]') as entries
-             from ${freshnessWithConversionsSql('$1', '$2')} f, lateral (
+             from ${freshnessOfBothSql('$1', '$2', `'conversions'`, 'conversion_positions')} f, lateral (
                select json_agg(json_build_object(
                  'eventHour', ${isoTimestampSql('s.hour')}, 'eventType', s.event_type, 'eventCount', s.events)
                  order by s.hour, s.event_type)::text as entries

@@ -216,7 +216,7 @@ export class LogGapError extends Error {
   override readonly name = 'LogGapError';
 }
 
-/** Returns the category of a stream, e.g. `advertiser` for `advertiser-7-1001`. */
+/** Returns the category of a stream, e.g. `order` for `order-7-1001`. */
 export const categoryOf = (stream: string): string => {
   const dash = stream.indexOf('-');
   return dash < 0 ? stream : stream.slice(0, dash);

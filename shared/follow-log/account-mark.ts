@@ -8,14 +8,14 @@
 export const accountVersionSql = (customer: string): string =>
   `(${writtenSql(customer)} || ' ' || ${installationWrittenSql} || ${epochsSql})`;
 
-/** Only reads of conversions wait for conversion events (`migrations/event-log.ts`). */
-const markTables = { account: 'account_positions', conversions: 'conversion_positions' } as const;
-export type MarkKind = keyof typeof markTables;
+/**
+ * @param table of the last written positions. Streams with very many events have their own table, so that only reads of
+ *   those events wait for them
+ */
+const writtenSql = (customer: string, table = 'account_positions'): string =>
+  `coalesce((select position from ${table} where customer_id = ${customer}), '-') collate "C"`;
 
-const writtenSql = (customer: string, kind: MarkKind = 'account'): string =>
-  `coalesce((select position from ${markTables[kind]} where customer_id = ${customer}), '-') collate "C"`;
-
-/** Events without an account, e.g. of the seller directory, are stored for account 0. */
+/** Events of the installation name account 0, which belongs to no customer. */
 const installationWrittenSql = writtenSql('0');
 
 const epochsSql = `coalesce((select string_agg(' ' || name || '=' || epoch, '' order by name)
@@ -38,22 +38,31 @@ const freshnessOf = (written: readonly string[], projections: readonly ShownRead
  * SQL of a one-row table that compares a read model with an account's writes, in the same snapshot as the rows of the
  * query: `from ${freshnessSql('$1', '$2')} as f`. `freshnessColumns` selects its columns.
  * @param projection parameter of the read model's name, e.g. `$2`
- * @param kind `conversions` for a read model of conversion events
+ * @param table of the last written positions of the events that the read model is made of
  */
-export const freshnessSql = (customer: string, projection: string, kind: MarkKind = 'account'): string =>
-  freshnessOf([writtenSql(customer, kind)], [projection]);
+export const freshnessSql = (customer: string, projection: string, table?: string): string =>
+  freshnessOf([writtenSql(customer, table)], [projection]);
 
-export const freshnessOfBothSql = (customer: string, projection: string, other: string): string =>
-  freshnessOf([writtenSql(customer)], [projection, other]);
+/**
+ * The same for an answer that is made of two read models: it is as fresh as the one that lags more.
+ * @param otherTable of the last written positions for `other`, if it has its own
+ */
+export const freshnessOfBothSql = (
+  customer: string,
+  projection: string,
+  other: string,
+  otherTable?: string,
+): string =>
+  freshnessOf(
+    [writtenSql(customer), ...(otherTable === undefined ? [] : [writtenSql(customer, otherTable)])],
+    [projection, other],
+  );
 
 /** For an answer that also contains data of the installation. The first projection is always included. */
 export const freshnessWithInstallationSql = (
   customer: string,
   projections: readonly [string, ...ShownReadModel[]],
 ): string => freshnessOf([writtenSql(customer), installationWrittenSql], projections);
-
-export const freshnessWithConversionsSql = (customer: string, projection: string): string =>
-  freshnessOf([writtenSql(customer), writtenSql(customer, 'conversions')], [projection, `'conversions'`]);
 
 export const freshnessColumns = (alias: string): string =>
   `${alias}.written, ${alias}.reached, ${alias}.written <= ${alias}.reached as fresh`;
@@ -63,3 +72,7 @@ export interface Freshness {
   readonly reached: string;
   readonly fresh: boolean;
 }
+
+/** SQL that is false while a rebuild of the read model has not yet reached the position where it began. */
+export const isWholeSql = (projection: string): string => `coalesce(
+  (select position >= whole_at from projection_checkpoints where name = '${projection}'), true)`;

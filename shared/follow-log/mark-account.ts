@@ -5,14 +5,14 @@ import { AppendOutcomeUnknownError, type Position } from '../event-store/event-s
  * Writes the account's last position, for event logs outside Postgres (in Postgres the append does it). Call it after
  * the append and before its answer, so that every answered write is included. An append without an answer is included
  * when it is repeated, or at the account's next write. The position never decreases.
- * @param isMarkedApart true for streams of conversion events
+ * @param tableOf a stream: the table of its last written positions
  * @param pool must wait for the disk at commit: if a position is lost, a read can miss an answered write
  * @throws AppendOutcomeUnknownError
  */
 export const createMarkAccount =
-  (pool: Pick<Pool, 'query'>, isMarkedApart: (stream: string) => boolean) =>
+  (pool: Pick<Pool, 'query'>, tableOf: (stream: string) => string) =>
   async (customerId: number, position: Position, stream: string): Promise<void> => {
-    const table = isMarkedApart(stream) ? 'conversion_positions' : 'account_positions';
+    const table = tableOf(stream);
     try {
       await pool.query({
         name: `mark-${table}`,

@@ -80,7 +80,7 @@ export const createAnswerCache = (bytesMax: number): AnswerCache => {
 /**
  * Returns the routes with reads answered from memory where possible. Only for reads that depend on account, path and
  * query alone, and that contain all writes of the account, or of the installation if they show its data. Not for
- * reads of conversion events, which do not change an account's version.
+ * events whose last position is in a separate table: they do not change an account's version.
  */
 export const answeredFromMemory = (answers: AnswerCache, routes: readonly Route[]): readonly Route[] =>
   routes.map((route) => {

@@ -91,9 +91,10 @@ const notBuilt = (path: string, gate: Gate): RequestHandler => {
 const otherMethod = (path: string, routes: readonly Route[], gate: Gate): RequestHandler => {
   const methods = routes.map(({ method }) => method.toUpperCase());
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
+  const isCounted = routes.every(({ limit }) => limit !== 'none');
   return async (request, response) => {
     exchangeOf(response).pattern = path;
-    if (!isUncounted(request.method, path)) await gate.countUnrouted(request, response);
+    if (isCounted && !isUncounted(request.method, path)) await gate.countUnrouted(request, response);
     if (request.method === 'OPTIONS') return sendEmpty(response, 204, { Allow: allow });
     const message = `Method not allowed. Allowed: ${allow}.`;
     throw new ApiError({ code: 'METHOD_NOT_ALLOWED', message }, { Allow: allow });

@@ -3,9 +3,16 @@ import { openApiDocument } from './openapi.ts';
 import { route, type Route } from './route.ts';
 
 export interface DocumentRoutesOptions {
+  /** Name of the API that readers see. */
+  readonly title: string;
+  readonly description: string;
   readonly version: string;
   readonly baseUrl: () => string;
+  /** The path of the API below it: the documents are there, too. */
   readonly apiPath: string;
+  /** Names that path in the ids of operations, e.g. `Orders`. */
+  readonly apiName: string;
+  /** Markdown that tells an agent how to use the API. */
   readonly skill: (baseUrl: string) => string;
   readonly scopes: readonly string[];
 }
@@ -16,11 +23,11 @@ export const documentRoutes = (
   options: DocumentRoutesOptions,
   otherRoutes: readonly Route[],
 ): readonly Route[] => {
-  const { version, baseUrl, apiPath } = options;
+  const { title, description, version, baseUrl, apiPath, apiName } = options;
   let document: Record<string, unknown> | undefined;
   let yaml: string | undefined;
   const openApi = (): Record<string, unknown> =>
-    (document ??= openApiDocument([...otherRoutes, ...routes], { version, baseUrl: baseUrl() }));
+    (document ??= openApiDocument([...otherRoutes, ...routes], { title, version, description }, baseUrl()));
   const openApiYaml = async (): Promise<string> => (yaml ??= await yamlOf(openApi()));
   const routes: readonly Route[] = [
     route({
@@ -34,11 +41,11 @@ export const documentRoutes = (
       handle: async () => ({ status: 200, data: openApi() }),
     }),
     yamlRoute('/openapi.yaml', 'getOpenApiYaml', openApiYaml),
-    yamlRoute(`${apiPath}/openapi.yaml`, 'getBuyerOpenApiYaml', openApiYaml),
+    yamlRoute(`${apiPath}/openapi.yaml`, `get${apiName}OpenApiYaml`, openApiYaml),
     skillRoute('/skill.md', 'getSkill', options),
-    skillRoute(`${apiPath}/skill.md`, 'getBuyerSkill', options),
+    skillRoute(`${apiPath}/skill.md`, `get${apiName}Skill`, options),
     metadataRoute('', 'getProtectedResource', options),
-    metadataRoute(apiPath, 'getBuyerProtectedResource', options),
+    metadataRoute(apiPath, `get${apiName}ProtectedResource`, options),
   ];
   return routes;
 };
@@ -57,6 +64,7 @@ const yamlRoute = (path: string, operationId: string, document: () => Promise<st
     summary: 'The same document as /openapi.json, in YAML',
     tag,
     access: 'public',
+    limit: 'none',
     responses: { 200: { description: 'OpenAPI 3.1', mediaType: 'application/yaml' } },
     handle: async () => ({ status: 200, text: await document(), contentType: 'application/yaml' }),
   });
@@ -69,6 +77,7 @@ const skillRoute = (path: string, operationId: string, { skill, baseUrl }: Docum
     summary: 'How to use this API, for an agent',
     tag,
     access: 'public',
+    limit: 'none',
     responses: { 200: { description: 'Markdown', mediaType: 'text/markdown' } },
     handle: async () => ({
       status: 200,
@@ -94,7 +103,7 @@ export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 const metadataRoute = (
   resourcePath: string,
   operationId: string,
-  { baseUrl, scopes }: DocumentRoutesOptions,
+  { title, baseUrl, scopes }: DocumentRoutesOptions,
 ): Route =>
   route({
     method: 'get',
@@ -110,7 +119,7 @@ const metadataRoute = (
       status: 200,
       data: {
         resource: `${baseUrl()}${resourcePath}`,
-        resource_name: 'Buyer Exchange',
+        resource_name: title,
         resource_documentation: `${baseUrl()}/skill.md`,
         bearer_methods_supported: ['header'],
         scopes_supported: scopes,

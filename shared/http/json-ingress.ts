@@ -4,7 +4,7 @@ import { ApiError } from './errors.ts';
 
 /** Limits (docs/limits.md). A value that cannot be stored or serialized again would become an unreadable event. */
 const DEPTH_MAX = 32;
-/** Above the largest valid call: 100,000 members of audiences with all identifiers are 800,000 values. */
+/** Above the largest valid call, which has 800,000 values. */
 const VALUES_MAX = 1_000_000;
 /** Assigning a member of this name would replace the object's prototype. */
 const REFUSED_MEMBER = '__proto__';

@@ -182,7 +182,8 @@ const errorEnvelope: Json = {
 /** Returns the OpenAPI 3.1 document of the routes. @throws Error if an operation id or a schema id is not unique */
 export const openApiDocument = (
   routes: readonly Route[],
-  { version, baseUrl }: { version: string; baseUrl: string },
+  info: { readonly title: string; readonly description: string; readonly version: string },
+  baseUrl: string,
 ): Json => {
   const components: Json = {
     ErrorEnvelope: errorEnvelope,
@@ -207,7 +208,7 @@ export const openApiDocument = (
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Buyer Exchange', version, description: 'The buyer side of an advertising exchange.' },
+    info,
     servers: [{ url: baseUrl }],
     paths,
     components: {

@@ -10,7 +10,7 @@ export interface Principal {
   /** The credential's scopes that its user's role still allows. */
   readonly scopes: readonly Scope[];
   /** The credential's user; absent for the anonymous principal. */
-  readonly user?: { readonly id: string; readonly role: 'admin' | 'member' | 'seller' };
+  readonly user?: { readonly id: string; readonly role: string };
   /** Encrypts text for this credential, so that only its holder can read it later. */
   readonly sealer?: Sealer;
   /** Version when the credential was looked up; absent: no answer comes from memory. */

@@ -23,7 +23,7 @@ export interface Route<
   Received = unknown,
 > {
   readonly method: 'get' | 'post' | 'put' | 'delete';
-  /** In OpenAPI form, e.g. `/api/v2/buyer/advertisers/{id}`. */
+  /** In OpenAPI form, e.g. `/orders/{id}`. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
@@ -36,7 +36,7 @@ export interface Route<
    * The limit that counts requests: `credential` by the verified credential, others by the client's address. Default:
    * `credential` if one is required, else `address`. `uncounted.ts` lists the exceptions.
    */
-  readonly limit?: RequestLimit;
+  readonly limit?: RequestLimit | 'none';
   readonly params?: Params;
   readonly query?: Query;
   /** Parameters of other routes that this one refuses (400) instead of ignoring, with the reason. */

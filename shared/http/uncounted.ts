@@ -1,6 +1,6 @@
 /**
- * All paths without a rate limit (specification, Rate limits). The limiter, the OpenAPI document and docs/limits.md
- * use this list. A trailing `/` includes everything below, even paths that do not exist.
+ * All paths without a rate limit (specification, Rate limits). The limiter and the OpenAPI document
+ * use this list; a route at another path declares `limit: 'none'`. A trailing `/` includes everything below, even paths that do not exist.
  */
 const UNCOUNTED = [
   '/live',
@@ -10,8 +10,6 @@ const UNCOUNTED = [
   '/openapi.json',
   '/openapi.yaml',
   '/skill.md',
-  '/api/v2/buyer/openapi.yaml',
-  '/api/v2/buyer/skill.md',
   '/.well-known/',
 ] as const;
 

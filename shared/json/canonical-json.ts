@@ -44,7 +44,7 @@ const canonicalArray = (items: readonly unknown[]): string => {
 /**
  * The canonical form of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space, numbers and
  * strings as ECMAScript writes them. The value must have passed the ingress rules. A `RefusedItem` is written as `!`
- * and its original text; no JSON begins with `!`. Optimized for bodies of 10,000 conversion events.
+ * and its original text; no JSON begins with `!`. Optimized for bodies of 10,000 events.
  */
 export const canonicalJson = (value: unknown): string => {
   if (typeof value === 'string') return canonicalText(value);

@@ -10,114 +10,36 @@ export type TenantIsolation = 'role' | 'forced';
  */
 export const REQUEST_ROLE = 'exchange_requests';
 
-const READABLE = [
-  'advertisers',
-  'advertiser_counts',
-  'accounts',
-  'users',
-  'event_sources',
-  'catalogs',
-  'audiences',
-  'audience_sizes',
-  'tasks',
-  'conversion_hours',
-  'conversion_health',
-  'adcp_agents',
-  'engine_connections',
-  'syndication_records',
-  'syndication_counts',
-  'campaigns',
-  'campaign_counts',
-  'creatives',
-  'creative_campaigns',
-  'creative_assets',
-  'creative_counts',
-  'creative_submissions',
-  'sellers',
-  'creative_sessions',
-  'assets',
-  'asset_counts',
-  'audit_entries',
-  'audit_campaigns',
-  'audit_causes',
-  'audit_attempts',
-  'account_positions',
-  'conversion_positions',
-  'projection_checkpoints',
-] as const;
-
-/** Requests write `api_keys.secret_hash` but cannot read it: the key is verified before a request gets its account. */
-const GRANTS = `
-  grant select on ${READABLE.join(', ')} to ${REQUEST_ROLE};
-  grant select (projection, stream, customer_id) on parked_streams to ${REQUEST_ROLE};
-  grant select (key_id, customer_id, user_id, name, masked_key, scopes, created_at, expires_at, last_used_at,
-    revoked_at, sealed_secret, sealed_until, announced), insert,
-    update (revoked_at, sealed_secret, sealed_until, announced), delete on api_keys to ${REQUEST_ROLE};
-`;
-
-const TABLES = [
-  'advertisers',
-  'advertiser_counts',
-  'accounts',
-  'users',
-  'api_keys',
-  'parked_streams',
-  'event_sources',
-  'catalogs',
-  'audiences',
-  'audience_sizes',
-  'audience_members',
-  'audience_batches',
-  'tasks',
-  'conversion_segments',
-  'conversion_commands',
-  'conversion_hours',
-  'conversion_health',
-  'conversion_confirmations',
-  'adcp_agents',
-  'engine_connections',
-  'work_list',
-  'syndication_records',
-  'syndication_counts',
-  'campaigns',
-  'campaign_counts',
-  'audience_removals',
-  'syndication_deliveries',
-  'creatives',
-  'creative_campaigns',
-  'creative_assets',
-  'creative_counts',
-  'creative_submissions',
-  'sellers',
-  'creative_sessions',
-  'assets',
-  'asset_counts',
-  'asset_objects',
-  'audit_entries',
-  'audit_campaigns',
-  'audit_causes',
-  'audit_attempts',
-  'personal_keys',
-  'forgettings',
-] as const;
+/** What the role of requests may do. */
+export interface RequestRights {
+  /** Tables of which the role may read every column. */
+  readonly readable: readonly string[];
+  /** SQL that grants all rights to a role. Safe to repeat. */
+  grants(role: string): string;
+}
 
 /** Set by the service's own connections, because forced policies also bind the owner. */
 export const SYSTEM_ACCESS = 'app.access=system';
 
-const FORCE = TABLES.map(
-  (table) => `
+/** SQL of the tables with row security: those that the migrations made for tenants. */
+const TENANT_TABLES = `select oid, oid::regclass::text as name from pg_class
+  where relrowsecurity and relkind = 'r' and relnamespace = 'public'::regnamespace`;
+
+const force = (table: string): string => `
     drop policy if exists system on ${table};
     create policy system on ${table} to current_user using (current_setting('app.access', true) = 'system');
-    alter table ${table} force row level security;`,
-).join('');
+    alter table ${table} force row level security;`;
 
-const UNFORCE = TABLES.map((table) => `alter table ${table} no force row level security;`).join('');
+const unforce = (table: string): string => `alter table ${table} no force row level security;`;
 
 /**
  * Makes the row policies of the migrations bind requests. Creates `REQUEST_ROLE` if the connection may. If the role
  * cannot be used or created (no CREATEROLE), forces the policies on the owner. Idempotent and safe on several nodes.
  */
-export const isolateTenants = async (connectionString: string): Promise<TenantIsolation> => {
+export const isolateTenants = async (
+  connectionString: string,
+  rights: RequestRights,
+): Promise<TenantIsolation> => {
   const client = new Client({
     connectionString,
     application_name: 'exchange-migrate',
@@ -128,8 +50,11 @@ export const isolateTenants = async (connectionString: string): Promise<TenantIs
   try {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.migration]);
     const isolation = (await canUseRole(client)) ? 'role' : 'forced';
-    if ((await current(client)) !== isolation) {
-      const changes = isolation === 'role' ? UNFORCE + GRANTS : FORCE;
+    if ((await current(client, rights)) !== isolation) {
+      const { rows } = await client.query<{ name: string }>(TENANT_TABLES);
+      const change = isolation === 'role' ? unforce : force;
+      const granted = isolation === 'role' ? rights.grants(REQUEST_ROLE) : '';
+      const changes = rows.map(({ name }) => change(name)).join('') + granted;
       await client.query(`begin; ${changes} commit`);
     }
     return isolation;
@@ -139,15 +64,15 @@ export const isolateTenants = async (connectionString: string): Promise<TenantIs
 };
 
 /** Reads the current isolation, so that a restart changes nothing. */
-const current = async (client: Client): Promise<TenantIsolation | undefined> => {
+const current = async (client: Client, { readable }: RequestRights): Promise<TenantIsolation | undefined> => {
   const { rows } = await client.query<{ forced: boolean; granted: boolean }>(
     `select bool_and(c.relforcerowsecurity) as forced,
        coalesce((select bool_and(has_table_privilege(r.oid, readable, 'select'))
            and has_column_privilege(r.oid, 'api_keys', 'announced', 'update')
-         from pg_roles r, unnest($3::regclass[]::oid[]) readable where r.rolname = $1 group by r.oid), false)
+         from pg_roles r, unnest($2::regclass[]::oid[]) readable where r.rolname = $1 group by r.oid), false)
          as granted
-     from pg_class c where c.oid = any($2::regclass[]::oid[])`,
-    [REQUEST_ROLE, TABLES, READABLE],
+     from pg_class c where c.oid in (select oid from (${TENANT_TABLES}) tenant)`,
+    [REQUEST_ROLE, readable],
   );
   if (rows[0]?.forced === true) return 'forced';
   return rows[0]?.granted === true ? 'role' : undefined;

@@ -42,7 +42,7 @@ export interface PoolOptions {
 
 /**
  * All statements of this service are a few index probes. A prepared statement keeps its plan. If it was planned while
- * the table was empty, it scans, sorts or hashes whole tables later. (Measured: a list of 50 of 16,000 advertisers,
+ * the table was empty, it scans, sorts or hashes whole tables later. (Measured: a list of 50 of 16,000 rows,
  * 295/s instead of thousands.) Therefore the other plan types are disabled.
  */
 const indexPlansOnly = [

@@ -21,7 +21,7 @@ const silent = { trace: say, debug: say, info: say, warn: say, error: say };
 const CONNECT_MS_MAX = 2_000;
 /** Longest time, in ms, without a byte in either direction. */
 const SILENCE_MS_MAX = 10_000;
-/** A client that reads an asset slowly holds a socket. With the SDK's default of 50, a few such clients block all. */
+/** A client that reads an object slowly holds a socket. With the SDK's default of 50, a few such clients block all. */
 const SOCKETS = { maxSockets: 2_000 };
 
 /**

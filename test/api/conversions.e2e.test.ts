@@ -411,7 +411,7 @@ const countsOf = async (key: string): Promise<unknown> => {
                from (select event_type, currency, sum(event_count) as count, sum(value_sum)::float8 as sum
                      from conversion_hours h join event_sources s on s.customer_id = h.customer_id and s.id = h.source_id
                      where s.customer_id = $1 and s.key = $3 group by 1, 2) c) as rows
-             from ${freshnessSql('$1', '$2', 'conversions')} f`,
+             from ${freshnessSql('$1', '$2', 'conversion_positions')} f`,
       values: [account.customerId, 'conversions', key],
     },
   });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setAccountAccess } from '../../command/accounts/manage-account.ts';
+import { accountRowsIn } from '../../projections/account-rows.ts';
 import { createRetiredKeys } from '../../command/accounts/retire-keys.ts';
 import { admitUpload, grantOfToken } from '../../command/assets/admit-upload.ts';
 import { createUploadTokens } from '../../command/assets/upload-token.ts';
@@ -89,16 +90,18 @@ describe('disabling and enabling an account at the same moment', () => {
     const late = {
       store,
       clock: systemClock,
-      pool: new Proxy(pool, {
-        get: (target, name: keyof typeof pool) =>
-          name === 'query'
-            ? async (...asked: readonly unknown[]) => {
-                reached();
-                await released;
-                return Reflect.apply(target.query, target, asked) as unknown;
-              }
-            : target[name],
-      }),
+      rows: accountRowsIn(
+        new Proxy(pool, {
+          get: (target, name: keyof typeof pool) =>
+            name === 'query'
+              ? async (...asked: readonly unknown[]) => {
+                  reached();
+                  await released;
+                  return Reflect.apply(target.query, target, asked) as unknown;
+                }
+              : target[name],
+        }),
+      ),
     };
     const first = setAccountAccess(late, customerId, slow);
     await isReached;

@@ -225,7 +225,16 @@ export const startToyService = async ({
     ...serviceRoutes({ version: '1.2.3', parts, metrics, stopping: () => service.stopping }),
   ];
   const documents = documentRoutes(
-    { version: '1.2.3', baseUrl, apiPath: '/toys', skill: () => '# Toys\n', scopes: [] },
+    {
+      title: 'Toys',
+      description: 'Toys of tests.',
+      version: '1.2.3',
+      baseUrl,
+      apiPath: '/toys',
+      apiName: 'Toy',
+      skill: () => '# Toys\n',
+      scopes: [],
+    },
     declared,
   );
   const app = createApp({

@@ -6,7 +6,11 @@ import { checkOpenApi } from '../support/check-openapi.ts';
 import { toyRoutes } from '../support/toy-service.ts';
 
 const documentOf = (routes: readonly Route[]) =>
-  openApiDocument(routes, { version: '1.2.3', baseUrl: 'https://exchange.test' }) as {
+  openApiDocument(
+    routes,
+    { title: 'Toys', description: 'Toys of tests.', version: '1.2.3' },
+    'https://exchange.test',
+  ) as {
     paths: Record<
       string,
       Record<string, { parameters: Record<string, unknown>[] } & Record<string, unknown>>

@@ -45,7 +45,7 @@ const asText = { getTypeParser: () => (text: string) => text } as CustomTypesCon
 
 const parseTimestamp = types.getTypeParser(types.builtins.TIMESTAMPTZ, 'text') as (text: string) => Date;
 
-/** All events of a batch have the same time, so most conversions reuse the last result. */
+/** All events of a batch have the same time, so most events reuse the last result. */
 const createIsoConverter = (): ((timestamp: string) => string) => {
   let last = '';
   let iso = '';

@@ -37,7 +37,7 @@ const megabytes = (bytes: number, minMb: number, maxMb: number): number =>
 /**
  * Computes settings from the machine's memory and disk, capped for a laptop: a busy service sets larger ones. Shared
  * buffers use memory only when they are filled. A larger `max_wal_size` writes fewer full-page images: with 10,000,000
- * known conversions and 8 GB, a batch writes 2-3 MB of WAL instead of 45-54. WAL compression stays off: the build has
+ * events and 8 GB, a batch writes 2-3 MB of WAL instead of 45-54. WAL compression stays off: the build has
  * only pglz, and CPU time is scarcer than the remaining images. Durability settings keep their safe defaults.
  */
 export const fittedSettings = async (dataDirectory: string): Promise<PostgresSettings> => {

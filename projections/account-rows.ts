@@ -6,13 +6,6 @@ import type { ClientBase, Pool } from 'pg';
  * statement may run late, twice, and in any order.
  */
 
-/**
- * SQL: true if these rows are current. False while their read model is rebuilt: on its way through the log an account
- * is still open that a later event has disabled. While false, no credential is accepted or permanently rejected.
- */
-export const isAccessKnownSql = `coalesce(
-  (select position >= whole_at from projection_checkpoints where name = 'credentials'), true)`;
-
 type Client = Pick<ClientBase, 'query'> | Pick<Pool, 'query'>;
 
 export interface OpenedRow {
@@ -89,3 +82,10 @@ export const writeUsers = async (client: Client, users: readonly UserRow[]): Pro
     ],
   });
 };
+
+/** The same writes on one pool, for commands, which write the rows before they answer. */
+export const accountRowsIn = (pool: Pool) => ({
+  writeOpened: (accounts: readonly OpenedRow[]) => writeOpened(pool, accounts),
+  writeAccess: (accounts: readonly AccessRow[]) => writeAccess(pool, accounts),
+  writeUsers: (users: readonly UserRow[]) => writeUsers(pool, users),
+});
