@@ -356,7 +356,7 @@ describe('uploads that are open at once', () => {
     data: null,
     error: {
       code: 'RATE_LIMITED',
-      message: expect.stringContaining(`Your ${of} has ${MAX} uploads under way`),
+      message: expect.stringContaining(`Your ${of} has ${MAX} uploads in progress`),
       details: { reason: 'open_uploads', of, limit: MAX, open: MAX },
     },
   });

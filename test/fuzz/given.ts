@@ -81,8 +81,8 @@ export const members: GivenMembers = {
   variantId: [new Reference('variantId', 0, false, 'var_none', false), 'var_none'],
   resourceType: ['EVENT_SOURCE'],
   resourceId: [new PathValue(0)],
-  // Of what was just made.
-  expectedRevision: [1, 2],
+  // Resources that the run has just created; 4: a campaign after execute, pause and reactivate.
+  expectedRevision: [1, 2, 4],
   // Points in the history of a thing.
   // Lists take a time only.
   asOf: ['2100-01-01T00:00:00Z', '1'],
