@@ -73,7 +73,7 @@ const current = async (
   const { rows } = await client.query<{ forced: boolean; granted: boolean }>(
     `select bool_and(c.relforcerowsecurity) as forced,
        coalesce((select bool_and(has_table_privilege(r.oid, readable, 'select'))
-           and has_column_privilege(r.oid, $3, $4, 'update')
+           and has_column_privilege(r.oid, $3::text, $4::text, 'update')
          from pg_roles r, unnest($2::regclass[]::oid[]) readable where r.rolname = $1 group by r.oid), false)
          as granted
      from pg_class c where c.oid in (select oid from (${TENANT_TABLES}) tenant)`,
