@@ -42,7 +42,7 @@ describe('the phrase check', () => {
   });
 
   it('finds names of files', () => {
-    expect(phrasesOf('', 'cli/parse-args.ts')).toEqual(['file words']);
+    expect(phrasesOf('', 'cli/words.ts')).toEqual(['file words']);
     expect(phrasesOf('', 'app/asset-parts.ts')).toEqual(['file asset-parts']);
     expect(phrasesOf('', 'cli/passwords.ts')).toEqual([]);
   });
