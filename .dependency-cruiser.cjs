@@ -1,4 +1,4 @@
-/** The import table of docs/design/architecture.md. A wrong import fails `npm run check`. */
+/** The folders that each folder at the top may import. A wrong import fails `npm run check`. */
 const rooms = 'app cli client command console demo domain mcp migrations projections query shared'.split(' ');
 const room = (...names) => `^(${names.join('|')})/`;
 const only = (from, allowed) => ({

@@ -9,7 +9,7 @@ import { submissions } from '../command/workers/sellers/submit-launched.ts';
 import { createAtAgents } from '../command/workers/syndication/at-agents.ts';
 import { syndicationWork } from '../command/workers/syndication/syndication-work.ts';
 import { systemClock } from '../shared/async/clock.ts';
-import { createSnapshotStore } from '../shared/aggregate/snapshots.ts';
+import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import { createOutboundFetch, createOutboundLines } from '../shared/outbound/outbound-fetch.ts';
 import {
@@ -34,6 +34,7 @@ export interface WorkerOptions {
   /** Sees the rows of all accounts. */
   readonly pool: Pool;
   readonly store: EventStore;
+  readonly snapshots: SnapshotStore;
   readonly secrets: SecretStore;
   /** Rows of read models that this process has changed. */
   readonly changes: ProjectionProgress;
@@ -133,11 +134,7 @@ const createWorkPool = (connectionString: string, log: Logger): Pool =>
     log,
   );
 
-const storesOf = ({ pool, store, log }: WorkerOptions) => ({
-  store,
-  snapshots: createSnapshotStore(pool, log),
-  clock: systemClock,
-});
+const storesOf = ({ store, snapshots }: WorkerOptions) => ({ store, snapshots, clock: systemClock });
 
 /** What workers do. */
 const workKindsOf = (options: WorkerOptions, workPool: Pool): readonly WorkKind[] => [

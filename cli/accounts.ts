@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { Installation } from '../app/installation.ts';
 import { issueApiKey } from '../command/accounts/issue-api-key.ts';
-import { addUser, setAccountAccess } from '../command/accounts/manage-account.ts';
+import { addUser, contextOf, setAccountAccess } from '../command/accounts/manage-account.ts';
 import { revokeApiKey } from '../command/accounts/revoke-api-key.ts';
 import type { Role, Scope } from '../domain/accounts/access.ts';
 import type { ApiKeyResource } from '../domain/accounts/account-resource.ts';
@@ -46,11 +45,6 @@ const writesOf = ({ store, pool, requestPool }: Installation) => ({
   database: createTenantDatabase(requestPool),
   clock: systemClock,
 });
-
-const contextOf = (customerId: number) => {
-  const commandId = randomUUID();
-  return { commandId, customerId, actor: 'operator', requestId: commandId };
-};
 
 export const setAccess = (
   installation: Installation,

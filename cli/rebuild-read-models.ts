@@ -2,6 +2,7 @@ import type { Installation } from '../app/installation.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import { startProjections } from '../projections/engine/projection-engine.ts';
 import type { ProjectionStatus } from '../projections/engine/projection-status.ts';
+import { lagOf } from '../projections/engine/read-model-health.ts';
 import { resetReadModels } from '../projections/engine/reset.ts';
 import { sleep } from '../shared/async/backoff.ts';
 import { START } from '../shared/event-store/event-store.ts';
@@ -62,8 +63,6 @@ export const rebuildReadModels = async (
     await running.stop();
   }
 };
-
-const lagOf = ({ lagEvents, lagBytes }: ProjectionStatus): number => lagEvents ?? lagBytes ?? 0;
 
 const summary = (statuses: readonly ProjectionStatus[]): RebuiltReadModels => ({
   readModels: statuses.map(({ name }) => name),

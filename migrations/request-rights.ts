@@ -1,4 +1,7 @@
-/** Tables that requests may read, within the rows of their account. */
+/**
+ * Tables that requests may read, within the rows of their account. The last three have no row policies: they contain
+ * positions of the log only, and requests compare them before they see a row.
+ */
 const readable = [
   'advertisers',
   'advertiser_counts',
@@ -41,6 +44,7 @@ const readable = [
  */
 export const requestRights = {
   readable,
+  updatable: { table: 'api_keys', column: 'announced' },
   grants: (role: string): string => `
     grant select on ${readable.join(', ')} to ${role};
     grant select (projection, stream, customer_id) on parked_streams to ${role};

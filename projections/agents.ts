@@ -8,7 +8,7 @@ import { byStream } from './engine/fold-streams.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { askFor, takeOff, type Ask } from '../shared/work-list/ask-for.ts';
 import type { Projection } from './engine/projection.ts';
-import { applyFolded, type FoldedTable } from './folded-rows.ts';
+import { applyFolded, UUID_STREAM, type FoldedTable } from './folded-rows.ts';
 
 const table: FoldedTable<AgentState, Agent> = {
   table: 'adcp_agents',
@@ -37,12 +37,11 @@ export const agentsProjection: Projection = {
   },
 };
 
-const AGENT_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const Unreachable = z.object({ nextCheckAt: z.string().optional() });
 
 /** Only the last event of a stream decides whether and when the agent is checked again. */
 const checkOf = ([stream, events]: readonly [string, readonly RecordedEvent[]]): readonly Ask[] => {
-  const [, customerId, key] = AGENT_STREAM.exec(stream) ?? [];
+  const [, customerId, key] = UUID_STREAM.exec(stream) ?? [];
   const last = events.at(-1);
   if (customerId === undefined || key === undefined || last === undefined) return [];
   const dueAt = last.type === 'AgentUnreachable' ? Unreachable.parse(last.data).nextCheckAt : undefined;

@@ -5,6 +5,7 @@ import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { askAgain, askFor, type Ask } from '../shared/work-list/ask-for.ts';
 import { byStream } from './engine/fold-streams.ts';
 import type { Projection } from './engine/projection.ts';
+import { UUID_STREAM } from './folded-rows.ts';
 
 interface Change extends Ask {
   readonly isAsked: boolean;
@@ -34,7 +35,6 @@ export const catalogFeedsProjection: Projection = {
   },
 };
 
-const CATALOG_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const NamesFeed = z.object({ definition: z.object({ content: z.object({ kind: z.literal('feed') }) }) });
 
 const isAsking = ({ type, data }: RecordedEvent): boolean =>
@@ -42,7 +42,7 @@ const isAsking = ({ type, data }: RecordedEvent): boolean =>
 
 /** Uses the stream's last event that starts or ends the reading of a feed; results of reads do neither. */
 const changeOf = ([stream, events]: readonly [string, readonly RecordedEvent[]]): readonly Change[] => {
-  const [, customerId, key] = CATALOG_STREAM.exec(stream) ?? [];
+  const [, customerId, key] = UUID_STREAM.exec(stream) ?? [];
   const last = events.findLast(({ type }) => type !== 'CatalogFeedRead' && type !== 'CatalogFeedFailed');
   if (customerId === undefined || key === undefined || last === undefined) return [];
   return [{ customerId: Number(customerId), key, revision: last.revision, isAsked: isAsking(last) }];

@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int4Array, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
+import { UUID_STREAM } from './folded-rows.ts';
 
 /**
  * The creatives that were submitted to each seller, and their accounts. A seller that received a creative may always
@@ -38,11 +39,9 @@ interface Submission {
   readonly customerId: number;
 }
 
-const STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-
 const submissionsOf = (event: RecordedEvent): readonly Submission[] => {
   if (event.type !== 'CreativeSubmitted') return [];
-  const [, customerId, creativeId] = STREAM.exec(event.stream) ?? [];
+  const [, customerId, creativeId] = UUID_STREAM.exec(event.stream) ?? [];
   if (customerId === undefined || creativeId === undefined) {
     throw new UnprojectableEventError(event, 'the stream is not that of a creative');
   }

@@ -104,10 +104,13 @@ const placed = <State, Live extends State>(
 const streamOf = ({ category }: { readonly category: string }, { customerId, id }: RowPlace): string =>
   `${category}-${customerId}-${id}`;
 
+/** The stream of a resource with a UUID: its account and the UUID. */
+export const UUID_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
 const ids = {
   uuid: {
     sql: 'uuid',
-    stream: /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/,
+    stream: UUID_STREAM,
     array: (values: readonly RowPlace['id'][]): Buffer => uuidArray(values.map(String)),
   },
   int4: {

@@ -18,7 +18,7 @@ import { resourceIdOf } from '../shared/aggregate/ids.ts';
 import { boolArray, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
 import { askFor } from '../shared/work-list/ask-for.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
-import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
+import { applyFolded, UUID_STREAM, type FoldedTable, type RowChange } from './folded-rows.ts';
 import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
 
 const RESOURCES: Readonly<Record<ResourceType, string>> = {
@@ -190,8 +190,6 @@ const listArchivedPage = async (
   return last === undefined || last.count < ARCHIVED_AT_ONCE ? undefined : last;
 };
 
-const RESOURCE_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-
 /**
  * A deleted resource's records are switched off like those of an archived advertiser, even if the resource exists
  * again by then.
@@ -199,7 +197,7 @@ const RESOURCE_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{1
 const listChanged = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   const changed = new Map<string, { customerId: number; id: string; isGone: boolean }>();
   for (const { stream, type } of events) {
-    const [, customerId, id] = RESOURCE_STREAM.exec(stream) ?? [];
+    const [, customerId, id] = UUID_STREAM.exec(stream) ?? [];
     if (customerId === undefined || id === undefined) continue;
     const isGone = type.endsWith('Archived') || changed.get(stream)?.isGone === true;
     changed.set(stream, { customerId: Number(customerId), id, isGone });

@@ -167,7 +167,7 @@ const missingOf = async (
   const differs = there.findIndex((id, index) => id !== chunk[index]?.id);
   if (there.length === 0 || differs >= 0) {
     throw new CopyConflictError(
-      `the target contains a different event at ${stream}@${from + Math.max(0, differs)} (its stream ends at revision ${actual}):  ` +
+      `the target contains a different event at ${stream}@${from + Math.max(0, differs)} (its stream ends at revision ${actual}): ` +
         'copy to an empty store, or to one with an unfinished copy of the same source',
     );
   }

@@ -11,7 +11,8 @@ import {
 
 type RowWrites = Pick<InstallationWrites, 'store' | 'clock'> & { readonly rows: AccountRows };
 
-const contextOf = (customerId: number) => {
+/** The origin of a command of the operator. */
+export const contextOf = (customerId: number) => {
   const commandId = randomUUID();
   return { commandId, customerId, actor: 'operator', requestId: commandId };
 };

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { createdShape, derived, fixed, found, membersOf, resourceShape } from '../fields.ts';
 import { shownIds } from '../shown-id.ts';
+import { Timestamp } from '../values.ts';
 
 /** The AdCP tasks that syndication uses. */
 export const SyncTask = z.enum(['sync_audiences', 'sync_catalogs', 'sync_event_sources']);
 export type SyncTask = z.infer<typeof SyncTask>;
-
-const Timestamp = z.iso.datetime({ precision: 3 });
 
 /** Every member of an agent, in the order of the answer (decisions.md section 2). The token is never shown. */
 export const agentFields = {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AssetReserved, AssetUploaded } from './asset-events.ts';
 import { AssetSource, MediaKind } from './asset-values-resource.ts';
+import { Timestamp } from '../values.ts';
 
 interface Timestamps {
   readonly createdAt: string;
@@ -19,7 +20,6 @@ export interface StoredAsset extends AssetReserved, AssetUploaded, Timestamps {
 
 export type Asset = ReservedAsset | StoredAsset;
 
-const Timestamp = z.iso.datetime({ precision: 3 });
 const size = z.int().min(0);
 
 /** A library asset as the API shows it (specification, Library asset; decisions.md section 6). */

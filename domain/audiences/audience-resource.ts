@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Timestamp } from '../values.ts';
 
 /** An audience folded from its events; also its row in the read model, as JSON text. */
 export interface Audience {
@@ -18,8 +19,6 @@ export interface Audience {
 
 /** Days for which past member counts are kept: thirteen months, to compare a month with the same month a year ago. */
 export const SIZES_KEPT_DAYS = 400;
-
-const Timestamp = z.iso.datetime({ precision: 3 });
 
 /** An audience as the API shows it (decisions.md section 2). */
 export const AudienceResource = z

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { EventType } from '../event-sources/event-type.ts';
 import type { CatalogDefinition } from './catalog-events.ts';
 import { CatalogType, FeedFormat, UpdateFrequency } from './catalog-values.ts';
+import { Timestamp } from '../values.ts';
 
 export { CatalogType } from './catalog-values.ts';
 
@@ -39,8 +40,6 @@ export interface Catalog {
   readonly createdAt: string;
   readonly updatedAt: string;
 }
-
-const Timestamp = z.iso.datetime({ precision: 3 });
 
 const FeedResource = z
   .strictObject({

@@ -3,8 +3,7 @@ import { shownCampaignId } from '../campaigns/resource.ts';
 import { shownCreativeId } from '../creatives/creative-resource.ts';
 import { FormatKind } from '../creatives/format-kinds-resource.ts';
 import { shownIds } from '../shown-id.ts';
-
-const Timestamp = z.iso.datetime({ precision: 3 });
+import { Timestamp } from '../values.ts';
 
 const SessionStatus = z.enum(['drafting', 'refining', 'evaluating', 'finalized']);
 

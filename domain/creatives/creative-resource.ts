@@ -3,8 +3,8 @@ import { FrequencyCap } from '../frequency-caps/resource.ts';
 import { shownIds } from '../shown-id.ts';
 import type { SellerReview } from './seller-review-resource.ts';
 import { FormatKind, formatLabelOf } from './format-kinds-resource.ts';
+import { Timestamp } from '../values.ts';
 
-const Timestamp = z.iso.datetime({ precision: 3 });
 const pixels = z.int().min(1).max(2_147_483_647);
 
 const CreativeState = z.enum(['draft', 'ready', 'archived']);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { shownIds } from '../shown-id.ts';
 import type { EngineAccount, EngineAccountMapped, EngineConnected } from './engine-connection-events.ts';
 import { creativeEngineOf } from './engine-resource.ts';
+import { Timestamp } from '../values.ts';
 
 /** The latest connection of an account to an engine, folded from its events. */
 export interface EngineConnection extends EngineConnected {
@@ -14,7 +15,6 @@ export interface EngineConnection extends EngineConnected {
   readonly updatedAt: string;
 }
 
-const Timestamp = z.iso.datetime({ precision: 3 });
 const Offset = z.int().min(0);
 const Page = z.strictObject({
   offset: Offset,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { EventSourceDefinition } from './event-source-events.ts';
 import { EventType } from './event-type.ts';
+import { Timestamp } from '../values.ts';
 
 export { EventType } from './event-type.ts';
 
@@ -15,8 +16,6 @@ export interface EventSource extends EventSourceDefinition {
   readonly createdAt: string;
   readonly updatedAt: string;
 }
-
-const Timestamp = z.iso.datetime({ precision: 3 });
 
 /** The observed health of a source. Null stands for not observed yet. */
 export const EventSourceHealth = z

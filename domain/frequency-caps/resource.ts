@@ -1,6 +1,5 @@
 import { z } from 'zod';
-
-const Timestamp = z.iso.datetime({ precision: 3 });
+import { Timestamp } from '../values.ts';
 
 export const CapWindow = z.strictObject({
   interval: z.int().min(1).max(2_147_483_647),

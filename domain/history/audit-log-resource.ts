@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Change } from './change-resource.ts';
+import { Timestamp } from '../values.ts';
 
 export const AuditedResource = z.enum([
   'ACCOUNT',
@@ -27,8 +28,6 @@ export type ActorOrigin = z.infer<typeof ActorOrigin>;
 
 export const AuditOutcome = z.enum(['success', 'denied', 'failed']);
 export type AuditOutcome = z.infer<typeof AuditOutcome>;
-
-const Timestamp = z.iso.datetime({ precision: 3 });
 
 export const who = {
   actorOrigin: ActorOrigin.meta({

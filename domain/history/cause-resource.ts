@@ -3,8 +3,7 @@ import { SyncTask } from '../agents/agent-resource.ts';
 import { JobStatus } from '../syndication/syndication-job.ts';
 import { JsonMembers, ResourceType, TaskOf } from '../syndication/syndication-resource.ts';
 import { AuditLog, who, type ActorOrigin } from './audit-log-resource.ts';
-
-const Timestamp = z.iso.datetime({ precision: 3 });
+import { Timestamp } from '../values.ts';
 
 const job = {
   worker: z.string().meta({ description: 'E.g. `syndication`, `sellers`, `catalog-feeds`.' }),

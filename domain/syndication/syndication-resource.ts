@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { shownAgentId } from '../agents/agent-resource.ts';
 import type { OtherCauses } from '../causation.ts';
 import { shownIds } from '../shown-id.ts';
+import { Timestamp } from '../values.ts';
 
 export const ResourceType = z.enum(['AUDIENCE', 'EVENT_SOURCE', 'CATALOG']);
 export type ResourceType = z.infer<typeof ResourceType>;
@@ -77,8 +78,6 @@ export interface SyndicationRecord {
   readonly updatedAt: string;
   readonly completedAt: string | null;
 }
-
-const Timestamp = z.iso.datetime({ precision: 3 });
 
 /** A syndication record as the API shows it (specification, Syndication record). */
 export const SyndicationResource = z

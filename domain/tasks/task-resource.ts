@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ReviewStatus } from '../creatives/seller-review-resource.ts';
-
-const Timestamp = z.iso.datetime({ precision: 3 });
+import { Timestamp } from '../values.ts';
 
 const identity = { taskId: z.string(), customerId: z.int(), advertiserId: z.int() };
 

@@ -93,7 +93,8 @@ export const readHealth = async (
   return healths;
 };
 
-const lagOf = ({ lagEvents, lagBytes }: ProjectionStatus): number => lagEvents ?? lagBytes ?? 0;
+/** Distance of a read model to the end of the log: in events, or in bytes if the event store numbers none. */
+export const lagOf = ({ lagEvents, lagBytes }: ProjectionStatus): number => lagEvents ?? lagBytes ?? 0;
 
 const problemsOf = (status: ProjectionStatus): readonly HealthProblem[] => [
   ...(status.led ? [] : (['not-run'] as const)),

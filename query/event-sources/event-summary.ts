@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EventType } from '../../domain/event-sources/event-source-resource.ts';
-import { instant } from '../../domain/values.ts';
+import { instant, Timestamp } from '../../domain/values.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
@@ -23,8 +23,6 @@ export interface EventSummaryReads extends ResourceReads {
 const HOUR_MS = 3_600_000;
 const HOURS_MAX = 31 * 24;
 const HOURS_DEFAULT = 24;
-
-const Timestamp = z.iso.datetime({ precision: 3 });
 
 const EventSummary = z
   .strictObject({

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { who, type ActorOrigin } from '../../domain/history/audit-log-resource.ts';
 import { Change } from '../../domain/history/change-resource.ts';
 import type { EventFacts, RecordedChange } from './stream-history.ts';
-
-const Timestamp = z.iso.datetime({ precision: 3 });
+import { Timestamp } from '../../domain/values.ts';
 
 const facts = {
   id: z.string().meta({ description: 'Id of the event.' }),

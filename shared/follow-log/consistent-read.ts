@@ -3,17 +3,6 @@ import { sleep } from '../async/backoff.ts';
 import type { Freshness } from './account-mark.ts';
 import type { ProjectionProgress } from './projection-progress.ts';
 
-/**
- * SQL: true if a read model contains all writes of the account. Select it in the same query as the rows, so that both
- * come from one snapshot: `select <fresh> as fresh, (select ...) as body`. The append itself writes the account's
- * position, before the write is answered. `collate "C"` is the order of positions (event-store.ts).
- * @param customer parameter of the account's id, e.g. `$1`
- * @param projection parameter of the read model's name, e.g. `$2`
- */
-export const freshSql = (customer: string, projection: string): string =>
-  `(coalesce((select position from account_positions where customer_id = ${customer}), '-') collate "C"
-    <= coalesce((select position from projection_checkpoints where name = ${projection}), '-') collate "C")`;
-
 export interface FreshQuery {
   readonly name: string;
   readonly text: string;

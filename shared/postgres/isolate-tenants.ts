@@ -14,6 +14,8 @@ export const REQUEST_ROLE = 'exchange_requests';
 export interface RequestRights {
   /** Tables of which the role may read every column. */
   readonly readable: readonly string[];
+  /** A column that the role may update. Grants without this right are repeated. */
+  readonly updatable: { readonly table: string; readonly column: string };
   /** SQL that grants all rights to a role. Safe to repeat. */
   grants(role: string): string;
 }
@@ -64,15 +66,18 @@ export const isolateTenants = async (
 };
 
 /** Reads the current isolation, so that a restart changes nothing. */
-const current = async (client: Client, { readable }: RequestRights): Promise<TenantIsolation | undefined> => {
+const current = async (
+  client: Client,
+  { readable, updatable }: RequestRights,
+): Promise<TenantIsolation | undefined> => {
   const { rows } = await client.query<{ forced: boolean; granted: boolean }>(
     `select bool_and(c.relforcerowsecurity) as forced,
        coalesce((select bool_and(has_table_privilege(r.oid, readable, 'select'))
-           and has_column_privilege(r.oid, 'api_keys', 'announced', 'update')
+           and has_column_privilege(r.oid, $3::text, $4::text, 'update')
          from pg_roles r, unnest($2::regclass[]::oid[]) readable where r.rolname = $1 group by r.oid), false)
          as granted
      from pg_class c where c.oid in (select oid from (${TENANT_TABLES}) tenant)`,
-    [REQUEST_ROLE, readable],
+    [REQUEST_ROLE, readable, updatable.table, updatable.column],
   );
   if (rows[0]?.forced === true) return 'forced';
   return rows[0]?.granted === true ? 'role' : undefined;

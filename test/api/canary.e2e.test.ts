@@ -16,7 +16,7 @@ import { createTestRedis } from '../support/test-redis.ts';
 
 /**
  * Secrets driven through every flow that meets one, failures included; then looked for everywhere: they may be in
- * the one answer that shows them, and nowhere else (security.md 3.10).
+ * the one answer that shows them, and nowhere else.
  */
 
 type NewKey = ApiKeyResource & { readonly key: string };

@@ -19,7 +19,7 @@ import { amount } from '../support/amount.ts';
 /** For each of 20 accounts. */
 const PAIRS = amount(10, 50);
 
-/** Credentials over two processes and through failures (faults.md table (e)). */
+/** Credentials over two processes and through failures. */
 
 type NewKey = ApiKeyResource & { readonly key: string };
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Knex } from 'knex';
 import { Client } from 'pg';
 import { migrations } from '../../migrations/index.ts';
+import { requestRights } from '../../migrations/request-rights.ts';
 import { ForeignSchemaError, migrate } from '../../shared/postgres/migrate.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -77,9 +78,31 @@ it('a database of version 0.1.0 is refused in one sentence, and not changed', as
 it('every tenant table shows requests only the rows of their account', async () => {
   await migrate(database.url, migrations);
   const { rows } = await client.query<{ table: string }>(
-    `select c.relname as table from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'customer_id'
-     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and not c.relrowsecurity order by 1`,
+    `select c.relname as table from pg_class c
+     where c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relnamespace = 'public'::regnamespace and not c.relrowsecurity
+       and (c.relname = any($1)
+         or exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'customer_id'))
+     order by 1`,
+    [requestRights.readable],
   );
-  // No request may read these at all (`isolate-tenants.ts`), but for the two marks, which it needs before it is bound.
-  expect(rows.map(({ table }) => table)).toEqual(['account_positions', 'conversion_positions', 'secrets']);
+  // The positions contain no resource (`migrations/request-rights.ts`). Requests have no right to read the secrets.
+  expect(rows.map(({ table }) => table)).toEqual([
+    'account_positions',
+    'conversion_positions',
+    'projection_checkpoints',
+    'secrets',
+  ]);
+});
+
+it('no other policy widens what a request sees of a tenant table', async () => {
+  await migrate(database.url, migrations);
+  const { rows } = await client.query<{ table: string; policy: string }>(
+    `select tablename as table, policyname as policy from pg_policies
+     where schemaname = 'public' and not (policyname = 'tenant' and qual = '(customer_id = current_customer_id())')
+     order by 1, 2`,
+  );
+  expect(rows).toEqual([
+    { table: 'creative_submissions', policy: 'seller' },
+    { table: 'sellers', policy: 'all_accounts' },
+  ]);
 });

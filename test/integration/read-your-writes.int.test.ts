@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
 import {
   consistentRead,
-  freshSql,
   ReadModelBehindError,
   type ConsistentRead,
 } from '../../shared/follow-log/consistent-read.ts';
@@ -38,13 +38,13 @@ const sumOf = async (
       return fixture.pool.query(query);
     }) as Pool['query'],
   };
-  const row = await consistentRead<{ fresh: boolean; sum: number | null }>({
+  const row = await consistentRead<Freshness & { sum: number | null }>({
     pool,
     projection: 'toy',
     query: {
       name: 'toy-sum',
-      text: `select ${freshSql('$1', '$2')} as fresh,
-               (select sum::float8 from toy_rows where stream = $3) as sum`,
+      text: `select ${freshnessColumns('f')}, (select sum::float8 from toy_rows where stream = $3) as sum
+             from ${freshnessSql('$1', '$2')} f`,
       values: [customerId, 'toy', toyStream(customerId, 1)],
     },
     waitMs: PATIENT_MS,
