@@ -24,11 +24,14 @@ export const createWorkMetrics = (registry: Registry, pool: Pool, kinds: readonl
       const { rows } = await pool
         .query<{ kind: string; due: number; seconds: number; failing: number }>({
           name: 'work-backlog',
-          text: `select k.kind, count(*) filter (where w.due_at <= now() and w.leased_until is null)::int as due,
-                   coalesce(extract(epoch from now() - min(w.due_at)
-                     filter (where w.due_at <= now() and w.leased_until is null)), 0)::float8 as seconds,
-                   count(w.last_error)::int as failing
-                 from unnest($1::text[]) as k(kind) left join work_list w using (kind) group by k.kind`,
+          text: `select k.kind,
+                   (select count(*)::int from work_list w
+                    where w.kind = k.kind and w.leased_until is null and w.due_at <= now()) as due,
+                   coalesce((select extract(epoch from now() - min(w.due_at)) from work_list w
+                    where w.kind = k.kind and w.leased_until is null and w.due_at <= now()), 0)::float8 as seconds,
+                   (select count(*)::int from work_list w
+                    where w.kind = k.kind and w.last_error is not null) as failing
+                 from unnest($1::text[]) as k(kind)`,
           values: [kinds],
         })
         .catch(() => ({ rows: [] }));
