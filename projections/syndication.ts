@@ -125,8 +125,8 @@ const cutBeforeSwitchOns = (events: readonly RecordedEvent[]): readonly (readonl
 };
 
 /**
- * Each generation once, when it begins: workers take it off the list when it is over. Switching on or off also ends earlier
- * entries and their marks. A refresh does not: a worker may start it before it knows of an archiving.
+ * Each generation once, when it begins: workers take it off the list when it is over. Switching on or off also ends an
+ * earlier entry and its `archived` flag. A refresh does not: a worker may start it before it knows of an archiving.
  */
 const listWork = async (
   client: ClientBase,
