@@ -543,7 +543,7 @@ describe('a catalog', () => {
     // AdCP cannot say that nothing stays.
     expect((await status(setting, '?resourceId=feed')).items[0]).toMatchObject({
       status: 'DISABLED',
-      responseData: { withdrawal: { removed: false, reason: expect.stringContaining('its last one') } },
+      responseData: { withdrawal: { removed: false, reason: expect.stringContaining('its last resource') } },
     });
     expect(await agent.catalogs(setting.accountId)).toEqual(['feed']);
   });

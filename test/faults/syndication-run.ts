@@ -646,6 +646,6 @@ const compareWithAgents = async (
 /** The last catalog, which no agent can be told to drop; and what was given up, as the record says, after many kills. */
 const isLeftThere = ({ resourceType, responseData }: SyndicationResource): boolean => {
   const withdrawal = JSON.stringify(responseData?.['withdrawal'] ?? null);
-  const isLastCatalog = resourceType === 'CATALOG' && withdrawal.includes('its last one');
+  const isLastCatalog = resourceType === 'CATALOG' && withdrawal.includes('its last resource');
   return isLastCatalog || withdrawal.includes('although it tried often');
 };
