@@ -24,7 +24,7 @@ import type { Logger } from 'pino';
 import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
 import { createPool } from '../shared/postgres/pool.ts';
 import { startJobs, type RunningJobs } from '../shared/queue/running-jobs.ts';
-import { offerWork, workJobs, type WorkKind } from '../shared/work-list/run-work.ts';
+import { namesOf, offerWork, workJobs, type WorkKind } from '../shared/work-list/run-work.ts';
 import { createWorkList, type WorkList } from '../shared/work-list/work-list.ts';
 import { createWorkMetrics } from '../shared/work-list/work-metrics.ts';
 
@@ -67,11 +67,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
   const workPool = createWorkPool(databaseUrl, log);
   const kinds = workKindsOf(options, workPool);
   const list = freeing(createWorkList(workPool), () => freed.advanced(FREED));
-  createWorkMetrics(
-    registry,
-    workPool,
-    kinds.map(({ name }) => name),
-  );
+  createWorkMetrics(registry, workPool, kinds.flatMap(namesOf));
   return {
     // Optional: nothing that a client asks for waits on a queue.
     parts: [

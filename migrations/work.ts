@@ -41,6 +41,7 @@ export const work = {
         table.index(['kind', 'customer_id', 'leased_until'], 'work_list_leased', {
           predicate: knex.whereNotNull('leased_until'),
         });
+        table.index(['kind'], 'work_list_failing', { predicate: knex.whereNotNull('last_error') });
       },
       { fillfactor: 50 },
     ),

@@ -16,7 +16,7 @@ import { workKinds } from '../domain/work-kinds.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../shared/aggregate/ids.ts';
 import { boolArray, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
-import { askFor } from '../shared/work-list/ask-for.ts';
+import { askFor, takeOff, type Ask } from '../shared/work-list/ask-for.ts';
 import { keptCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, UUID_STREAM, type FoldedTable, type RowChange } from './folded-rows.ts';
 import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
@@ -124,23 +124,39 @@ const cutBeforeSwitchOns = (events: readonly RecordedEvent[]): readonly (readonl
   return [...parts, part];
 };
 
-/** Each generation once, when it begins: workers take it off the list when it is over. */
-const listWork = (client: ClientBase, changes: readonly RowChange<SyndicationRecord>[]): Promise<void> =>
-  askFor(
-    client,
-    workKinds.syndication,
-    changes
-      .filter(({ before, after }) => isWaiting(after) && before?.generation !== after.generation)
-      .map(({ after: { customerId, recordId, generation } }) => ({
-        customerId,
-        key: recordId,
-        revision: generation,
-      })),
-  );
+/**
+ * Each generation once, when it begins: workers take it off the list when it is over. Switching on or off also ends an
+ * earlier entry and its `archived` flag. A refresh does not: a worker may start it before it knows of an archiving.
+ */
+const listWork = async (
+  client: ClientBase,
+  changes: readonly RowChange<SyndicationRecord>[],
+): Promise<void> => {
+  const begun = changes.filter(({ before, after }) => before?.generation !== after.generation);
+  const waiting = begun.filter(({ after }) => isWaiting(after));
+  const over = begun.filter(({ after }) => !isWaiting(after));
+  const { syndication } = workKinds;
+  await askFor(client, syndication, asksOf(waiting.filter(isSwitched)));
+  await askFor(client, syndication, asksOf(waiting.filter((change) => !isSwitched(change))), {
+    keepsData: true,
+  });
+  await takeOff(client, syndication, asksOf(over.filter(isSwitched)));
+};
 
-/** The record's entry is due now, on the list already or not. */
+const isSwitched = ({ events }: RowChange<SyndicationRecord>): boolean =>
+  events.some(({ type }) => type === 'SyndicationToggled');
+
+const asksOf = (changes: readonly RowChange<SyndicationRecord>[]): readonly Ask[] =>
+  changes.map(({ after: { customerId, recordId, generation } }) => ({
+    customerId,
+    key: recordId,
+    revision: generation,
+  }));
+
+/** The record's entry is due now, on the list already or not. The listed generation may have ended in an earlier batch. */
 const LISTED_AGAIN = `on conflict (kind, customer_id, key) do update
-  set data = w.data || excluded.data, asked_at = excluded.asked_at, due_at = greatest(now(), w.not_before)`;
+  set revision = greatest(w.revision, excluded.revision), data = w.data || excluded.data,
+    asked_at = excluded.asked_at, due_at = greatest(now(), w.not_before)`;
 /** In the form of `revisionText`. */
 const REVISION = `lpad(generation::text, 16, '0')`;
 

@@ -60,7 +60,7 @@ export const openPostgresJobs = async (
   try {
     const client = await open('add').connect();
     try {
-      await refuseOtherTime(client, clock);
+      await refuseOtherTime(client, clock, log);
       await prepareSchema(client);
     } finally {
       client.release();
@@ -80,23 +80,26 @@ export const openPostgresJobs = async (
 
 /** Half of the time that a lock of a job lasts. */
 const CLOCK_MS_MAX = 2_500;
+const CLOCK_MS_NOTED = 1_000;
 
 /**
  * BullMQ compares the locks of jobs with the clock of the worker that asks. A worker whose clock is minutes ahead would
  * take the jobs of other workers, and no worker would take over its own jobs when it dies: so it takes none.
  */
-const refuseOtherTime = async (client: PoolClient, clock: Clock): Promise<void> => {
+const refuseOtherTime = async (client: PoolClient, clock: Clock, log: Logger): Promise<void> => {
   const before = clock.now();
   const { rows } = await client.query<{ now: number }>(
     'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',
   );
   const after = clock.now();
   const aheadMs = Math.round((before + after) / 2 - (rows[0]?.now ?? 0));
-  if (Math.abs(aheadMs) > CLOCK_MS_MAX + (after - before) / 2) {
+  const offMs = Math.abs(aheadMs) - (after - before) / 2;
+  if (offMs > CLOCK_MS_MAX) {
     throw new Error(
       `this machine's clock is ${aheadMs} ms ahead of the database's: no jobs are run here until they agree`,
     );
   }
+  if (offMs > CLOCK_MS_NOTED) log.warn({ aheadMs }, "this machine's clock is not the database's: correct it");
 };
 
 /** Changes nothing where nothing has to change: its migration step locks a table that running workers read. */

@@ -113,26 +113,39 @@ const AFTER_FAILURE_MS = 2_000;
  * do this at once.
  */
 export const offerWork = async (options: OfferWorkOptions): Promise<void> => {
-  const { kinds, list, watch, log, signal } = options;
+  const { watch, signal } = options;
   while (!signal.aborted) {
     const changed = watch();
-    let isIdle = true;
-    try {
-      const due = await list.due(kinds.flatMap(namesOf));
-      for (const kind of kinds.filter((one) => namesOf(one).some((name) => due.includes(name)))) {
-        if ((await offerOnce(options, kind)) > 0) isIdle = false;
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      log.warn({ err: error }, 'work cannot be offered now; trying again');
-      await sleep(AFTER_FAILURE_MS, signal);
-    }
+    const { offered, hasFailed } = await offerDue(options);
+    if (hasFailed) await sleep(AFTER_FAILURE_MS, signal);
     await sleep(GATHER_MS, signal);
-    if (isIdle) await changed(EVERY_MS);
+    if (offered === 0) await changed(EVERY_MS);
   }
 };
 
-const namesOf = ({ name, madeOf = [] }: WorkKind): readonly string[] => [name, ...madeOf];
+/** One look. A kind that cannot be offered now does not hold up the other kinds. */
+const offerDue = async (
+  options: OfferWorkOptions,
+): Promise<{ readonly offered: number; readonly hasFailed: boolean }> => {
+  const { kinds, list, log, signal } = options;
+  let hasFailed = false;
+  const orElse =
+    <T>(instead: T, kind?: string) =>
+    (error: unknown): T => {
+      hasFailed = true;
+      if (!signal.aborted) log.warn({ err: error, kind }, 'work cannot be offered now; trying again');
+      return instead;
+    };
+  const due = await list.due(kinds.flatMap(namesOf)).catch(orElse<readonly string[]>([]));
+  let offered = 0;
+  for (const kind of kinds.filter((one) => namesOf(one).some((name) => due.includes(name)))) {
+    offered += await offerOnce(options, kind).catch(orElse(0, kind.name));
+  }
+  return { offered, hasFailed };
+};
+
+/** The kinds of entries that work of a kind begins with. */
+export const namesOf = ({ name, madeOf = [] }: WorkKind): readonly string[] => [name, ...madeOf];
 
 const offerOnce = async (
   { list, queue, signal }: OfferWorkOptions,

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { coalesce } from '../async/coalesce.ts';
 import type { JsonObject } from '../event-store/event-store.ts';
 import { advisoryLocks } from '../postgres/advisory-locks.ts';
-import { boolArray, int8Array, textArray, uuidArray } from '../postgres/binary-array.ts';
+import { int4Array, int8Array, textArray, uuidArray } from '../postgres/binary-array.ts';
 import { inTransaction } from '../postgres/pool.ts';
 
 /** An entry of the list, as a worker is given it. */
@@ -149,6 +149,12 @@ interface EntryRow {
 }
 
 /**
+ * Accounts are found by their entries while fewer are due. With more, all accounts of the kind are looked at, so that an
+ * account with a long backlog does not hide the others.
+ */
+const DUE_FEW = 1_000;
+
+/**
  * One process at a time counts leases and gives more: a statement sees what was committed when it began, so the lock is
  * another statement. Rows that a projection writes at the moment are passed over.
  */
@@ -165,8 +171,12 @@ const offer = (
     });
     const { rows } = await client.query<EntryRow>({
       name: 'work-offer',
-      text: `with recursive accounts (customer_id) as (
-               (select customer_id from work_list where kind = $1 order by customer_id limit 1)
+      text: `with recursive oldest as materialized (
+               select customer_id from work_list
+               where kind = $1 and leased_until is null and due_at <= now() order by due_at limit ${DUE_FEW}
+             ), accounts (customer_id) as (
+               (select customer_id from work_list where kind = $1 and (select count(*) from oldest) = ${DUE_FEW}
+                order by customer_id limit 1)
                union all
                select (select w.customer_id from work_list w where w.kind = $1 and w.customer_id > a.customer_id
                        order by w.customer_id limit 1)
@@ -174,17 +184,16 @@ const offer = (
              ), counted as (
                select a.customer_id, (select count(*) from work_list w where w.kind = $1
                                       and w.customer_id = a.customer_id and w.leased_until is not null) as leases
-               from accounts a where a.customer_id is not null
+               from (select customer_id from oldest union select customer_id from accounts) a
+               where a.customer_id is not null
              ), due as (
-               select again.customer_id, again.key, again.leased_until as due_at, 0 as turn
-               from counted c, lateral (
-                 select w.customer_id, w.key, w.leased_until from work_list w
-                 where w.kind = $1 and w.customer_id = c.customer_id and w.leased_until <= now()
-               ) again
+               select w.customer_id, w.key, w.leased_until as due_at, 0 as turn from work_list w
+               where w.kind = $1 and w.leased_until <= now()
                union all
                select first.customer_id, first.key, first.due_at, first.turn
                from counted c, lateral (
-                 select w.customer_id, w.key, w.due_at, c.leases + row_number() over (order by w.due_at) as turn
+                 select w.customer_id, w.key, w.due_at,
+                   c.leases + row_number() over (order by w.due_at rows unbounded preceding) as turn
                  from work_list w
                  where w.kind = $1 and w.customer_id = c.customer_id and w.leased_until is null and w.due_at <= now()
                  order by w.due_at limit greatest($3 - c.leases, 0)
@@ -227,11 +236,11 @@ const settleAll = async (
   const { rows } = await pool.query<{ kind: string; customer_id: string; key: string }>({
     name: `work-settle-${locked}`,
     text: `with ended as (
-             select w.kind, w.customer_id, w.key, o.result, o.is_try, o.reason, o.after_ms, o.gap_ms,
+             select w.kind, w.customer_id, w.key, o.result, o.attempts, o.reason, o.after_ms, o.gap_ms,
                w.asked_at = o.asked_at::timestamptz as is_same, w.revision = o.revision as is_same_revision
-             from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::boolean[],
+             from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::int[],
                     $8::text[], $9::bigint[], $10::bigint[])
-               as o(kind, customer_id, key, revision, asked_at, result, is_try, reason, after_ms, gap_ms)
+               as o(kind, customer_id, key, revision, asked_at, result, attempts, reason, after_ms, gap_ms)
              join work_list w using (kind, customer_id, key)
              order by w.customer_id, w.key for update of w ${locked}
            ), done as (
@@ -246,7 +255,7 @@ const settleAll = async (
                  case when not e.is_same then w.due_at
                    when e.after_ms < 0 then 'infinity' else now() + e.after_ms * interval '1 millisecond' end),
                attempts = case when not e.is_same_revision or e.result = 'next' then 0
-                 else w.attempts + e.is_try::int end,
+                 else greatest(w.attempts, e.attempts) end,
                last_error = case when e.is_same_revision then nullif(e.reason, '') end,
                failed_at = case when e.is_same_revision and e.reason <> '' then now() end
              from ended e
@@ -259,7 +268,10 @@ const settleAll = async (
       textArray(ends.map(({ entry }) => entry.revision)),
       textArray(ends.map(({ entry }) => entry.askedAt)),
       textArray(ends.map(({ result }) => result.is)),
-      boolArray(ends.map(({ result }) => result.is === 'again' && result.isTry)),
+      // Of the run, not of the row: the same run may end twice.
+      int4Array(
+        ends.map(({ entry, result }) => entry.attempts + (result.is === 'again' && result.isTry ? 1 : 0)),
+      ),
       textArray(ends.map(({ result }) => (result.is === 'again' ? result.reason : ''))),
       int8Array(ends.map(({ result }) => afterMsOf(result))),
       int8Array(ends.map(({ gapMs }) => gapMs)),

@@ -44,6 +44,18 @@ describe('jobs in Postgres', () => {
     await database.drop();
   });
 
+  it('is opened with a warning where the clocks differ by more than a second', async () => {
+    const database = await createTestDatabase();
+    const warnings: unknown[] = [];
+    const noting = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) });
+    for (const aheadMs of [0, 1_800]) {
+      const backend = await openPostgresJobs(database.url, noting, { now: () => Date.now() + aheadMs });
+      await backend.close();
+    }
+    await database.drop();
+    expect(warnings).toMatchObject([{ aheadMs: expect.closeTo(1_800, -3) }]);
+  });
+
   it('takes no more connections than it was given', async () => {
     const database = await createTestDatabase();
     const backend = await openPostgresJobs(database.url, log);

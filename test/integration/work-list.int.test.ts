@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
+import { Registry } from 'prom-client';
 import { createAtAgents, isWhole, type AtAgents } from '../../command/workers/syndication/at-agents.ts';
 import { TryAgainError } from '../../command/workers/syndication/try-again.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
@@ -20,6 +21,7 @@ import {
   type WorkList,
   type WorkResult,
 } from '../../shared/work-list/work-list.ts';
+import { createWorkMetrics } from '../../shared/work-list/work-metrics.ts';
 import { createRandom } from '../faults/kit/random.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -120,6 +122,12 @@ describe('the list of work', () => {
     expect(byAccount(await offer(100))).toEqual({ 1: 5, 3: 5 });
   });
 
+  it('also leases to an account that came after a long backlog of another', async () => {
+    await wait(1, 1_200, 60);
+    await wait(2, 3);
+    expect(byAccount(await offer(8))).toEqual({ 1: 5, 2: 3 });
+  });
+
   it('never leases more, when many processes offer, end and lose jobs at once', async () => {
     const random = createRandom(11);
     await wait(1, 400);
@@ -186,6 +194,18 @@ describe('the list of work', () => {
     ]);
     await later(1_000_000);
     expect((await offer(3)).map(({ key }) => key)).toEqual([two.key]);
+  });
+
+  it('counts a try once, also when its job ends twice', async () => {
+    await wait(1, 1);
+    const entry = firstOf(await offer(1));
+    await list.settle(entry, failed(0));
+    await list.settle(entry, failed(0));
+    expect(await rows('attempts')).toEqual([{ attempts: 1 }]);
+    await later(1);
+    await list.settle(firstOf(await offer(1)), failed(0));
+    await list.settle(entry, failed(0));
+    expect(await rows('attempts')).toEqual([{ attempts: 2 }]);
   });
 
   it('keeps an entry that was asked for again while a worker had it, whatever comes of that', async () => {
@@ -282,6 +302,23 @@ describe('the list of work', () => {
   });
 });
 
+describe('the gauges', () => {
+  it('count what is due and what failed, by kind', async () => {
+    const registry = new Registry();
+    createWorkMetrics(registry, pool, [KIND, 'another']);
+    await wait(1, 3, 60);
+    const [leased, broken] = await offer(2);
+    await list.settle(firstOf([broken as OfferedEntry]), failed(60_000));
+    await list.noteError(firstOf([leased as OfferedEntry]), 'The store is away.');
+    const metrics = await registry.metrics();
+    expect(metrics).toMatch(/^work_due{kind="syndication"} 1$/m);
+    expect(metrics).toMatch(/^work_due{kind="another"} 0$/m);
+    expect(metrics).toMatch(/^work_oldest_due_seconds{kind="syndication"} 6\d/m);
+    expect(metrics).toMatch(/^work_oldest_due_seconds{kind="another"} 0$/m);
+    expect(metrics).toMatch(/^work_failing{kind="syndication"} 2$/m);
+  });
+});
+
 const recordOf = (more: Partial<SyndicationRecord> = {}) => ({
   recordId: randomUUID(),
   customerId: 7,
@@ -300,9 +337,17 @@ const on = (record: Placed, enabled = true): readonly [stream: string, type: str
   { ...record, enabled, generation: 1 } as never,
 ];
 
+/** The revision of the next event of each stream, by database row. */
+const nextRevisions = async (): Promise<Map<string, number>> => {
+  const { rows: records } = await pool.query<{ id: string; revision: string }>(
+    'select id, revision from syndication_records',
+  );
+  return new Map(records.map(({ id, revision }) => [`${SYNDICATION}-7-${id}`, Number(revision) + 1]));
+};
+
 /** As one batch. */
-const project = (...events: readonly (readonly [stream: string, type: string, data: JsonObject])[]) => {
-  const revisions = new Map<string, number>();
+const project = async (...events: readonly (readonly [stream: string, type: string, data: JsonObject])[]) => {
+  const revisions = await nextRevisions();
   const recorded = events.map(([stream, type, data], n): RecordedEvent => {
     const revision = revisions.get(stream) ?? 0;
     revisions.set(stream, revision + 1);
@@ -352,6 +397,58 @@ describe('what was archived or deleted', () => {
     const [earlier, second] = [recordOf(), recordOf({ resourceId: 'app' })];
     await project(on(earlier), ['advertiser-7-5', 'AdvertiserArchived', {}], on(second, false));
     expect(await marks()).toEqual({ [earlier.recordId]: true });
+  });
+
+  const step = (record: Placed, type: string, data: JsonObject) =>
+    [`${SYNDICATION}-${record.customerId}-${record.recordId}`, type, data] as const;
+  const startedAndDone = (record: Placed, generation: number) => [
+    step(record, 'SyndicationStarted', { generation, request: {} }),
+    step(record, 'SyndicationCompleted', { generation, responseData: {} }),
+  ];
+
+  it('marks the present generation, also when an ended one is still listed', async () => {
+    const record = recordOf();
+    await project(on(record));
+    // A rebuild applies so many events before workers take anything off the list.
+    await project(
+      ...startedAndDone(record, 1),
+      step(record, 'SyndicationRefreshed', { generation: 2 }),
+      ...startedAndDone(record, 2),
+    );
+    await project(['advertiser-7-5', 'AdvertiserArchived', {}]);
+    expect(await rows('revision, data')).toEqual([
+      { revision: '0000000000000002', data: { archived: true } },
+    ]);
+  });
+
+  it('stays marked through a refresh that a worker began before it knew, until it is switched on again', async () => {
+    const record = recordOf();
+    await project(on(record), ...startedAndDone(record, 1));
+    await project(['advertiser-7-5', 'AdvertiserArchived', {}]);
+    await project(step(record, 'SyndicationRefreshed', { generation: 2 }));
+    expect(await rows('revision, data')).toEqual([
+      { revision: '0000000000000002', data: { archived: true } },
+    ]);
+    await project(
+      step(record, 'SyndicationToggled', { ...record, enabled: false, generation: 3 } as never),
+      step(record, 'SyndicationToggled', { ...record, enabled: true, generation: 4 } as never),
+    );
+    expect(await rows('revision, data')).toEqual([{ revision: '0000000000000004', data: {} }]);
+  });
+
+  it('is not marked any more when it was switched on again, also in a batch that leaves nothing to do', async () => {
+    const record = recordOf();
+    await project(on(record), ...startedAndDone(record, 1));
+    await project(['advertiser-7-5', 'AdvertiserArchived', {}]);
+    expect(await marks()).toEqual({ [record.recordId]: true });
+    await project(
+      step(record, 'SyndicationToggled', { ...record, enabled: false, generation: 2 } as never),
+      step(record, 'SyndicationToggled', { ...record, enabled: true, generation: 3 } as never),
+      ...startedAndDone(record, 3),
+    );
+    expect(await marks()).toEqual({});
+    await project(step(record, 'SyndicationRefreshed', { generation: 4 }));
+    expect(await marks()).toEqual({ [record.recordId]: false });
   });
 
   it('marks all of an advertiser, however many: in statements of a bounded size', async () => {

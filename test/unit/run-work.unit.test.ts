@@ -170,6 +170,35 @@ describe('entries that are due', () => {
     expect(await offer([fresh], [], false)).toEqual({ jobs: [], lost: [] });
   });
 
+  it('become jobs also while another kind cannot be offered', async () => {
+    const ending = new AbortController();
+    const jobs: string[] = [];
+    const list: Partial<WorkList> = {
+      due: async (names) => names,
+      offer: async () => {
+        ending.abort();
+        return [fresh];
+      },
+    };
+    const queue: Partial<JobQueue> = {
+      waiting: async () => 0,
+      enqueue: async (...some) => void jobs.push(...some.map(({ id }) => id)),
+    };
+    const kind = { concurrency: 1, perAccountMax: 1, attemptsMax: 1, handle: async () => DONE };
+    await offerWork({
+      kinds: [
+        { ...kind, name: 'broken', prepare: fails(new Error('broken')) },
+        { ...kind, name: 'test' },
+      ],
+      list: list as WorkList,
+      queue: () => queue as JobQueue,
+      watch: () => async () => undefined,
+      log: pino({ level: 'silent' }),
+      signal: ending.signal,
+    });
+    expect(jobs).toEqual([workJobId(entry)]);
+  });
+
   it('whose lease has ended wait for a job that lives, also one of an earlier revision', async () => {
     const earlier = '0000000000000001';
     for (const revision of [earlier, entry.revision]) {

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { loadRecord } from '../../command/workers/syndication/record-steps.ts';
-import { syndicate } from '../../command/workers/syndication/syndicate.ts';
+import { giveUp, syndicate } from '../../command/workers/syndication/syndicate.ts';
 import { TryAgainError } from '../../command/workers/syndication/try-again.ts';
 import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { agentAggregate, agentStream } from '../../domain/agents/agent.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
-import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
+import {
+  syndicationAggregate,
+  syndicationStream,
+  type SyndicationCommand,
+} from '../../domain/syndication/syndication.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 
@@ -71,11 +75,14 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
       },
     });
   }
-  await executeCommand(store, syndicationAggregate, {
-    stream: syndicationStream(customerId, recordId),
-    context: context(),
-    command: { type: 'ToggleSyndication', now: NOW, record, enabled: true },
-  });
+  const execute = (command: SyndicationCommand) =>
+    executeCommand(store, syndicationAggregate, {
+      stream: syndicationStream(customerId, recordId),
+      context: context(),
+      command,
+    });
+  const toggle = (enabled: boolean) => execute({ type: 'ToggleSyndication', now: NOW, record, enabled });
+  await toggle(true);
   const calls: unknown[] = [];
   const options = {
     store,
@@ -87,12 +94,24 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
       return { outcome: 'completed', data: undefined };
     },
     kinds: { EVENT_SOURCE: { load: async () => ({ item: { event_source_id: 'x' }, revision: 0 }) } },
+    audienceParts: { forget: async () => undefined },
     atAgents: { holders: () => Promise.reject(notKnown) },
   };
   const work = { customerId, recordId, generation: 1, archived: false };
   return {
     calls,
-    run: () => syndicate(options as never, work, { signal: new AbortController().signal } as never),
+    toggle,
+    giveUp: (generation: number, archived: boolean) =>
+      giveUp(options as never, { ...work, generation, archived }),
+    /** Delivers the first generation and starts the second one. */
+    refresh: async () => {
+      const causes = { resourceRevision: 0, alsoCausedBy: [] };
+      await execute({ type: 'StartSyndication', now: NOW, generation: 1, request: {}, ...causes });
+      await execute({ type: 'CompleteSyndication', now: NOW, generation: 1, responseData: {} });
+      await execute({ type: 'RefreshSyndication', now: NOW, generation: 1, ...causes });
+    },
+    run: (archived = false) =>
+      syndicate(options as never, { ...work, archived }, { signal: new AbortController().signal } as never),
     now: async (): Promise<SyndicationRecord | undefined> => (await loadRecord({ store }, work))?.record,
   };
 };
@@ -110,5 +129,39 @@ describe('while it is not known who else has something of the same id', () => {
     await run();
     expect(await now()).toMatchObject({ status: 'DISABLED' });
     expect(calls).toEqual([]);
+  });
+});
+
+describe('an entry that was marked as archived, of an earlier generation', () => {
+  it('switches off what was only refreshed since', async () => {
+    const { run, now, refresh } = await given({ hasAdvertiser: true });
+    await refresh();
+    await run();
+    expect(await now()).toMatchObject({ status: 'PENDING', generation: 2 });
+    await run(true);
+    expect(await now()).toMatchObject({ status: 'DISABLED', generation: 3 });
+  });
+
+  it('leaves what was switched on since', async () => {
+    const { run, now, refresh, toggle } = await given({ hasAdvertiser: true });
+    await refresh();
+    await toggle(false);
+    await toggle(true);
+    await run(true);
+    expect(await now()).toMatchObject({ status: 'PENDING', generation: 4 });
+  });
+});
+
+describe('what cannot be finished', () => {
+  it('fails, unless it is to be switched off or only to be looked at: that stays on the list', async () => {
+    const { now, refresh, giveUp: give } = await given({ hasAdvertiser: true });
+    expect(await give(1, true)).toMatchObject({ is: 'again', isTry: false });
+    expect(await now()).toMatchObject({ status: 'PENDING' });
+    await refresh();
+    expect(await give(1, false)).toEqual({ is: 'done' });
+    expect(await give(1, true)).toMatchObject({ is: 'again' });
+    expect(await give(2, false)).toEqual({ is: 'done' });
+    expect(await now()).toMatchObject({ status: 'FAILED' });
+    expect(await give(2, false)).toMatchObject({ is: 'again' });
   });
 });

@@ -55,6 +55,16 @@ export const loadRecord = async (
 const beginningOf = (store: EventStore, stream: string): Promise<RecordedEvent | undefined> =>
   lastOf(store, stream, ['SyndicationToggled', 'SyndicationRefreshed']);
 
+/** True when the record was not switched since that generation: later ones are refreshes, which the list may not know yet. */
+export const isSameSwitchOn = async (
+  { store }: Pick<StepStores, 'store'>,
+  { customerId, recordId }: SyndicationRecord,
+  generation: number,
+): Promise<boolean> => {
+  const last = await lastOf(store, syndicationStream(customerId, recordId), ['SyndicationToggled']);
+  return last !== undefined && Number(last.data['generation']) <= generation;
+};
+
 /** True while the generation must still be delivered. */
 export const isUnderWay = async (stores: StepStores, record: SyndicationRecord): Promise<boolean> => {
   const now = (await loadRecord(stores, record))?.record;

@@ -5,7 +5,7 @@ import { DONE, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import { loadAdvertiser } from '../../advertisers/load.ts';
 import { loadAgent } from '../../agents/load-agent.ts';
 import { awaitEarlier } from './ask-agent.ts';
-import { failed, loadRecord, switchOff, withdrawn } from './record-steps.ts';
+import { failed, isSameSwitchOn, loadRecord, switchOff, withdrawn } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
 import { loadBeginning, refreshIfChanged, take } from './deliver.ts';
 import { TryAgainError } from './try-again.ts';
@@ -32,8 +32,12 @@ const NO_AGENT = 'The agent is not registered any more.';
  */
 export const syndicate = async (options: SyndicateOptions, work: Work, run: WorkRun): Promise<WorkResult> => {
   const loaded = await loadRecord(options, work);
-  if (loaded?.record.generation !== work.generation) return DONE;
+  if (loaded === undefined) return DONE;
   const { record } = loaded;
+  const isCurrent =
+    record.generation === work.generation ||
+    (work.archived && isOn(record) && (await isSameSwitchOn(options, record, work.generation)));
+  if (!isCurrent) return DONE;
   const kind = options.kinds[record.resourceType];
   // Not loaded early while a task is open at the agent, which may take long.
   const isToBegin = isWaiting(record) && record.request === null && record.submitted === undefined;
@@ -81,13 +85,16 @@ const untilChecked = ({ clock }: SyndicateOptions, nextCheckAt: string): TryAgai
   });
 
 const GIVEN_UP = 'The exchange could not finish this, although it tried often.';
+const GIVEN_UP_MS = 60 * 60_000;
 
 export const giveUp = async (options: SyndicateOptions, work: Work): Promise<WorkResult> => {
   const loaded = await loadRecord(options, work);
-  if (loaded?.record.generation !== work.generation || !isWaiting(loaded.record)) {
-    return DONE;
-  }
+  if (loaded === undefined || (loaded.record.generation !== work.generation && !work.archived)) return DONE;
   const { record } = loaded;
+  // The record cannot say that it is not up to date, or not switched off: the entry stays.
+  if (work.archived || !isWaiting(record)) {
+    return { is: 'again', afterMs: GIVEN_UP_MS, isTry: false, reason: GIVEN_UP };
+  }
   await (isOn(record)
     ? failed(options, loaded, `${GIVEN_UP} Switch it on again to repeat it.`)
     : withdrawn(options, loaded, `${GIVEN_UP} Switch it off once more to repeat it.`));
