@@ -5,12 +5,11 @@
  *     node bundle.js              dist/bundle: the programs that are run and shipped
  *     node bundle.js --tests      and dist/test-bundle: the tests, and the programs that they start
  *
- * The programs are left as they are while nothing that they were made of has changed since: whoever starts one does not
- * wait for that.
+ * Skips the programs whose sources have not changed, so that a start does not wait for the bundler.
  */
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
-/** Found at run time in node_modules: each loads, or looks for, files of its own when it is first used. */
+/** Loaded at run time from node_modules: each of these packages loads or searches its own files on first use. */
 const external = [
   '@a2a-js/sdk',
   '@adcp/sdk',
@@ -43,8 +42,8 @@ const bundle = async (entryPoints, outdir) => {
     external,
     keepNames: true,
     sourcemap: true,
-    // As newer versions of Node have it. Without, `pg` makes a `Response` to find out where it runs, which loads Node's
-    // whole `fetch`.
+    // Newer versions of Node define it. Without it, `pg` creates a `Response` to detect its platform, which loads all of
+    // Node's `fetch`.
     define: { navigator: '{"userAgent":"Node.js"}' },
     metafile: true,
     // Parts of earlier builds stay: a service that runs may still load one of them.
@@ -80,7 +79,7 @@ const isUpToDate = () => {
   }
 };
 
-/** File systems date by their own clock's ticks: what was changed at most so long before may have been read before. */
+/** Resolution of file dates: a file changed within this time before the start may have been read before the change. */
 const TICK_MS = 100;
 
 const bundlePrograms = async () => {
@@ -96,8 +95,8 @@ const bundlePrograms = async () => {
     'dist/bundle',
   );
   const sources = [...read, ...settings];
-  // Of what was changed meanwhile nobody knows what was read: the next start bundles again.
-  // In this order: what changes after its state was taken is another one at the next start.
+  // States are read before dates: a file that changes in between has another state at the next start. If a source changed
+  // while the bundler ran, it is unknown which version was read, so the next start bundles again.
   const states = Object.fromEntries([...sources, ...written].map((path) => [path, stateOf(path)]));
   if (sources.some((path) => (changedMs(path) ?? 0) > startedMs - TICK_MS)) return;
   writeFileSync(`${STATES}.${process.pid}`, JSON.stringify(states));
@@ -109,7 +108,7 @@ if (!isUpToDate()) await bundlePrograms();
 if (process.argv.includes('--tests')) {
   const isProgram = /(\.test|\.browser|-main|-process|eventstoredb\/main)\.ts$/;
   const files = readdirSync('test', { recursive: true }).filter((file) => isProgram.test(file));
-  // A test that is no more must not run.
+  // A deleted test must not run.
   rmSync('dist/test-bundle', { recursive: true, force: true });
   await bundle(
     files.map((file) => `test/${file}`),

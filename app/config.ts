@@ -162,7 +162,7 @@ export const variables = {
     .default(100)
     .describe('Uploads that one client address, and one account, may have open at once in this process.'),
   LOG_SIGNING_KEYS: secretKeys.describe(
-    'Keys that checkpoints of the log are signed with: id:key pairs, separated by commas, the first one in use; a key is the 32 bytes of an Ed25519 seed as base64url. Without one they are not signed: whoever can write to the database can forge them. With one, only what is signed is signed on.',
+    'Keys that checkpoints of the log are signed with: id:key pairs, separated by commas, the first one in use; a key is the 32 bytes of an Ed25519 seed as base64url. Without one, checkpoints are not signed, and an attacker who can write to the database can forge them. With one, only signed checkpoints are continued.',
   ),
   LOG_VERIFY_KEYS: secretKeys.describe(
     'Public keys of checkpoints of the log that were signed with other keys than those: id:key pairs, as `exchange log keys` prints them.',
@@ -175,7 +175,7 @@ export const variables = {
     .default(512)
     .describe('Memory of one process for the conversion events that it knows: some 30 bytes an event.'),
   TRUSTED_PROXIES: trustedProxies.describe(
-    'Whose X-Forwarded-For is believed: a number of hops (0 to 9), or networks like 10.0.0.0/8, separated by commas. Default: nobody.',
+    'Whose X-Forwarded-For is believed: a number of hops (0 to 9), or networks like 10.0.0.0/8, separated by commas. Default: none.',
   ),
   CONNECTIONS_MAX: integer(1, 1_000_000)
     .default(10_000)

@@ -42,9 +42,9 @@ export interface Installation {
   readonly derivedPool: Pool;
   /** For requests: each connection is bound by the policies, see `createTenantDatabase`. */
   readonly requestPool: Pool;
-  /** What is of persons is sealed in it, and opened for whoever reads it here. */
+  /** Personal data is encrypted at rest and decrypted by this handle. */
   readonly store: EventStore;
-  /** The same as it is stored. */
+  /** The same store without decryption. */
   readonly sealedStore: EventStore;
   readonly personalKeys: PersonalKeys;
   /** The keys that secrets and tokens are encrypted and signed with. */
@@ -57,7 +57,7 @@ export interface Installation {
   readonly logBytes: LogBytes;
   /** Why no append could be made now, for an operator; undefined when one could, or where only an append can show it. */
   appendProblem(): Promise<string | undefined>;
-  /** Figures of the event store, if it has any of its own. */
+  /** Registers the metrics of the event store, if it has any. */
   registerMetrics(registry: Registry): void;
   /** Brings the schema up to date, and what keeps accounts apart. */
   migrate(): Promise<void>;
@@ -70,7 +70,7 @@ const SYSTEM_CONNECTIONS_MAX = 5;
 const DERIVED_CONNECTIONS_MAX = allProjections.length + 4;
 
 /**
- * Opens connections lazily: with an external database that is away, this succeeds and its users get 503.
+ * Opens connections lazily: if an external database is unavailable, this succeeds and its users get 503.
  * @param timeouts with the stores. Default: a request's
  */
 export const openInstallation = async (
@@ -163,8 +163,8 @@ const createDerivedPool = (
 type EventLog = Pick<Installation, 'store' | 'storeKind' | 'logBytes' | 'appendProblem' | 'registerMetrics'>;
 
 /**
- * Nobody waits for what a process without requests appends: its events share larger commits, and wake those who follow
- * the log less often. Each time costs every read model a statement, however many events there are.
+ * No client waits for the appends of a process without the role `api`. Its events share larger commits and notify
+ * followers of the log less often: each notification costs every read model a statement, for any number of events.
  */
 const UNHURRIED = { lanes: 1, announceEveryMs: 50 };
 

@@ -34,10 +34,10 @@ export const registerAnswerMetrics = (registry: Registry, answers: AnswerCache):
 
 export const registerLedgerMetrics = (registry: Registry, ledgers: Ledgers): void => {
   const help = {
-    sources: 'Event sources whose conversion events this process knows',
-    bytes: 'Memory of what is known of them',
-    fingerprints: 'Conversion events that are known',
-    evicted: 'Sources that were let go for want of memory since the start',
+    sources: 'Event sources whose conversion events this process has in memory',
+    bytes: 'Memory of these event sources, in bytes',
+    fingerprints: 'Conversion events in memory',
+    evicted: 'Event sources evicted from memory since the start',
   };
   for (const figure of Object.keys(help) as (keyof typeof help)[]) {
     const gauge: Gauge = new Gauge({

@@ -53,8 +53,8 @@ const refuseSuperuser = async ({ pool }: Database, config: Config): Promise<void
 };
 
 /**
- * Positions of two kinds of event store do not compare: reads would wait for the wrong one, or not at all. After
- * the events have moved, everything that holds positions is made anew.
+ * Positions of two kinds of event store cannot be compared: reads would wait for the wrong position, or not at all.
+ * After the events have moved, every table that contains positions is rebuilt.
  */
 const refuseOtherLog = async ({ pool, store }: Database): Promise<void> => {
   const { rows } = await pool.query<{ position: Position }>('select position from projection_checkpoints');

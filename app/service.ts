@@ -59,8 +59,8 @@ export interface Replacements {
 }
 
 /**
- * Starts one process of the service: an HTTP server, and the roles that the configuration names. The server listens at
- * once. While the database is away it answers 503 and tries again.
+ * Starts one process of the service: an HTTP server, and the roles that the configuration names. The server listens
+ * immediately. While the database is unavailable, it answers 503 and retries.
  */
 export const startService = async (
   config: Config,

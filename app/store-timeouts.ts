@@ -5,15 +5,15 @@ import {
 } from '../shared/event-store/eventstoredb/call-limits.ts';
 import { longTimeouts, requestTimeouts, type PostgresTimeouts } from '../shared/postgres/pool.ts';
 
-/** How long whatever a program asks of its stores may take. */
+/** Timeouts of calls to the event store and to Postgres. */
 export interface StoreTimeouts {
   /** Calls to EventStoreDB, where the events are in it. */
   readonly calls: CallLimits;
   readonly postgres: PostgresTimeouts;
 }
 
-/** A request is answered within 3 s, whatever stalls. */
+/** Short enough that a request is answered within 3 s even if a store stalls. */
 export const requestStoreTimeouts: StoreTimeouts = { calls: callLimits, postgres: requestTimeouts };
 
-/** A command of the operator's, which no request waits for, rather takes longer than to end in its middle. */
+/** For the operator's commands: no request waits for them, and a command should finish rather than stop halfway. */
 export const operatorStoreTimeouts: StoreTimeouts = { calls: longCallLimits, postgres: longTimeouts };

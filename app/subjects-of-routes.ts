@@ -24,8 +24,8 @@ interface PlaceOfRoutes extends Pick<RouteSubject, 'resourceType'> {
 }
 
 /**
- * Which thing the routes below each place are about: the longest path that a route begins with says so. What goes on from
- * where all of a kind are, and names none of them, is about that kind: it creates one, say.
+ * Maps a route to the resource that it concerns: the longest known path that the route begins with decides. A route below a
+ * collection that names no resource concerns the kind, for example when it creates one.
  */
 export const subjectsOfRoutes = (
   kinds: readonly AuditedKind[],
@@ -60,7 +60,7 @@ export const subjectsOfRoutes = (
   };
 };
 
-/** Of a segment of a path, e.g. `id` of `{id}`; undefined for one that is as it stands. */
+/** The parameter in a path segment, e.g. `id` for `{id}`; undefined for a literal segment. */
 const nameOfParameter = (segment: string | undefined): string | undefined =>
   /^\{(\w+)\}$/.exec(segment ?? '')?.[1];
 

@@ -109,7 +109,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
 /** The read models that ask for work. */
 const ASKING = ['syndication', 'sellers', 'catalog-feeds', 'agents'];
 const FREED = 'freed';
-/** Of one try, whatever it is spent on. */
+/** Bound of one call to an agent. */
 const AGENT_MS_MAX = 30_000;
 const AGENT_BYTES_MAX = 1_000_000;
 
@@ -165,7 +165,7 @@ const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
   );
 };
 
-/** Of one feed, from its first byte to its last. */
+/** Bound of reading one feed, from the first byte to the last. */
 const FEED_MS_MAX = 60_000;
 const FEED_BYTES_MAX = 64 * 1024 * 1024;
 

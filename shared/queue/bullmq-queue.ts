@@ -14,9 +14,8 @@ export interface JobQueueOptions {
 }
 
 /**
- * A worker that was killed has its jobs run again after a lock and two looks for stalled ones: within 10 s. With
- * BullMQ's defaults that takes a minute, and the second time the job is given up (maxStalledCount 1) without any of
- * our code being told.
+ * The jobs of a killed worker run again after its lock and two checks for stalled jobs: within 10 s. With BullMQ's
+ * defaults that takes a minute, and at the second stall BullMQ fails the job (maxStalledCount 1) without calling our code.
  */
 const LOCK_MS = 5_000;
 const STALLED_EVERY_MS = 2_000;
@@ -27,9 +26,9 @@ const STALLED_MAX = 3;
 const ATTEMPTS_MAX = 3;
 const BACKOFF = { type: 'exponential', delay: 1_000, jitter: 0.5 } as const;
 
-/** Longest time that anybody waits for the queue itself. */
+/** Bound of one call to the queue. */
 const CALL_MS_MAX = 5_000;
-/** Who asks is a probe or a scrape, and has other questions too. */
+/** Bound of a count: its callers are probes and scrapes, which ask for more than this. */
 const COUNT_MS_MAX = 500;
 
 /** Where a job that is over can be in; any other state means that it is yet to be run, or runs. */
@@ -40,12 +39,12 @@ type AnyWorker = Worker<JsonObject, void, string, IQueueBackend, JobProgress, un
 
 /**
  * Opens a queue on BullMQ.
- * @throws Error when its store is away; it must be opened again then, as BullMQ keeps a failed start for ever
+ * @throws Error if its store is unavailable; the caller must open it again, because BullMQ never retries a failed start
  */
 export const openBullmqQueue = async (options: JobQueueOptions): Promise<JobQueue> => {
   const { name, backend, log } = options;
   const queue: AnyQueue = new Queue(name, settingsOf(backend, 'add'), backend.factory);
-  queue.on('error', (error) => log.warn({ err: error, queue: name }, 'the job queue has trouble'));
+  queue.on('error', (error) => log.warn({ err: error, queue: name }, 'job queue connection error'));
   const close = (): Promise<void> => timeout(CALL_MS_MAX, queue.close());
   try {
     await timeout(CALL_MS_MAX, queue.waitUntilReady());
@@ -112,8 +111,8 @@ const process = async (
     },
     backend.factory,
   );
-  worker.on('error', (error) => log.warn({ err: error, queue: name }, 'the job worker has trouble'));
-  // Whoever has the job now does it all again: going on here would only do it twice.
+  worker.on('error', (error) => log.warn({ err: error, queue: name }, 'job worker connection error'));
+  // Another worker runs the whole job now: to continue here would only do the work twice.
   worker.on('lockRenewalFailed', (ids) => ids.forEach((id) => worker.cancelJob(id)));
   worker.on('completed', () => metrics.ended(name, 'completed'));
   worker.on('failed', (job, error) => {

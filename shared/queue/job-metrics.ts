@@ -6,7 +6,7 @@ export interface JobMetrics {
   ended(queue: string, outcome: JobOutcome): void;
 }
 
-/** @param waiting jobs that wait now, by queue; what cannot be told is left out */
+/** @param waiting jobs that wait now, by queue; queues that do not answer are omitted */
 export const createJobMetrics = (
   registry: Registry,
   waiting: () => Promise<Readonly<Record<string, number>>>,

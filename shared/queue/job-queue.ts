@@ -1,6 +1,6 @@
 import type { JsonObject } from '../event-store/event-store.ts';
 
-/** Work to be done outside of any request. A hint, never the only record of what is to be done. */
+/** Work outside of any request. A hint, never the only record of the work. */
 export interface Job {
   /** Unique in its queue; `isJobId` says which texts may be one. */
   readonly id: string;
@@ -36,9 +36,9 @@ export interface JobQueue {
    * @throws RangeError for an id that cannot be one
    */
   enqueue(...jobs: readonly Job[]): Promise<void>;
-  /** Whether a job of this id waits, for its turn or its next attempt, or runs. */
+  /** True if a job with this id runs, waits to run, or waits for its next attempt. */
   hasLiveJob(id: string): Promise<boolean>;
-  /** Jobs that wait for their turn; not those that wait for their next attempt. */
+  /** Jobs that wait to run, without those that wait for their next attempt. */
   waiting(): Promise<number>;
   /** Runs jobs, `concurrency` of them at once. */
   process(handle: HandleJob, concurrency: number): Promise<Processing>;

@@ -8,7 +8,7 @@ const CONNECT_MS_MAX = 2_000;
 const RECONNECT_MS_MAX = 2_000;
 
 /**
- * Jobs in Redis, on connections of their own: BullMQ needs ones that try for ever, which no request may share.
+ * Opens jobs in Redis, on separate connections: BullMQ needs connections that retry without limit, unlike requests.
  * @throws Error when Redis does not answer now
  */
 export const openRedisJobs = async (url: string, keyPrefix: string, log: Logger): Promise<JobBackend> => {

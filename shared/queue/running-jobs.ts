@@ -39,17 +39,17 @@ export interface RunningJobs {
   stop(adding?: Promise<void>): Promise<void>;
 }
 
-interface Opened {
+interface OpenJobs {
   readonly backend: JobBackend;
   readonly queues: Map<string, JobQueue>;
   readonly processing: Processing[];
 }
 
 const REOPEN = { baseMs: 500, capMs: 5_000 };
-/** Of the 25 s that a process has to end. */
+/** Part of the 25 s in which a process must end. */
 const STOP_GRACE_MS = 10_000;
 
-/** Opens the backend that the configuration names. BullMQ takes time and memory to load: only who has jobs does it. */
+/** Opens the backend that the configuration names. BullMQ takes time and memory, so it is loaded only if there are jobs. */
 export const openJobBackend = async (
   { databaseUrl, redisUrl, redisKeyPrefix }: JobStore,
   log: Logger,
@@ -65,7 +65,7 @@ export const openJobBackend = async (
 export const startJobs = (options: RunningJobsOptions): RunningJobs => {
   const { log, registry } = options;
   const ending = new AbortController();
-  let opened: Opened | undefined;
+  let opened: OpenJobs | undefined;
   const metrics = createJobMetrics(registry, () => waitingIn(opened).catch(() => ({})));
 
   const open = async (): Promise<void> => {
@@ -94,17 +94,17 @@ export const startJobs = (options: RunningJobsOptions): RunningJobs => {
   };
 };
 
-const waitingIn = async (opened: Opened | undefined): Promise<Readonly<Record<string, number>>> =>
+const waitingIn = async (opened: OpenJobs | undefined): Promise<Readonly<Record<string, number>>> =>
   Object.fromEntries(
     await Promise.all(
       [...(opened?.queues ?? [])].map(async ([name, queue]) => [name, await queue.waiting()] as const),
     ),
   );
 
-const openAll = async ({ store, kinds, log }: RunningJobsOptions, metrics: JobMetrics): Promise<Opened> => {
+const openAll = async ({ store, kinds, log }: RunningJobsOptions, metrics: JobMetrics): Promise<OpenJobs> => {
   const { openBullmqQueue } = await import('./bullmq-queue.ts');
   const backend = await openJobBackend(store, log);
-  const opened: Opened = { backend, queues: new Map(), processing: [] };
+  const opened: OpenJobs = { backend, queues: new Map(), processing: [] };
   try {
     for (const { name, handle, concurrency } of kinds) {
       const queue = await openBullmqQueue({ name, backend, log, metrics });
@@ -119,7 +119,7 @@ const openAll = async ({ store, kinds, log }: RunningJobsOptions, metrics: JobMe
 };
 
 const closeAll = async (
-  { backend, queues, processing }: Opened,
+  { backend, queues, processing }: OpenJobs,
   graceMs: number,
   adding?: Promise<void>,
 ): Promise<void> => {

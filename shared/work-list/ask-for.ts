@@ -5,7 +5,7 @@ import type { JsonObject } from '../event-store/event-store.ts';
 /** One thing to do, as a projection asks for it. */
 export interface Ask {
   readonly customerId: number;
-  /** UUID of what is to be worked on. */
+  /** UUID of the subject of the work, e.g. a record. */
   readonly key: string;
   /** What is asked for. A number is compared as a number, a position of the log as a text. */
   readonly revision: number | string;
@@ -28,8 +28,8 @@ const placesOf = (asks: readonly Ask[]): readonly Buffer[] => [
   textArray(asks.map(({ revision }) => revisionText(revision))),
 ];
 
-/** What a new revision makes of an entry. A worker that has the entry keeps its lease: the new revision waits for it. */
-const ASKED_ANEW = `attempts = 0, lost = 0, last_error = null, failed_at = null`;
+/** A new revision resets these columns. A worker that runs the entry keeps its lease, and the new revision waits for it. */
+const RESET_COLUMNS = `attempts = 0, lost = 0, last_error = null, failed_at = null`;
 
 /**
  * Puts entries on the list. An entry of an older revision becomes one of the new revision, which begins with no attempts;
@@ -52,7 +52,7 @@ export const askFor = async (
              as n(customer_id, key, revision, due_at, data)
            on conflict (kind, customer_id, key) do update
              set revision = excluded.revision, asked_at = excluded.asked_at, due_at = greatest(excluded.due_at, w.not_before),
-               data = case when $7 then excluded.data || w.data else excluded.data end, ${ASKED_ANEW}
+               data = case when $7 then excluded.data || w.data else excluded.data end, ${RESET_COLUMNS}
              where w.revision < excluded.revision`,
     values: [
       kind,
@@ -70,7 +70,7 @@ export const askAgain = async (client: ClientBase, kind: string, asks: readonly 
   await client.query({
     name: 'work-ask-again',
     text: `update work_list w
-           set revision = n.revision, asked_at = clock_timestamp(), due_at = greatest(now(), w.not_before), ${ASKED_ANEW}
+           set revision = n.revision, asked_at = clock_timestamp(), due_at = greatest(now(), w.not_before), ${RESET_COLUMNS}
            from unnest($2::bigint[], $3::uuid[], $4::text[]) as n(customer_id, key, revision)
            where w.kind = $1 and w.customer_id = n.customer_id and w.key = n.key and w.revision < n.revision`,
     values: [kind, ...placesOf(inOrder(asks))],

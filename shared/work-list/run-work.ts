@@ -25,9 +25,9 @@ export interface WorkKind {
   readonly perAccountMax: number;
   /** Tries of one revision (`WorkResult.isTry`). */
   readonly attemptsMax: number;
-  /** Least time between two runs for one entry, ms, whatever is asked for. Default: 0. */
+  /** Least time between two runs of one entry, in ms, also for a new revision. Default: 0. */
   readonly gapMs?: number;
-  /** Kinds of entries that are no work themselves: `prepare` makes entries of this kind of them. */
+  /** Kinds of entries that are not run themselves: `prepare` turns them into entries of this kind. */
   readonly madeOf?: readonly string[];
   /** Called when something is due, before entries are offered. @returns false when none may be offered now */
   readonly prepare?: () => Promise<boolean>;
@@ -75,7 +75,7 @@ const runEntry =
     const work =
       entry.lost < LOST_MAX ? kind.handle(entry, run) : (kind.giveUp?.(entry) ?? Promise.resolve(GIVEN_UP));
     const result = await work.catch(async (error: unknown): Promise<WorkResult> => {
-      // Another worker has the job, or will have it.
+      // Another worker runs the job now, or will run it.
       if (signal.aborted) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       if (isLastOfJob && isStoreAway(error)) {
@@ -94,7 +94,7 @@ const isStoreAway = (error: unknown): boolean =>
 export interface OfferWorkOptions {
   readonly kinds: readonly WorkKind[];
   readonly list: WorkList;
-  /** The queue of a kind; undefined while it is away. */
+  /** The queue of a kind; undefined while it is unavailable. */
   readonly queue: (kind: string) => JobQueue | undefined;
   /** Begins to watch the list; resolves when something may be due that was not, or after that many milliseconds. */
   readonly watch: () => (ms: number) => Promise<void>;
@@ -180,7 +180,7 @@ const withLiveJob = async (
   return live;
 };
 
-/** Of one revision, so that a later one is another job, whatever became of the earlier. */
+/** Includes the revision: a later revision is another job, regardless of the earlier one's end. */
 export const workJobId = ({ key, revision }: Pick<WorkEntry, 'key' | 'revision'>): string =>
   `${key}_${revision.replaceAll('.', '_')}`;
 

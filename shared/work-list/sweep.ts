@@ -4,20 +4,20 @@ import { isUnavailable } from '../http/api-error-of.ts';
 /** Work that becomes due by itself, found by its rows. */
 export interface DueWork<Item> {
   /**
-   * At most `rowsMax` of what is due, in an order in which no two are alike.
-   * @param after those behind this one; undefined: from the first one on
+   * Finds at most `rowsMax` due items, in an order without ties.
+   * @param after the last item of the previous page; undefined: starts with the first item
    */
   readonly find: (after: Item | undefined, rowsMax: number) => Promise<readonly Item[]>;
   /** To be safe to repeat: others may be at it, and the rows say that it is due until they have caught up. */
   readonly work: (item: Item) => Promise<void>;
 }
 
-/** Longest time of a run; the next one, a minute later, goes on where it ended. */
+/** Longest time of a run; the next one, a minute later, resumes there. */
 const RUN_MS_MAX = 30_000;
-/** So many in a row that a store did not answer for: it is away, and the run ends. */
+/** After this many unanswered calls in a row the store counts as unavailable, and the run ends. */
 const UNANSWERED_MAX = 5;
 
-/** Some of what was due could not be done; its cause is the first failure. */
+/** Some due items failed; `cause` is the first failure. */
 export class SweepError extends Error {
   override readonly name = 'SweepError';
   readonly done: number;

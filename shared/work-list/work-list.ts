@@ -9,7 +9,7 @@ import { inTransaction } from '../postgres/pool.ts';
 export interface WorkEntry {
   readonly kind: string;
   readonly customerId: number;
-  /** UUID of what is to be worked on. */
+  /** UUID of the subject of the work, e.g. a record. */
   readonly key: string;
   /** What was asked for. */
   readonly revision: string;
@@ -28,13 +28,13 @@ export interface OfferedEntry extends WorkEntry {
 }
 
 /**
- * What becomes of an entry. Whatever it is: an entry that was asked for again while the worker had it stays on the list,
- * and is due as it was asked for.
+ * The result of a run. With any result, an entry that got a new revision during the run stays on the list, due as the new
+ * revision asks.
  */
 export type WorkResult =
   /** Nothing is left to do, or the entry was superseded. */
   | { readonly is: 'done' }
-  /** It went well; the entry is due again after so long, ms. Without `afterMs`: when it is asked for again. */
+  /** The run succeeded; the entry is due again after `afterMs` ms, or, if that is absent, with a new revision. */
   | { readonly is: 'next'; readonly afterMs?: number }
   /** It failed, or must wait. `isTry`: counts as one of the attempts. */
   | {
@@ -67,7 +67,7 @@ export interface WorkList {
   noteError(entry: WorkEntry, reason: string): Promise<void>;
   /**
    * Ends the lease of an entry with the result of its run.
-   * @param gapMs the entry is not due for so long, whatever is asked for
+   * @param gapMs time in ms for which the entry is not due, also with a new revision
    */
   settle(entry: WorkEntry, result: WorkResult, gapMs?: number): Promise<void>;
 }
@@ -124,7 +124,7 @@ export const createWorkList = (pool: Pool): WorkList => {
     settle: async (entry, result, gapMs = 0) => {
       const end = { entry, result, gapMs };
       if (await settleSome(end)) return;
-      // A projection has the row: what becomes of the entry depends on what it writes.
+      // A projection has locked the row, and the result depends on what it writes.
       await settleAll(pool, [end], '').catch((error: unknown) => {
         // Held for long: the entry is offered again when its lease ends.
         if (!isNotReached(error)) throw error;
@@ -268,7 +268,7 @@ const settleAll = async (
       textArray(ends.map(({ entry }) => entry.revision)),
       textArray(ends.map(({ entry }) => entry.askedAt)),
       textArray(ends.map(({ result }) => result.is)),
-      // Of the run, not of the row: the same run may end twice.
+      // Counted from the run, not from the row: the same run may end twice.
       int4Array(
         ends.map(({ entry, result }) => entry.attempts + (result.is === 'again' && result.isTry ? 1 : 0)),
       ),
